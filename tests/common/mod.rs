@@ -11,9 +11,9 @@ pub mod views;
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
 
 pub use rng::Rng;
@@ -27,6 +27,8 @@ pub struct TestAdapter {
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
+    /// Pipelines of the device live as long as a broad phase on it, and every test takes them from the one before.
+    keeper: Arc<GpuBroadPhase>,
 }
 
 const BACKENDS: [(&str, wgpu::Backends); 4] = [
@@ -40,50 +42,39 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
 /// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1`
 /// the process ends at the first complaint of the Vulkan validation layer.
 ///
-/// The thread has GL devices to itself while it lives, and shares the others. wgpu lets one thread at a time use a GL
-/// device, and panics in one that has waited for six seconds (wgpu issue 5299). A software driver compiles what a
-/// submission uses for the first time before it lets go of the device, which can take longer. Where that panic drops a
-/// buffer, it waits again, and the second panic ends the process.
+/// The thread has the devices to itself while it lives, and later threads get them after it. A poll returns while
+/// another thread still runs the callbacks of what it waited for. And wgpu lets one thread at a time use a GL device, and
+/// panics in one that has waited for six seconds (wgpu issue 5299). A software driver compiles what a submission uses for
+/// the first time before it lets go of the device, which can take longer. Where that panic drops a buffer, it waits
+/// again, and the second panic ends the process.
 pub fn adapters() -> Vec<TestAdapter> {
     thread_local! {
         static LEASE: OnceCell<Lease> = const { OnceCell::new() };
     }
-    let mut all = shared_adapters();
-    LEASE.with(|lease| all.extend_from_slice(&lease.get_or_init(Lease::new).0));
+    let all = LEASE.with(|lease| lease.get_or_init(Lease::new).0.clone());
     if all.is_empty() {
         eprintln!("skipped: no adapter on this machine");
     }
     all
 }
 
-/// As [`adapters`], for what outlives the thread: nobody else gets these GL devices.
+/// As [`adapters`], for what outlives the thread: nobody else gets these.
 pub fn own_adapters() -> Vec<TestAdapter> {
-    [shared_adapters(), open_all(is_gl)].concat()
+    let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
+    validation::install();
+    open_all(required.as_deref())
 }
 
-fn is_gl(backends: wgpu::Backends) -> bool {
-    backends == wgpu::Backends::GL
-}
-
-fn shared_adapters() -> Vec<TestAdapter> {
-    static SHARED: OnceLock<Vec<TestAdapter>> = OnceLock::new();
-    let open = || {
-        validation::install();
-        open_all(|backends| !is_gl(backends))
-    };
-    SHARED.get_or_init(open).clone()
-}
-
-/// GL devices that no thread has.
+/// Devices that no thread has.
 static FREE: Mutex<Vec<Vec<TestAdapter>>> = Mutex::new(Vec::new());
 
-/// GL devices of a thread. They are handed on, since wgpu cannot drop a device among the last of a thread's values.
+/// Devices of a thread. They are handed on, since wgpu cannot drop a device among the last of a thread's values.
 struct Lease(Vec<TestAdapter>);
 
 impl Lease {
     fn new() -> Self {
         let free = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Self(free.unwrap_or_else(|| open_all(is_gl)))
+        Self(free.unwrap_or_else(own_adapters))
     }
 }
 
@@ -94,29 +85,20 @@ impl Drop for Lease {
     }
 }
 
-/// One adapter for each of those backends that are wanted.
-fn open_all(is_wanted: fn(wgpu::Backends) -> bool) -> Vec<TestAdapter> {
-    let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
-    let names: Vec<_> = required
-        .iter()
-        .flat_map(|names| names.split(','))
-        .map(str::trim)
-        .collect();
-    let unknown = names
-        .iter()
-        .find(|name| BACKENDS.iter().all(|(known, _)| known != *name));
+/// One adapter for each of the backends that are required, or for each there is.
+fn open_all(required: Option<&str>) -> Vec<TestAdapter> {
+    let names: Option<Vec<_>> = required.map(|names| names.split(',').map(str::trim).collect());
+    let is_known = |name: &&str| BACKENDS.iter().any(|(known, _)| known == name);
+    let unknown = names.iter().flatten().find(|name| !is_known(name));
     assert!(unknown.is_none(), "GPU_BROAD_PHASE_ADAPTERS names {unknown:?}");
     let mut found = Vec::new();
     for (name, backends) in BACKENDS {
-        if !is_wanted(backends) || (required.is_some() && !names.contains(&name)) {
+        if names.as_ref().is_some_and(|names| !names.contains(&name)) {
             continue;
         }
         match open(name, backends) {
             Some(adapter) => found.push(adapter),
-            None => assert!(
-                required.is_none(),
-                "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"
-            ),
+            None => assert!(names.is_none(), "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"),
         }
     }
     found
@@ -140,7 +122,7 @@ fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
         ..Default::default()
     }))
     .unwrap_or_else(|error| panic!("{name}: {error}"));
-    device.on_uncaptured_error(std::sync::Arc::new(|error| panic!("{error}")));
+    device.on_uncaptured_error(Arc::new(|error| panic!("{error}")));
     if backends == wgpu::Backends::VULKAN {
         validation::expect_layer(&device);
     }
@@ -149,6 +131,7 @@ fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
         name: format!("{name} ({})", adapter.get_info().name),
         number: OPENED.fetch_add(1, Ordering::Relaxed),
         backends,
+        keeper: Arc::new(GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase")),
         device,
         queue,
     })
@@ -340,15 +323,17 @@ pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
     }
 }
 
-/// Every kind around the sizes of workgroups and tiles: the lattice at all of them, the rest at three.
+/// Every kind around the sizes of workgroups and tiles: the lattice at all of them, the power law at three, the rest at
+/// two.
 pub fn scenes(seed: u64) -> impl Iterator<Item = Scene> {
     const SIZES: [usize; 13] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 1919, 1920, 1921, 5000];
     let mut rng = Rng(seed);
-    let others = (0..KINDS - 1).flat_map(|kind| [257, 1921, 5000].map(|count| (kind, count)));
+    let others = (0..KINDS - 1).flat_map(|kind| [257, 1921].map(|count| (kind, count)));
     let all: Vec<_> = SIZES
         .map(|count| (KINDS - 1, count))
         .into_iter()
         .chain(others)
+        .chain([(1, 5000)])
         .collect();
     all.into_iter()
         .map(move |(kind, count)| scene(kind, count, [70, 256, 300][count % 3], &mut rng))

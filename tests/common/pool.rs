@@ -1,26 +1,26 @@
-//! Broad phases with devices of their own, used again: making one takes longer than most scenes of a test. Each is used
-//! just so often, so that new ones are met too.
+//! Broad phases with devices of their own, used again with one descriptor after another: making one takes longer than
+//! most scenes of a test. Each is used just so often, so that new ones are met too.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Headless, HeadlessDescriptor};
+use gpu_broad_phase::{BroadPhaseDescriptor, Headless, HeadlessDescriptor, wgpu};
 use pollster::block_on;
 
 use super::TestAdapter;
 
-/// Those that nobody uses, by backend and descriptor, each with the uses that it has left.
-type Free = HashMap<String, Vec<(Headless, u32)>>;
+/// Those that nobody uses, by backend, each with the uses that it has left.
+type Free = HashMap<wgpu::Backends, Vec<(Headless, u32)>>;
 
 static FREE: LazyLock<Mutex<Free>> = LazyLock::new(Mutex::default);
 
 /// Scenes that one broad phase answers.
-const USES: u32 = 8;
+const USES: u32 = 100;
 
 /// Goes back to the others when it is dropped, unless its test fails.
 pub struct Pooled {
-    key: String,
+    backends: wgpu::Backends,
     headless: Option<Headless>,
     uses_left: u32,
 }
@@ -28,23 +28,24 @@ pub struct Pooled {
 /// A broad phase that may have answered other scenes before: no answer may depend on that. For tests of what a new one
 /// does, or of its memory, use `Headless` itself.
 pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> Pooled {
-    let key = format!("{:?} {descriptor:?}", adapter.backends);
+    let backends = adapter.backends;
     let free = FREE
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
-        .get_mut(&key)
+        .get_mut(&backends)
         .and_then(Vec::pop);
     let make = || {
         block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(adapter.backends),
+            backends: Some(backends),
             broad_phase: *descriptor,
             ..Default::default()
         }))
         .unwrap()
     };
-    let (headless, uses_left) = free.unwrap_or_else(|| (make(), USES));
+    let (mut headless, uses_left) = free.unwrap_or_else(|| (make(), USES));
+    headless.set_descriptor(descriptor).unwrap();
     Pooled {
-        key,
+        backends,
         headless: Some(headless),
         uses_left: uses_left - 1,
     }
@@ -69,8 +70,7 @@ impl Drop for Pooled {
         let is_used_again = self.uses_left > 0 && !std::thread::panicking();
         if let Some(headless) = self.headless.take().filter(|_| is_used_again) {
             let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            let of_key = free.entry(std::mem::take(&mut self.key)).or_default();
-            of_key.push((headless, self.uses_left));
+            free.entry(self.backends).or_default().push((headless, self.uses_left));
         }
     }
 }

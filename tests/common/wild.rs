@@ -5,7 +5,7 @@ use gpu_broad_phase::{
     QueryMode, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, SweptRay,
 };
 
-use crate::common::Rng;
+use super::rng::Rng;
 
 const MODES: [RayMode; 3] = [RayMode::All, RayMode::Closest, RayMode::Any];
 

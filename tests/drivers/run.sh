@@ -3,7 +3,8 @@
 #   tests/drivers/run.sh mesa-25 [TEST...]      Mesa of Debian 13, in a folder: its software Vulkan and GL
 #   tests/drivers/run.sh swiftshader [TEST...]  the software Vulkan that Chromium brings
 #   tests/drivers/run.sh registers              tables of Debian 13's compilers for AMD and NVIDIA
-# Without names it runs passes, step, golden and queries. GPU_BROAD_PHASE_ADAPTERS is as in tests/run.sh.
+# A TEST is passes or a module of tests/device. Without names it runs passes, step, golden and queries.
+# GPU_BROAD_PHASE_ADAPTERS is as in tests/run.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -45,7 +46,7 @@ esac
 work="$(mktemp -d)"
 inside=
 trap 'rm -rf "$work" ${inside:+"$inside"}' EXIT
-cargo test --locked --no-run --message-format=json "${tests[@]/#/--test=}" >"$work/built.json"
+cargo test --locked --no-run --message-format=json --test device --test passes --test registers >"$work/built.json"
 mkdir "$work/runtime"
 if [ -n "$folder" ]; then
     inside="$(mktemp -d "$folder/tmp/tests.XXXXXX")"
@@ -70,11 +71,15 @@ run() {
 failed=()
 summary=()
 for test in "${tests[@]}"; do
-    program="$(grep -o '"executable":"[^"]*/'"$test"'-[^"/]*"' "$work/built.json" | tail -n 1 | cut -d '"' -f 4)"
+    case "$test" in
+    passes | registers) built="$test" filter=() ;;
+    *) built=device filter=("$test::") ;;
+    esac
+    program="$(grep -o '"executable":"[^"]*/'"$built"'-[^"/]*"' "$work/built.json" | tail -n 1 | cut -d '"' -f 4)"
     echo "== $driver: $test"
     begun=$SECONDS
     result=passed
-    run "$program" "${arguments[@]}" || { result=FAILED && failed+=("$test"); }
+    run "$program" "${filter[@]}" "${arguments[@]}" || { result=FAILED && failed+=("$test"); }
     summary+=("$driver $test: $result, $((SECONDS - begun)) s")
 done
 printf '%s\n' "${summary[@]}"

@@ -314,7 +314,7 @@ pub fn check_rods(device: Arc<dyn Device>) {
     };
     let mut bench = Bench::new(device);
     let mut rng = Rng(12);
-    for count in [40, 1_500] {
+    for count in [40, 500] {
         let (mut objects, rays) = rods(count, 60, &mut rng);
         // The large list, a box that is invalid, and one that takes no part.
         objects[3].max[1] = f32::INFINITY;

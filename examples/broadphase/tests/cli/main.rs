@@ -1,0 +1,16 @@
+//! The command line as it is called: arguments, files, output, status.
+
+mod support;
+
+mod bad_input;
+mod bench;
+mod commands;
+mod exporters;
+mod inputs;
+mod meshes;
+mod outputs;
+mod queries;
+mod replay;
+mod streams;
+mod tables;
+mod why;

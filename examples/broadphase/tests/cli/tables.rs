@@ -1,0 +1,413 @@
+//! Tables and points as other programs write them, and neighbours in the precision that they have.
+
+use crate::support::{Folder, npy, npy_header};
+
+/// Two triangles over one edge, but for their faces. Their edges are 4 to 8.
+const OBJ: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 5\n";
+
+#[test]
+fn arrays_have_headers_of_every_python_and_bytes_behind() {
+    let folder = Folder::new();
+    let values = [0.0_f32, 0.0, 0.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 2.0, 2.0, 2.0];
+    let little: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let double: Vec<u8> = values
+        .iter()
+        .flat_map(|&value| f64::from(value).to_le_bytes())
+        .collect();
+    let big: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
+    let words: Vec<u8> = values.iter().flat_map(|&value| (value as i32).to_le_bytes()).collect();
+    for (kind, data) in [
+        ("f4", &little),
+        ("=f4", &little),
+        ("|f4", &little),
+        ("float32", &little),
+        ("<float32", &little),
+        ("f", &little),
+        ("single", &little),
+        (">f4", &big),
+        (">float32", &big),
+        ("f8", &double),
+        ("float64", &double),
+        ("d", &double),
+        ("float", &double),
+        ("i4", &words),
+        ("int32", &words),
+        ("uint32", &words),
+    ] {
+        folder.write("a.npy", npy(&npy_header(kind, false, "(2, 6)"), data));
+        folder.answers(&["pairs", "a.npy"], "0,1\n", "");
+    }
+    let header = npy_header("<f4", false, "(2, 6)");
+    let long = format!("{}{}\n", header.trim_end(), " ".repeat(20_000));
+    let mut second = b"\x93NUMPY\x02\x00".to_vec();
+    second.extend((long.len() as u32).to_le_bytes());
+    second.extend(long.as_bytes());
+    second.extend(&little);
+    let third = [&b"\x93NUMPY\x03\x00"[..], &second[8..]].concat();
+    for (name, bytes, warning) in [
+        ("long.npy", npy(&header.replace("(2, 6)", "(2L, 6L)"), &little), ""),
+        ("unicode.npy", npy(&header.replace("'descr'", "u'descr'"), &little), ""),
+        ("wide.npy", npy(&long, &little), ""),
+        ("second.npy", second, ""),
+        ("third.npy", third, ""),
+        (
+            "behind.npy",
+            npy(&header, &[&little[..], &[1; 7]].concat()),
+            "behind.npy: 7 bytes behind the array's 2 rows left out",
+        ),
+    ] {
+        folder.write(name, bytes);
+        folder.answers(&["pairs", name], "0,1\n", warning);
+    }
+}
+
+const WATER: &str = "3\nwater\nO 0.0 0.0 0.1\nH 0.0 0.75 -0.5\nH 0 -0.75 -0.5\n";
+
+#[test]
+fn atoms_are_points() {
+    let folder = Folder::new();
+    let near = |name: &str, rows: &str, warning: &str| {
+        folder.answers(&["neighbors", name, "--radius", "1.2"], rows, warning);
+    };
+    let both = "0,1\n0,2\n";
+    for (name, text) in [
+        ("plain.xyz", WATER.to_owned()),
+        ("blank.XYZ", WATER.replace("water", "")),
+        (
+            "numbers.xyz",
+            WATER.replace("water", "1 2 3").replace("O ", "8 ").replace("H ", "1 "),
+        ),
+        ("rest.xyz", WATER.replace("0.1\n", "0.1 -0.8 # charge\n") + "\n\n"),
+        ("comment.xyz", WATER.replace("water", "# water, Lattices")),
+        ("windows.xyz", format!("  {}", WATER.replace('\n', "\r\n"))),
+        ("returns.xyz", WATER.replace('\n', "\r")),
+        ("tabs.extxyz", WATER.replace("O ", "  O\t")),
+    ] {
+        folder.write(name, text);
+        near(name, both, "");
+    }
+    let columns = "Properties=forces:R:2:species:S:1:pos:R:3:tag:I:1 energy=-1";
+    let rows = "9 9 O 0 0 0.1 1\n9 9 H 0 0.75 -0.5 1\n9 9 H 0 -0.75 -0.5 1\n";
+    folder.write("columns.xyz", format!("3\n{columns}\n{rows}"));
+    near("columns.xyz", both, "");
+    // Points without atoms are still read.
+    folder.write("points.xyz", "0 0 0.1\n0 .75 -.5\n0 -.75 -.5\n");
+    near("points.xyz", both, "");
+    folder.write("empty.xyz", "0\nnothing\n");
+    near("empty.xyz", "", "");
+
+    // Of a box of three the middle two sides are left to be looked across.
+    let cell = |lattice: &str| format!("2\n{lattice} Properties=species:S:1:pos:R:3\nO 0 0.5 0\nO 0 2.5 0\n");
+    for (name, lattice, rows, warning) in [
+        ("cell.xyz", "Lattice=\"9 0 0 0 3 0 0 0 9\"", "0,1\n", ""),
+        ("slab.xyz", "Lattice=\"9 0 0 0 3 0 0 0 9\" pbc=\"F T F\"", "0,1\n", ""),
+        ("open.xyz", "Lattice=\"9 0 0 0 3 0 0 0 9\" pbc=\"T F T\"", "", ""),
+        (
+            "skew.xyz",
+            "Lattice=\"9 0 0 1 3 0 0 0 9\"",
+            "",
+            "skew.xyz: the sides of Lattice do not lie along the axes: no period",
+        ),
+    ] {
+        folder.write(name, cell(lattice));
+        near(name, rows, warning);
+    }
+    let shifts = ["neighbors", "cell.xyz", "--radius", "1.2", "--shifts", "--distances"];
+    folder.answers(&shifts, "0,1,1,0,-1,0\n", "");
+    let without = ["neighbors", "cell.xyz", "--radius", "1.2", "--period", "0"];
+    folder.answers(&without, "", "");
+
+    folder.write("frames.xyz", format!("{WATER}{WATER}"));
+    near(
+        "frames.xyz",
+        both,
+        "frames.xyz: only the first frame is read; another one starts in line 6",
+    );
+    for (name, text, needle) in [
+        (
+            "cut.xyz",
+            WATER.replace('3', "4"),
+            "truncated: 4 atoms are announced, 3 are there",
+        ),
+        (
+            "many.xyz",
+            WATER.replace('3', "18446744073709551615"),
+            "truncated: 18446744073709551615",
+        ),
+        (
+            "more.xyz",
+            WATER.replace('3', "2"),
+            "line 5: \"H 0 -0.75 -0.5\" behind the 2 atoms",
+        ),
+        (
+            "word.xyz",
+            WATER.replace("0.75 -0.5\nH", "x -0.5\nH"),
+            "line 4: column 3: \"x\" is not a number",
+        ),
+        (
+            "short.xyz",
+            WATER.replace(" -0.75", ""),
+            "line 5: 3 columns; an atom needs",
+        ),
+        (
+            "pos.xyz",
+            cell("").replace("pos:", "x:"),
+            "line 2: Properties without pos:R:3",
+        ),
+        (
+            "kinds.xyz",
+            cell("").replace("pos:R:3", "pos:R:2"),
+            "line 2: Properties: pos:R:3",
+        ),
+        (
+            "wide.xyz",
+            cell("").replace("O 0 0", "O 0 0 0"),
+            "line 3: 5 columns, Properties has 4",
+        ),
+        (
+            "lattice.xyz",
+            cell("Lattice=\"1 2\""),
+            "line 2: Lattice \"1 2\" is not 9 numbers",
+        ),
+    ] {
+        folder.write(name, text);
+        folder.refuses(&["neighbors", name, "--radius", "1"], &[name, needle]);
+    }
+    folder.refuses(&["pairs", "plain.xyz"], &["plain.xyz: 3 columns; boxes need 6"]);
+}
+
+#[test]
+fn small_differences_of_tables_do_not_matter() {
+    let folder = Folder::new();
+    let rows = "0,0,0,1,1,1\n0.5,0,0,2,1,1\n";
+    for (name, text, warning) in [
+        ("comma.csv", rows.replace('\n', ",\n"), ""),
+        ("names.csv", format!("a,b,c,d,e,f,\n{}", rows.replace('\n', ",\n")), ""),
+        ("semicolon.csv", rows.replace(',', "; ").replace('\n', ";\n"), ""),
+        ("tab.tsv", rows.replace(',', "\t").replace('\n', "\t\n"), ""),
+        ("returns.csv", rows.replace('\n', "\r"), ""),
+        (
+            "numbers.csv",
+            format!("0,1,2,3,4,5\n{rows}").replace("0,0,0,1,1,1", "0.0,0.0,0.0,1.0,1.0,1.0"),
+            "numbers.csv: line 1 numbers the columns from 0: taken as a header",
+        ),
+    ] {
+        folder.write(name, text);
+        folder.answers(&["pairs", name], "0,1\n", warning);
+    }
+    // Boxes of integers say nothing of what the line is.
+    folder.write("integers.csv", "0,1,2,3,4,5\n3,3,3,4,4,5\n");
+    folder.answers(
+        &["pairs", "integers.csv"],
+        "0,1\n",
+        "line 1 numbers the columns from 0: taken as a row",
+    );
+    // A list of pairs often starts so.
+    folder.write("three.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n0,0,0,1,1,1\n");
+    folder.write("exclude.csv", "0,1\n0,2\n");
+    folder.answers(&["pairs", "three.csv", "--exclude", "exclude.csv"], "1,2\n", "");
+    folder.write("two.csv", "0,0,0,1,1,1,,\n");
+    folder.refuses(
+        &["pairs", "two.csv"],
+        &["two.csv: line 1: column 7: \"\" is not a number"],
+    );
+
+    folder.write(
+        "infinite.txt",
+        "0 0 0 1.#INF 1.#INF00 1\n-1.#INF 0 0 2 1 1 # all\n-1.#IND 0 0 1 1 1\n",
+    );
+    let left_out = "1 of 3 boxes left out as invalid, the first in row 2: x from NaN to 1";
+    folder.answers(&["pairs", "infinite.txt"], "0,1\n", left_out);
+    folder.write(
+        "infinite.obj",
+        "v 0 0 0\rv 1.#INF 0 0\rv 0 1 0\rv 0 0 5\rf 1 2 3\rf 1 2 4\r",
+    );
+    folder.answers(&["pairs", "infinite.obj"], "9,10\n", "");
+    let returns = format!("{OBJ}# none\nf 1 \\\n2 3\nf 1 2 4\n").replace('\n', "\r");
+    folder.write("returns.obj", &returns);
+    folder.answers(&["pairs", "returns.obj"], "9,10\n", "");
+    folder.write("returns_word.obj", returns.replace("2 4", "2 x"));
+    folder.refuses(&["pairs", "returns_word.obj"], &["line 8: \"x\" names no vertex"]);
+
+    folder.write("boxes.csv", rows);
+    folder.write("rays.csv", "-1,0.5,0.5,1,0,0\n");
+    folder.answers(&["rays", "boxes.csv", "rays.csv"], "0,0,1\n", "");
+    folder.write("flat.csv", "0,0,1,1\n");
+    folder.write("flat_rays.csv", "-1,0.5,1,0\n");
+    folder.answers(&["rays", "flat.csv", "flat_rays.csv"], "0,0,1\n", "");
+
+    for (name, start, kind) in [
+        ("boxes.csv.gz", &b"\x1f\x8b\x08\x00"[..], "gzip"),
+        ("packed.csv", b"\x1f\x8b\x08\x00", "gzip"),
+        ("packed.obj", b"BZh91AY", "bzip2"),
+        ("packed.ply", b"\xfd7zXZ\0", "xz"),
+        ("packed.npy.zst", b"\x28\xb5\x2f\xfd", "zstd"),
+    ] {
+        folder.write(name, start);
+        folder.refuses(&["pairs", name], &[name, &format!("packed by {kind}; unpack it first")]);
+    }
+}
+
+#[test]
+fn rows_that_are_left_out_are_always_told() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n");
+    folder.write("inverted.csv", "1,1,1,0,0,0\n2,2,2,0,0,0\n");
+    folder.write("colours.xyz", "0.1 0.2 0.3 255 0 0\n0.4 0.5 0.6 255 10 0\n");
+    folder.write("points.csv", "0,0,0\nnan,0,0\n1,0,0\n2,inf,0\n");
+    folder.write("rays.csv", "0,0,0,1,0,0,9\n0,0,0,inf,0,0,9\n0,0,nan,1,0,0,9\n");
+    folder.write("nan.obj", format!("{OBJ}v nan 0 0\nf 1 2 3\nf 1 2 5\n"));
+    for (arguments, rows, warning) in [
+        (
+            vec!["pairs", "inverted.csv"],
+            "",
+            "inverted.csv: 2 of 2 boxes left out as invalid, the first in row 0: its min x 1 is above its max 0",
+        ),
+        (
+            vec!["pairs", "colours.xyz"],
+            "",
+            "2 of 2 boxes left out as invalid, the first in row 0: its min y",
+        ),
+        (
+            vec!["pairs", "nan.obj"],
+            "",
+            "nan.obj: 1 of 2 elements left out as invalid, the first in element 11",
+        ),
+        (
+            vec!["neighbors", "points.csv", "--radius", "2"],
+            "0,2\n",
+            "points.csv: 2 of 4 points left out as invalid, the first in row 1: its x is NaN",
+        ),
+        (
+            vec!["rays", "boxes.csv", "rays.csv", "--mode", "any"],
+            "0,1\n1,0\n2,0\n",
+            "rays.csv: 2 of 3 rays left out as invalid, the first in row 1: its direction x is inf",
+        ),
+        (
+            vec!["query", "boxes.csv", "inverted.csv"],
+            "",
+            "inverted.csv: 2 of 2 queries left out as invalid, the first in row 0",
+        ),
+    ] {
+        folder.answers(&arguments, rows, warning);
+        // One count, and the same.
+        let told = folder.run(&[&arguments[..], &["--backend", "cpu"]].concat()).stderr;
+        let count = warning.split(" of ").next().unwrap().rsplit(' ').next().unwrap();
+        let counted = told.lines().find(|line| line.contains(" ms")).unwrap();
+        assert!(counted.contains(&format!("{count} invalid")), "{told}");
+        let is_of_points = arguments[0] == "neighbors";
+        assert!(!is_of_points || counted.matches("invalid").count() == 1, "{told}");
+    }
+}
+
+#[test]
+fn neighbours_are_exact_in_double_precision() {
+    let folder = Folder::new();
+    folder.write("two.csv", "0,0,0\n100,0,0\n");
+    let period = [
+        "neighbors",
+        "two.csv",
+        "--radius",
+        "1e-5",
+        "--period",
+        "0.1",
+        "--distances",
+    ];
+    let near = folder.quietly(&period).stdout;
+    let distance: f64 = near.trim_end().strip_prefix("0,1,").unwrap().parse().unwrap();
+    assert!(distance < 1e-14, "{near}");
+
+    // Apart by 0.1 as f64 has it, for which f32 has another number.
+    let lattice: Vec<[f64; 3]> = (0..6 * 6 * 6)
+        .map(|place| [place % 6, place / 6 % 6, place / 36].map(|step| f64::from(step) * 0.1 + 1000.0))
+        .collect();
+    let text: String = lattice.iter().map(|[x, y, z]| format!("{x},{y},{z}\n")).collect();
+    folder.write("lattice.csv", text);
+    for (period, radius) in [
+        (0.0, 0.1),
+        (0.6, 0.1),
+        (0.6, 0.17),
+        (0.0, 0.141_421_356_237_309_5),
+        (0.0, 0.0),
+    ] {
+        let distance = |a: &[f64; 3], b: &[f64; 3]| {
+            let squares = (0..3).map(|axis| {
+                let apart = b[axis] - a[axis];
+                let turns = if period > 0.0 { (apart / period).round() } else { 0.0 };
+                (apart - turns * period).powi(2)
+            });
+            squares.sum::<f64>().sqrt()
+        };
+        let mut expected = String::new();
+        for (row, a) in lattice.iter().enumerate() {
+            for (other, b) in lattice.iter().enumerate().skip(row + 1) {
+                if distance(a, b) <= radius {
+                    expected += &format!("{row},{other},{}\n", distance(a, b));
+                }
+            }
+        }
+        let (period, radius) = (period.to_string(), radius.to_string());
+        let mut arguments = vec![
+            "neighbors",
+            "lattice.csv",
+            "--radius",
+            &radius,
+            "--period",
+            &period,
+            "--distances",
+        ];
+        assert_eq!(folder.quietly(&arguments).stdout, expected, "{arguments:?}");
+        arguments.pop();
+        arguments.push("--count-only");
+        assert_eq!(
+            folder.quietly(&arguments).stdout.trim(),
+            expected.lines().count().to_string()
+        );
+    }
+    // The nearest, of which all six are as near but for rounding.
+    let nearest = [
+        "neighbors",
+        "lattice.csv",
+        "--nearest",
+        "3",
+        "--distances",
+        "--radius",
+        "0.1",
+    ];
+    let rows = folder.quietly(&nearest).stdout;
+    let distances: Vec<f64> = rows
+        .lines()
+        .map(|row| row.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert!(
+        distances.iter().all(|&distance| distance <= 0.1) && !distances.is_empty(),
+        "{rows}"
+    );
+
+    // Numbers that f32 does not tell apart, and such as it has not.
+    folder.write("far.csv", "1e9,0\n1000000001,0\n1000000002.5,0\n");
+    folder.answers(&["neighbors", "far.csv", "--radius", "1.25"], "0,1\n", "");
+    folder.answers(
+        &["neighbors", "far.csv", "--nearest", "1", "--distances"],
+        "0,1,1\n1,0,1\n2,1,1.5\n",
+        "",
+    );
+    folder.write("small.csv", "0,0\n3e-42,4e-42\n1e-41,0\n");
+    folder.answers(&["neighbors", "small.csv", "--radius", "5e-42"], "0,1\n", "");
+    folder.write("huge.csv", "0,0\n1e300,0\n");
+    folder.refuses(
+        &["neighbors", "huge.csv", "--radius", "1"],
+        &["points from 0e0 to 1e300 are too far apart"],
+    );
+    folder.write("large.csv", "0,0\n3e38,0\n");
+    folder.answers(&["neighbors", "large.csv", "--radius", "1e300"], "0,1\n", "");
+
+    for period in ["8 8 8", "8, 8, 8", "8"] {
+        folder.write("apart.csv", "0.5,4,4\n7.5,4,4\n");
+        folder.answers(
+            &["neighbors", "apart.csv", "--radius", "1", "--period", period],
+            "0,1\n",
+            "",
+        );
+    }
+}

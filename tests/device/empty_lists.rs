@@ -1,0 +1,329 @@
+//! Lists of no rays and of no queries: outputs are there and say that there is nothing. Without a list there are none.
+
+use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, encoder, read, record};
+use crate::common::{TestAdapter, adapters};
+use gpu_broad_phase::reference::CpuBroadPhase;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Headless,
+    HeadlessDescriptor, Lists, Neighbors, OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput,
+    QueryMode, Ray, RayMode, Rays, Scene, Source, StepOutput, StepResult, SweptRay, reference, wgpu,
+};
+use pollster::block_on;
+
+const MODES: [QueryMode; 2] = [QueryMode::All, QueryMode::Nearest(3)];
+
+/// What an answer to no rays and no queries says: of hits, cells and results.
+fn offsets(descriptor: &BroadPhaseDescriptor<'_>, mode: QueryMode, is_asked: bool) -> [Vec<u32>; 3] {
+    let one = |is_there: bool| if is_there && is_asked { vec![0] } else { Vec::new() };
+    [
+        one(descriptor.ray_mode == RayMode::All),
+        one(descriptor.ray_cells),
+        one(mode == QueryMode::All),
+    ]
+}
+
+fn check(result: &StepResult, expected: &[Vec<u32>; 3], what: &str) {
+    let found = [&result.ray_offsets, &result.ray_cell_offsets, &result.query_offsets];
+    assert_eq!(found, expected.each_ref(), "{what}");
+    let rows = [
+        result.ray_hits.len(),
+        result.ray_any.len(),
+        result.ray_cells.len(),
+        result.query_objects.len(),
+        result.query_nearest.len(),
+    ];
+    assert_eq!(rows, [0; 5], "{what}");
+    assert!(result.counters.is_whole(), "{what}: {}", result.counters.status);
+}
+
+/// Outputs that a step has to have, and what is in them.
+fn check_outputs(
+    adapter: &TestAdapter,
+    out: &StepOutput,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    mode: QueryMode,
+    what: &str,
+) {
+    let is = |wanted: RayMode| descriptor.ray_mode == wanted;
+    assert_eq!(out.rays.closest.is_some(), is(RayMode::Closest), "{what}");
+    assert_eq!(out.rays.any.is_some(), is(RayMode::Any), "{what}");
+    assert_eq!(out.rays.hits.is_some(), is(RayMode::All), "{what}");
+    assert_eq!(out.rays.cells.is_some(), descriptor.ray_cells, "{what}");
+    assert_eq!(out.queries.objects.is_some(), mode == QueryMode::All, "{what}");
+    assert_eq!(out.queries.nearest.is_some(), mode != QueryMode::All, "{what}");
+    let lists = [&out.rays.hits, &out.rays.cells, &out.queries.objects];
+    for Lists { offsets, .. } in lists.into_iter().flatten() {
+        let words: Vec<u32> = download(&adapter.device, &adapter.queue, offsets, 4);
+        assert_eq!(words, [0], "{what}");
+    }
+    // Arguments of a dispatch over nothing.
+    let mut args = DispatchArgs::new(None);
+    for (rows, lists) in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects]
+        .into_iter()
+        .zip(lists)
+    {
+        let mut encoder = encoder(adapter);
+        let recorded = args.record(&mut encoder, out, rows, 64);
+        assert_eq!(recorded.is_ok(), lists.is_some(), "{rows:?}, {what}");
+        adapter.queue.submit([encoder.finish()]);
+        if let Ok(buffer) = recorded {
+            let words: Vec<u32> = download(&adapter.device, &adapter.queue, &buffer, 16);
+            assert_eq!(words[3], 0, "{rows:?}, {what}");
+        }
+    }
+    if descriptor.ray_cells {
+        let mut lines = DebugDraw::new(descriptor, None);
+        let mut encoder = encoder(adapter);
+        let drawn = lines.record(&mut encoder, out, DebugLines::RayCells, [0; 4], 9);
+        let args = drawn.expect("lines of nothing").args;
+        adapter.queue.submit([encoder.finish()]);
+        let words: Vec<u32> = download(&adapter.device, &adapter.queue, &args, 4);
+        assert_eq!(words, [0], "{what}");
+    }
+}
+
+/// Reads what was recorded last: at once and later.
+fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
+    let mut later = gpu.read_later(&mut encoder, Outputs::ALL).expect("a handle");
+    adapter.queue.submit([encoder.finish()]);
+    let now = read(gpu);
+    let later = later.take().expect("there").expect("in order");
+    [now, later]
+}
+
+#[test]
+fn lists_of_nothing_have_outputs() {
+    let objects = [UNIT, UNIT, Aabb::new([5.0; 3], [6.0; 3])];
+    for adapter in adapters() {
+        let buffer = adapter.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("no elements"),
+            size: 64,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let count = Some(DeviceCount {
+            buffer: &buffer,
+            word: 0,
+        });
+        let rays = [
+            Rays::Plain(Source::Host(&[])),
+            Rays::Swept(Source::Host(&[])),
+            Rays::Plain(Source::<Ray>::device(&buffer, 0)),
+            Rays::Swept(Source::<SweptRay>::device(&buffer, 0)),
+        ];
+        let queries = [
+            Queries::Boxes(Source::Host(&[])),
+            Queries::Spheres(Source::Host(&[])),
+            Queries::Boxes(Source::<Aabb>::device(&buffer, 0)),
+            Queries::Spheres(Source::<Query>::device(&buffer, 0)),
+        ];
+        // Each ray mode meets each form of a list.
+        for (place, scheme) in SCHEMES.into_iter().enumerate() {
+            for (turn, (ray_mode, mode)) in RAY_MODES
+                .into_iter()
+                .flat_map(|ray| MODES.map(|mode| (ray, mode)))
+                .enumerate()
+            {
+                let form = (place + turn / 2 + 2 * (turn % 2)) % 4;
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    ray_mode,
+                    ray_cells: form % 2 == 0,
+                    pair_order: if form < 2 {
+                        PairOrder::Sorted
+                    } else {
+                        PairOrder::default()
+                    },
+                    ..BroadPhaseDescriptor::default()
+                };
+                let what = format!("{scheme:?}, {ray_mode:?}, {mode:?}, form {form} on {}", adapter.name);
+                let asked = QueryInput {
+                    rays: rays[form],
+                    queries: queries[form],
+                    query_mode: mode,
+                    // A number of nothing is nothing.
+                    ray_count: count.filter(|_| form == 3),
+                    query_count: count.filter(|_| form == 3),
+                };
+                let scene = Scene {
+                    objects: objects[..].into(),
+                    rays: asked.rays,
+                    queries: asked.queries,
+                    ray_count: asked.ray_count,
+                    query_count: asked.query_count,
+                    query_mode: mode,
+                    ..Scene::default()
+                };
+                let without = Scene {
+                    objects: objects[..].into(),
+                    query_mode: mode,
+                    ..Scene::default()
+                };
+                let mut gpu = broad_phase(&adapter, &descriptor);
+                let expected = offsets(&descriptor, mode, true);
+                let mut first = encoder(&adapter);
+                let out = record(&mut gpu, &mut first, scene);
+                for result in reads(&adapter, &mut gpu, first) {
+                    check(&result, &expected, &what);
+                    assert_eq!(result.pairs.len(), 1, "{what}");
+                }
+                check_outputs(&adapter, &out, &descriptor, mode, &what);
+                // A page of it, a query, and a set.
+                let mut page = encoder(&adapter);
+                gpu.page(&mut page, Page::default()).expect("a page");
+                for result in reads(&adapter, &mut gpu, page) {
+                    check(&result, &expected, &what);
+                }
+                let mut own = encoder(&adapter);
+                let out = gpu.query(&mut own, asked).expect("a query");
+                for result in reads(&adapter, &mut gpu, own) {
+                    check(&result, &expected, &what);
+                }
+                check_outputs(&adapter, &out, &descriptor, mode, &what);
+                let mut set = gpu.query_set("set", &descriptor);
+                let mut own = encoder(&adapter);
+                let out = set.record(&mut own, &gpu, asked).expect("a set");
+                let mut later = set.read_later(&mut own, Outputs::ALL).expect("a handle");
+                adapter.queue.submit([own.finish()]);
+                check(&block_on(set.read_back()).expect("an answer"), &expected, &what);
+                check(&later.take().expect("there").expect("in order"), &expected, &what);
+                check_outputs(&adapter, &out, &descriptor, mode, &what);
+                // Without lists.
+                let mut last = encoder(&adapter);
+                let out = record(&mut gpu, &mut last, without);
+                for result in reads(&adapter, &mut gpu, last) {
+                    check(&result, &offsets(&descriptor, mode, false), &what);
+                }
+                let lists = [out.rays.hits, out.rays.cells, out.queries.objects];
+                assert!(lists.iter().all(Option::is_none), "{what}");
+                let rows = [out.rays.closest, out.rays.any, out.queries.nearest];
+                assert!(rows.iter().all(Option::is_none), "{what}");
+                // The same on the CPU, which has no buffers to look into.
+                if form < 2 {
+                    let on_cpu = reference::step_scene(&descriptor, &scene).expect("an answer");
+                    check(&on_cpu, &expected, &what);
+                    let on_cpu = reference::step_scene(&descriptor, &without).expect("an answer");
+                    check(&on_cpu, &offsets(&descriptor, mode, false), &what);
+                    let mut kept = CpuBroadPhase::new(&descriptor).expect("a broad phase");
+                    check(&kept.step_scene(&scene).expect("an answer"), &expected, &what);
+                    check(&kept.query(&asked).expect("an answer"), &expected, &what);
+                }
+            }
+        }
+    }
+}
+
+/// Neighbours and partners of no objects.
+#[test]
+fn no_objects_have_lists_of_nothing() {
+    let own = [
+        Queries::Neighbors(Neighbors {
+            radius: 1.0,
+            half: false,
+        }),
+        Queries::Partners(Partners { half: true }),
+    ];
+    for adapter in adapters() {
+        for (queries, mode) in own.into_iter().flat_map(|queries| MODES.map(|mode| (queries, mode))) {
+            let what = format!("{queries:?}, {mode:?} on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor::default();
+            let scene = Scene {
+                queries,
+                query_mode: mode,
+                ..Scene::default()
+            };
+            let expected = [Vec::new(), Vec::new(), offsets(&descriptor, mode, true)[2].clone()];
+            let mut gpu = broad_phase(&adapter, &descriptor);
+            let mut first = encoder(&adapter);
+            let out = record(&mut gpu, &mut first, scene);
+            for result in reads(&adapter, &mut gpu, first) {
+                check(&result, &expected, &what);
+            }
+            assert_eq!(out.queries.objects.is_some(), mode == QueryMode::All, "{what}");
+            assert_eq!(out.queries.nearest.is_some(), mode != QueryMode::All, "{what}");
+            check(
+                &reference::step_scene(&descriptor, &scene).expect("an answer"),
+                &expected,
+                &what,
+            );
+        }
+    }
+}
+
+/// A loop with a number of rays that is 0 now and then: each answer is that of its frame.
+#[test]
+fn numbers_that_vary_need_no_special_case() {
+    let objects = [UNIT, UNIT];
+    let all_rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0); 3];
+    for adapter in adapters() {
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            broad_phase: descriptor,
+            ..HeadlessDescriptor::default()
+        }))
+        .expect("a device");
+        for count in [0, 2, 0, 0, 3, 1, 0] {
+            let what = format!("{count} rays on {}", adapter.name);
+            let rays = &all_rays[..count];
+            let expected: Vec<u32> = (0..=count as u32).map(|ray| 2 * ray).collect();
+            let found = block_on(headless.step(&objects, rays)).expect("an answer");
+            assert_eq!(found.ray_offsets, expected, "{what}");
+            assert_eq!(found.ray_cell_offsets.len(), count + 1, "{what}");
+            assert_eq!(
+                found,
+                StepResult {
+                    counters: found.counters,
+                    timings: found.timings.clone(),
+                    ..reference::step(&descriptor, &objects, rays).expect("an answer")
+                },
+                "{what}"
+            );
+            let asked = QueryInput {
+                rays: rays.into(),
+                queries: Queries::Boxes(Source::Host(&objects[..count.min(2)])),
+                ..QueryInput::default()
+            };
+            let found = block_on(headless.query(&asked)).expect("an answer");
+            assert_eq!(found.ray_offsets, expected, "{what}");
+            let expected: Vec<u32> = (0..=count.min(2) as u32).map(|query| 2 * query).collect();
+            assert_eq!(found.query_offsets, expected, "{what}");
+        }
+    }
+}
+
+/// Neither a pass nor a dispatch more than without lists.
+#[test]
+fn lists_of_nothing_take_no_dispatches() {
+    for adapter in adapters() {
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            pair_order: PairOrder::Sorted,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut gpu = broad_phase(&adapter, &descriptor);
+        let mut dispatches = |scene: Scene<'_>| {
+            let before = gpu.dispatches();
+            let mut encoder = encoder(&adapter);
+            record(&mut gpu, &mut encoder, scene);
+            adapter.queue.submit([encoder.finish()]);
+            gpu.dispatches() - before
+        };
+        let objects = [UNIT, UNIT];
+        let without = Scene {
+            objects: objects[..].into(),
+            ..Scene::default()
+        };
+        let of_nothing = Scene {
+            rays: Rays::Plain(Source::Host(&[])),
+            queries: Queries::Boxes(Source::Host(&[])),
+            ..without
+        };
+        assert_eq!(dispatches(of_nothing), dispatches(without), "{}", adapter.name);
+    }
+}

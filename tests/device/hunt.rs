@@ -1,0 +1,732 @@
+//! A hunt for differences and for needless work: scenes of wild structure on every device, on the CPU reference and
+//! by the definition. `GPU_BROAD_PHASE_HUNT` says which scenes: `20000` is the first ones, `7000..9000` a part,
+//! `7123..7124` a single one, which is then told in full and made smaller where it fails. wgpu turns the Vulkan
+//! validation layer on in debug builds, where it is installed: `WGPU_VALIDATION=0 WGPU_DEBUG=0` does without.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io::Write;
+use std::mem::Discriminant;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::agreement::{Expected, check};
+use crate::common::answers::{by_object, counted, hits_by_ray, lists, sorted};
+use crate::common::{Rng, TestAdapter, adapters, lattice};
+use crate::wild::{Asks, Wild};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, PairOrder,
+    Queries, QueryInput, QueryMode, RayMode, Rays, Scene, Scheme, Source, Status, StepResult, reference,
+};
+use pollster::block_on;
+
+/// Scenes unless more are asked for.
+const SCENES: u64 = 120;
+/// A watchdog, and no measure: so long that drivers on a busy machine have compiled all there is.
+const HANG: Duration = Duration::from_secs(1200);
+/// Box tests that a dispatch gives each walk, at least, and rounds that a step may take beside those that its tests need.
+const ROUND_TESTS: u64 = 1 << 10;
+const SPARE_ROUNDS: u64 = 2;
+/// Attempts at making a scene that fails smaller.
+const ATTEMPTS: u32 = 400;
+/// Box tests of a step are at most so many times those of brute force, and as many more as do not matter: a walk meets
+/// objects of the large list once, the others four times in the mean, and then each once more without cells.
+const FEW: u64 = 6;
+const TRIFLE: u64 = 100;
+
+/// Every scene has other static objects than the one before.
+fn generation() -> u64 {
+    static GENERATION: AtomicU64 = AtomicU64::new(0);
+    GENERATION.fetch_add(1, Ordering::Relaxed)
+}
+
+fn range() -> Range<u64> {
+    let Ok(asked) = std::env::var("GPU_BROAD_PHASE_HUNT") else {
+        return 0..SCENES;
+    };
+    let number = |text: &str| {
+        text.trim()
+            .parse::<u64>()
+            .expect("GPU_BROAD_PHASE_HUNT: a number or a range")
+    };
+    match asked.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => 0..number(&asked),
+    }
+}
+
+/// What answers on a device.
+enum Engine {
+    Own(Box<GpuBroadPhase>),
+    Headless(Box<Headless>),
+}
+
+/// What pipelines depend on, and whether the engine has a device of its own.
+type Kind = (Discriminant<Scheme>, [bool; 4]);
+
+fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
+    let [has_worlds, is_periodic] = [descriptor.worlds > 1, descriptor.periods != [0.0; 3]];
+    let is_headless = number % 7 < 3 && descriptor.filters && !has_worlds && !is_periodic;
+    let scheme = std::mem::discriminant(&descriptor.scheme);
+    (scheme, [descriptor.filters, has_worlds, is_periodic, is_headless])
+}
+
+/// One adapter and what was made on it.
+struct Hunter {
+    adapter: TestAdapter,
+    /// Whether it tells what is wrong on the CPU.
+    is_first: bool,
+    engines: HashMap<Kind, Engine>,
+}
+
+impl Hunter {
+    /// The engine of a scene: one that is stepped as in a frame loop, or one with a device of its own.
+    fn engine(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) -> &mut Engine {
+        let adapter = &self.adapter;
+        let kind = kind_of(number, descriptor);
+        let make = || {
+            if let [.., true] = kind.1 {
+                let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+                    backends: Some(adapter.backends),
+                    adapter: None,
+                    broad_phase: *descriptor,
+                }));
+                Engine::Headless(Box::new(headless.unwrap()))
+            } else {
+                Engine::Own(Box::new(
+                    GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap(),
+                ))
+            }
+        };
+        self.engines.entry(kind).or_insert_with(make)
+    }
+
+    /// Makes the engine ready for a scene.
+    fn prepare(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) {
+        match self.engine(number, descriptor) {
+            Engine::Headless(headless) => headless.set_descriptor(descriptor).unwrap(),
+            Engine::Own(broad_phase) => broad_phase.set_descriptor(descriptor).unwrap(),
+        }
+    }
+
+    fn answer(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> StepResult {
+        let TestAdapter { device, queue, .. } = self.adapter.clone();
+        match self.engine(number, descriptor) {
+            Engine::Headless(headless) => block_on(headless.step_scene(scene)).unwrap(),
+            Engine::Own(broad_phase) => whole(descriptor, || {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                broad_phase.step(&mut encoder, *scene).unwrap();
+                queue.submit([encoder.finish()]);
+                block_on(broad_phase.read_back()).unwrap()
+            }),
+        }
+    }
+
+    /// What the table of the last step says.
+    fn answer_later(
+        &mut self,
+        number: u64,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        queries: Queries<'_>,
+        query_mode: QueryMode,
+    ) -> StepResult {
+        let TestAdapter { device, queue, .. } = self.adapter.clone();
+        match self.engine(number, descriptor) {
+            Engine::Headless(headless) => block_on(headless.query(&QueryInput {
+                queries,
+                query_mode,
+                ..QueryInput::default()
+            }))
+            .unwrap(),
+            Engine::Own(broad_phase) => whole(descriptor, || {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = QueryInput {
+                    queries,
+                    query_mode,
+                    ..QueryInput::default()
+                };
+                broad_phase.query(&mut encoder, input).unwrap();
+                queue.submit([encoder.finish()]);
+                block_on(broad_phase.read_back()).unwrap()
+            }),
+        }
+    }
+}
+
+/// Steps until the answer is whole, where outputs grow.
+fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepResult) -> StepResult {
+    let mut last = Status::default();
+    for _ in 0..6 {
+        let result = step();
+        if descriptor.growth == Growth::Fixed || result.counters.is_whole() {
+            return result;
+        }
+        last = result.counters.status;
+    }
+    panic!("still not whole after six steps: {last:?}");
+}
+
+/// What was done, and what was compared.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    scenes: u64,
+    objects: u64,
+    rays: u64,
+    queries: u64,
+    pairs: u64,
+    hits: u64,
+    results: u64,
+    differences: u64,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.scenes, other.scenes),
+            (&mut self.objects, other.objects),
+            (&mut self.rays, other.rays),
+            (&mut self.queries, other.queries),
+            (&mut self.pairs, other.pairs),
+            (&mut self.hits, other.hits),
+            (&mut self.results, other.results),
+            (&mut self.differences, other.differences),
+        ] {
+            *sum += more;
+        }
+    }
+}
+
+/// A scene's answers on the CPU.
+struct Truth {
+    twin: StepResult,
+    expected: Expected,
+}
+
+fn text(payload: &(dyn std::any::Any + Send)) -> String {
+    let known = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied());
+    let text = known.unwrap_or("a panic without words");
+    text.chars().take(600).collect()
+}
+
+thread_local! {
+    /// Whether a panic of this thread is taken for a fault of a scene.
+    static IS_HUNTING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What a panic says.
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    let was_hunting = IS_HUNTING.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| text(&*payload));
+    IS_HUNTING.set(was_hunting);
+    result
+}
+
+/// The definition of pairs, hits and boxes knows no periods: there the reference is held to that of neighbours alone.
+fn check_definition(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    expected: &Expected,
+    result: &StepResult,
+    what: &str,
+) {
+    if descriptor.periods == [0.0; 3] {
+        check(descriptor, scene, expected, result, what);
+        return;
+    }
+    let asked = BroadPhaseDescriptor {
+        pairs: false,
+        ..*descriptor
+    };
+    let scene = Scene {
+        rays: Rays::default(),
+        queries: match scene.queries {
+            Queries::Neighbors(neighbors) => neighbors.into(),
+            _ => return,
+        },
+        ..*scene
+    };
+    check(&asked, &scene, expected, result, what);
+}
+
+/// Box tests stay within those of brute force, a few times.
+fn check_work(descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild, counters: &Counters) {
+    let objects = wild.objects.len() as u64;
+    let queries = wild.asks.count(wild.objects.len()) as u64;
+    let rays = wild.rays.len() as u64;
+    for (what, tests, all) in [
+        (
+            "pairs",
+            counters.pair_candidates,
+            objects * objects.saturating_sub(1) / 2,
+        ),
+        ("rays", counters.ray_candidates, objects * rays),
+        ("queries", counters.query_candidates, objects * queries),
+    ] {
+        assert!(
+            tests <= FEW * all + TRIFLE,
+            "work: {tests} tests for {what}, brute force has {all}; {descriptor:?}"
+        );
+    }
+    let rounds = SPARE_ROUNDS + FEW * objects / ROUND_TESTS;
+    assert!(
+        u64::from(counters.rounds_needed) <= rounds,
+        "work: {} rounds for walks past {objects} objects, {rounds} are enough; {descriptor:?}",
+        counters.rounds_needed
+    );
+}
+
+/// The answers of a scene on the CPU, and what is wrong with them.
+fn truth(
+    descriptor: &BroadPhaseDescriptor<'static>,
+    wild: &Wild,
+    scene: &Scene<'_>,
+) -> Result<(Truth, Vec<String>), String> {
+    caught(|| {
+        let twin = reference::step_scene(descriptor, scene).unwrap();
+        let expected = Expected::of(descriptor, scene);
+        let mut faults = Vec::new();
+        let mut hold = |checked: Result<(), String>| faults.extend(checked.err());
+        hold(caught(|| check_definition(descriptor, scene, &expected, &twin, "CPU")));
+        hold(caught(|| check_work(descriptor, wild, &twin.counters)));
+        (Truth { twin, expected }, faults)
+    })
+}
+
+/// A device says what the reference says: bit for bit, but for distances.
+fn check_twin(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &StepResult, twin: &StepResult) {
+    let numbers = |counters: &Counters| {
+        let mut numbers = counted(counters);
+        // Entries are those of the scheme of covered cells; distances decide how many results there are.
+        if descriptor.growth == Growth::Fixed {
+            numbers[7..].fill(0);
+        }
+        numbers
+    };
+    assert_eq!(numbers(&found.counters), numbers(&twin.counters), "counters");
+    if descriptor.growth == Growth::Fixed {
+        return;
+    }
+    if descriptor.pair_order == PairOrder::Sorted {
+        assert!(found.pairs == twin.pairs, "pairs or their order");
+    } else {
+        assert!(sorted(found.pairs.clone()) == sorted(twin.pairs.clone()), "pairs");
+    }
+    match descriptor.ray_mode {
+        RayMode::All => assert!(hits_by_ray(found) == hits_by_ray(twin), "hits of rays"),
+        _ => assert!(by_object(&found.ray_hits) == by_object(&twin.ray_hits), "closest hits"),
+    }
+    assert!(found.ray_any == twin.ray_any, "any hit");
+    let is_exact = match scene.queries {
+        Queries::Boxes(_) | Queries::Partners(_) => true,
+        Queries::Spheres(queries) => queries.elements().unwrap().iter().all(|query| query.radius == 0.0),
+        _ => false,
+    };
+    if is_exact {
+        assert!(lists(found) == lists(twin), "results of boxes");
+    }
+    crate::common::steps::check_nearest(&found.query_nearest, &twin.query_nearest, "nearest objects");
+}
+
+/// A scene and how it is looked at.
+struct Case {
+    number: u64,
+    descriptor: BroadPhaseDescriptor<'static>,
+    wild: Wild,
+}
+
+/// What is said of a case on a device.
+#[derive(Default)]
+struct Verdict {
+    faults: Vec<String>,
+    tally: Tally,
+}
+
+impl Verdict {
+    fn hold(&mut self, who: &str, checked: Result<(), String>) {
+        self.faults.extend(checked.err().map(|fault| format!("{who}: {fault}")));
+    }
+}
+
+impl Hunter {
+    /// Answers a case and holds the answers to the CPU's.
+    fn judge(&mut self, case: &Case) -> Verdict {
+        let Case {
+            number,
+            descriptor,
+            wild,
+        } = case;
+        let scene = wild.scene(generation());
+        let mut verdict = Verdict::default();
+        let truth = match truth(descriptor, wild, &scene) {
+            Ok((truth, faults)) => {
+                // Who comes second need not say it once more.
+                let told = if self.is_first { faults } else { Vec::new() };
+                verdict.faults.extend(told);
+                truth
+            }
+            Err(fault) => {
+                verdict.hold("CPU", Err(fault));
+                verdict.tally.differences = verdict.faults.len() as u64;
+                return verdict;
+            }
+        };
+        let who = self.adapter.name.clone();
+        self.prepare(*number, descriptor);
+        let result = caught(|| self.answer(*number, descriptor, &scene));
+        let is_answered = result.is_ok();
+        verdict.tally = Tally {
+            scenes: 1,
+            objects: wild.objects.len() as u64,
+            rays: wild.rays.len() as u64,
+            queries: wild.asks.count(wild.objects.len()) as u64,
+            ..Tally::default()
+        };
+        match result {
+            Ok(result) => {
+                let by_definition = || check_definition(descriptor, &scene, &truth.expected, &result, "definition");
+                verdict.hold(&who, caught(by_definition));
+                verdict.hold(&who, caught(|| check_twin(descriptor, &scene, &result, &truth.twin)));
+                verdict.hold(&who, caught(|| check_work(descriptor, wild, &result.counters)));
+                verdict.tally.pairs = result.pairs.len() as u64;
+                verdict.tally.hits = (result.ray_hits.len() + result.ray_any.len()) as u64;
+                verdict.tally.results = (result.query_objects.len() + result.query_nearest.len()) as u64;
+            }
+            Err(fault) => verdict.hold(&who, Err(fault)),
+        }
+        if let Some((asks, mode)) = wild.later.as_ref().filter(|_| is_answered) {
+            let result = caught(|| self.answer_later(*number, descriptor, asks.queries(), *mode));
+            let later = Scene {
+                rays: Rays::default(),
+                queries: asks.queries(),
+                query_mode: *mode,
+                ..scene
+            };
+            let unpaired = BroadPhaseDescriptor {
+                pairs: false,
+                ..*descriptor
+            };
+            let checked = result.and_then(|result| {
+                verdict.tally.results += (result.query_objects.len() + result.query_nearest.len()) as u64;
+                caught(|| {
+                    let expected = Expected::of(&unpaired, &later);
+                    check_definition(&unpaired, &later, &expected, &result, "asked later");
+                })
+            });
+            verdict.hold(&who, checked);
+        }
+        // What went wrong may have left something behind.
+        if !is_answered {
+            self.engines.remove(&kind_of(*number, descriptor));
+        }
+        verdict.tally.differences = verdict.faults.len() as u64;
+        verdict
+    }
+}
+
+/// Takes away what a fault does not need, for a while.
+fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
+    let mut attempts = 0..ATTEMPTS;
+    let mut attempt = |smaller: Wild, wild: &mut Wild| {
+        let is_smaller = attempts.next().is_some() && fails(&smaller);
+        if is_smaller {
+            *wild = smaller;
+        }
+        is_smaller
+    };
+    let changes: [fn(&mut Wild); 5] = [
+        |wild| wild.later = None,
+        |wild| wild.rays.clear(),
+        |wild| wild.asks = Asks::Nothing,
+        |wild| wild.statics = 0,
+        |wild| wild.mode = QueryMode::All,
+    ];
+    for change in changes {
+        let mut smaller = wild.clone();
+        change(&mut smaller);
+        smaller.plain.truncate(smaller.rays.len());
+        attempt(smaller, &mut wild);
+    }
+    let lengths = |wild: &Wild| {
+        let asked = match &wild.asks {
+            Asks::Boxes(boxes) => boxes.len(),
+            Asks::Rounded(queries) => queries.len(),
+            _ => 0,
+        };
+        [wild.objects.len(), wild.rays.len(), asked]
+    };
+    for list in 0..3 {
+        let mut part = lengths(&wild)[list];
+        while part > 0 {
+            let mut first = 0;
+            while first < lengths(&wild)[list] {
+                let gone = first..(first + part).min(lengths(&wild)[list]);
+                let mut smaller = wild.clone();
+                match list {
+                    0 => {
+                        smaller.statics -= gone.clone().filter(|&object| object < wild.statics).count();
+                        smaller.objects.drain(gone.clone());
+                        if !smaller.worlds.is_empty() {
+                            smaller.worlds.drain(gone);
+                        }
+                    }
+                    1 => {
+                        smaller.rays.drain(gone.clone());
+                        smaller.plain.drain(gone);
+                    }
+                    _ => match &mut smaller.asks {
+                        Asks::Boxes(boxes) => drop(boxes.drain(gone)),
+                        Asks::Rounded(queries) => drop(queries.drain(gone)),
+                        _ => {}
+                    },
+                }
+                if !attempt(smaller, &mut wild) {
+                    first += part;
+                }
+            }
+            part /= 2;
+        }
+    }
+    wild
+}
+
+/// What a hunt brings home.
+struct Bag {
+    name: String,
+    tally: Tally,
+    faults: Vec<String>,
+}
+
+/// Where a hunter is: the scene, and when it came there.
+type Post = Mutex<Option<(u64, Instant)>>;
+
+/// Ends the hunt where a scene does not end. Nothing else can: software drivers run what is submitted within the call.
+fn watch(name: &str, post: &Post) {
+    loop {
+        // Not in a condition of the loop, which would keep the lock while it sleeps.
+        let place = *post.lock().unwrap();
+        let Some((scene, since)) = place else {
+            return;
+        };
+        if since.elapsed() > HANG {
+            let _ = writeln!(
+                std::io::stderr(),
+                "scene {scene} does not end on {name}: the hunt ends here"
+            );
+            std::process::exit(1);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -> Bag {
+    let is_single = scenes.end - scenes.start == 1;
+    let mut bag = Bag {
+        name: adapter.name.clone(),
+        tally: Tally::default(),
+        faults: Vec::new(),
+    };
+    let mut hunter = Hunter {
+        adapter,
+        is_first,
+        engines: HashMap::new(),
+    };
+    for number in scenes {
+        let descriptor = crate::wild::descriptor(number);
+        let case = Case {
+            number,
+            descriptor,
+            wild: crate::wild::scene(number, &descriptor),
+        };
+        *post.lock().unwrap() = Some((number, Instant::now()));
+        if is_single {
+            // At once, since it may not end.
+            eprintln!("{descriptor:?}\n{:?}", case.wild);
+        }
+        let verdict = hunter.judge(&case);
+        bag.tally.add(&verdict.tally);
+        if number % 1_000 == 999 {
+            eprintln!("{}: {:?}", bag.name, bag.tally);
+        }
+        for fault in &verdict.faults {
+            let told = format!("scene {number} ({}, {}): {fault}", case.wild.kind, name_of(&descriptor));
+            eprintln!("{told}");
+            bag.faults.push(told);
+        }
+        if is_single {
+            tell(&mut hunter, case, &verdict);
+        }
+    }
+    *post.lock().unwrap() = None;
+    bag
+}
+
+/// What is left of a scene that still fails in the same way, if it does.
+fn tell(hunter: &mut Hunter, case: Case, verdict: &Verdict) {
+    // Numbers change with what is taken away.
+    let start = |fault: &String| {
+        fault
+            .chars()
+            .take_while(|letter| !letter.is_ascii_digit())
+            .collect::<String>()
+    };
+    let Case {
+        number,
+        descriptor,
+        mut wild,
+    } = case;
+    let mut judge = |wild: &Wild| {
+        let wild = wild.clone();
+        hunter.judge(&Case {
+            number,
+            descriptor,
+            wild,
+        })
+    };
+    let Some(wanted) = verdict.faults.first().map(start) else {
+        return;
+    };
+    wild = shrunk(wild, |smaller| {
+        judge(smaller).faults.iter().map(start).any(|fault| fault == wanted)
+    });
+    eprintln!("made smaller: {wild:?}\n{:?}", judge(&wild).faults);
+}
+
+fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {
+    let BroadPhaseDescriptor {
+        scheme,
+        dimensions,
+        margin,
+        periods,
+        worlds,
+        ..
+    } = descriptor;
+    format!(
+        "{scheme:?}, {}D, margin {margin}, periods {periods:?}, worlds {worlds}",
+        dimensions.count()
+    )
+}
+
+#[test]
+fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
+    let scenes = range();
+    // A panic is a fault among others here, and is told with its scene. Other tests go on telling theirs.
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !IS_HUNTING.get() {
+            tell(panic);
+        }
+    }));
+    let bags: Vec<_> = std::thread::scope(|scope| {
+        let hunters: Vec<_> = adapters()
+            .into_iter()
+            .enumerate()
+            .map(|(place, adapter)| {
+                let scenes = scenes.clone();
+                scope.spawn(move || {
+                    let (name, post) = (adapter.name.clone(), Post::new(Some((scenes.start, Instant::now()))));
+                    std::thread::scope(|scope| {
+                        scope.spawn(|| watch(&name, &post));
+                        hunt(adapter, scenes, place == 0, &post)
+                    })
+                })
+            })
+            .collect();
+        hunters.into_iter().map(|hunter| hunter.join().unwrap()).collect()
+    });
+    let mut faults = Vec::new();
+    for bag in bags {
+        println!("{}: {:?}", bag.name, bag.tally);
+        faults.extend(bag.faults);
+    }
+    assert!(
+        faults.is_empty(),
+        "{} faults, the first: {:#?}",
+        faults.len(),
+        &faults[..faults.len().min(20)]
+    );
+}
+
+/// Boxes, queries and a scheme for which walks once began that no round was to end.
+fn small_queries() -> Vec<(&'static str, Vec<Aabb>, Vec<Aabb>, Scheme)> {
+    let mut rng = Rng(18);
+    let points = [[-1.0, 0.0, 1000.0], [1.0, 100.0, 1000.0]].map(Aabb::point).to_vec();
+    let beside_points = vec![Aabb::new([-0.5, 10.0, 1000.0], [0.5, 90.0, 1000.0])];
+    let map: Vec<_> = (0..300)
+        .map(|_| {
+            let [x, y] = [100.0 * rng.unit(), 100.0 * rng.unit()];
+            Aabb::new([x, y, 1000.0], [x + 1e-5, y + 1e-5, 1000.0])
+        })
+        .collect();
+    let strips = (0..8)
+        .map(|_| {
+            let [x, y] = [100.0 * rng.unit(), 100.0 * rng.unit() - 50.0];
+            Aabb::new([x, y, 1000.0], [x + 2e-4, y + 100.0, 1000.0])
+        })
+        .collect();
+    let boxes = lattice(1_200, &mut rng);
+    let moved = |corner: [f32; 3]| corner.map(|bound| bound + 0.25);
+    let beside_boxes = boxes[..64]
+        .iter()
+        .map(|object| Aabb::new(moved(object.min), moved(object.max)))
+        .collect();
+    let of_map = Scheme::Adaptive { min_scale: 1e-5 };
+    let of_boxes = Scheme::adaptive_for(&boxes, Dimensions::Three);
+    vec![
+        (
+            "points",
+            points.clone(),
+            beside_points.clone(),
+            Scheme::Uniform { cell_size: 1e-5 },
+        ),
+        ("points", points, beside_points, Scheme::Adaptive { min_scale: 1e-5 }),
+        ("map", map, strips, of_map),
+        ("lattice", boxes, beside_boxes, of_boxes),
+    ]
+}
+
+#[test]
+fn small_queries_among_many_cells_take_few_tests() {
+    let post = Post::new(Some((0, Instant::now())));
+    std::thread::scope(|scope| {
+        scope.spawn(|| watch("small queries", &post));
+        let asked = catch_unwind(ask_small_queries);
+        *post.lock().unwrap() = None;
+        asked.unwrap_or_else(|panic| resume_unwind(panic));
+    });
+}
+
+fn ask_small_queries() {
+    for adapter in adapters() {
+        for (name, objects, queries, scheme) in small_queries() {
+            let what = format!("{name}, {scheme:?} on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                count_candidates: true,
+                ..BroadPhaseDescriptor::default()
+            };
+            let scene = Scene {
+                objects: Source::Host(&objects),
+                queries: queries[..].into(),
+                ..Scene::default()
+            };
+            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+                backends: Some(adapter.backends),
+                adapter: None,
+                broad_phase: descriptor,
+            }))
+            .unwrap();
+            let result = block_on(headless.step_scene(&scene)).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let all = (objects.len() * queries.len()) as u64;
+            let tests = result.counters.query_candidates;
+            assert!(tests <= FEW * all, "{what}: {tests} tests, brute force has {all}");
+            assert!(result.counters.rounds_needed <= 1, "{what}: {:?}", result.counters);
+            check(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a device does with whole steps and all that stands beside them. One program: its tests share the adapters, and
+//! the pipelines on them, which drivers take far longer to make than steps to run.
+
+#[path = "../common/agreement.rs"]
+mod agreement;
+#[path = "../common/mod.rs"]
+mod common;
+use common::rng;
+#[path = "../common/wild.rs"]
+mod wild;
+
+mod bad_calls;
+mod bad_input;
+mod concurrency;
+mod culling;
+mod debug_draw;
+mod device_counts;
+mod disorder;
+mod empty_lists;
+mod events;
+mod faults;
+mod golden;
+mod hunt;
+mod later;
+mod many_rays;
+mod memory;
+mod misuse;
+mod mixed_sizes;
+mod nearest;
+mod object_set;
+mod order;
+mod overflow;
+mod pair_filter;
+mod prepare;
+mod properties;
+mod queries;
+mod query_set;
+mod renderer;
+mod scenes;
+mod seed_pairs;
+mod seed_queries;
+mod seed_rays;
+#[cfg(feature = "snapshot")]
+mod snapshot;
+mod sources;
+mod statics;
+mod step;
+mod table;
+mod tiles;
+mod watch;

@@ -1,0 +1,655 @@
+//! What memory is for, what is made once, and pipelines that come out of a cache.
+
+mod forecast;
+
+use crate::common::{Rng, TestAdapter, adapters, uniform};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
+    DescriptorError, DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError,
+    InputError, MemoryUse, Neighbors, ObjectNames, ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Partners,
+    Queries, Query, QueryInput, QueryKind, QueryMode, QuerySet, Ray, RayMode, Scene, Scheme, Source, Statics, Status,
+    StepCounts, StepResult, adapters as all_adapters, wgpu,
+};
+use pollster::block_on;
+
+fn step(device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBroadPhase, objects: &[Aabb]) -> StepResult {
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
+    let input = Scene {
+        objects: Source::Host(objects),
+        rays: Source::Host(&rays).into(),
+        ..Default::default()
+    };
+    gpu.step(&mut encoder, input).expect("a step");
+    queue.submit([encoder.finish()]);
+    block_on(gpu.read_back()).expect("a result")
+}
+
+#[test]
+fn objects_take_at_most_160_bytes_and_pairs_8() {
+    let mut rng = Rng(3);
+    let count = 50_000;
+    let objects = uniform(count, &mut rng);
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).unwrap();
+        let pairs = step(device, queue, &mut gpu, &objects).counters.pairs_needed;
+        let exact = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(pairs as u32),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut gpu = GpuBroadPhase::new(device, queue, &exact).unwrap();
+        assert_eq!(gpu.memory().total(), 0);
+        assert_eq!(step(device, queue, &mut gpu, &objects).pairs.len() as u64, pairs);
+        let memory = gpu.memory();
+        let each = memory.objects as f64 / count as f64;
+        println!("{each:.1} bytes an object beside {memory:?} on {}", adapter.name);
+        assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
+        assert_eq!(memory.pairs, (8 * pairs).next_multiple_of(16));
+        // No buffer is empty.
+        let boxes_and_ray = 32 * (count as u64 + 1);
+        assert!((boxes_and_ray..=boxes_and_ray + 64).contains(&memory.inputs));
+        assert_eq!(memory.order, 0);
+
+        let mut sorted = GpuBroadPhase::new(
+            device,
+            queue,
+            &BroadPhaseDescriptor {
+                pair_order: PairOrder::Sorted,
+                ray_mode: RayMode::All,
+                ..exact
+            },
+        )
+        .unwrap();
+        step(device, queue, &mut sorted, &objects);
+        assert!(sorted.memory().order >= 24 * pairs && sorted.memory().answers > 0);
+    }
+}
+
+/// A device that no other test counts on.
+fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
+    let own = block_on(all_adapters(adapter.backends)).into_iter().next();
+    let request = wgpu::DeviceDescriptor {
+        required_limits: GpuBroadPhase::required_limits(),
+        ..Default::default()
+    };
+    block_on(own.expect("an adapter").request_device(&request)).expect("a device")
+}
+
+/// Bind groups and buffers that there are on a device.
+fn created(device: &wgpu::Device) -> [isize; 2] {
+    let counters = device.get_internal_counters().hal;
+    [counters.bind_groups.read(), counters.buffers.read()]
+}
+
+/// What a recording makes outlasts it at least until its encoder is done, so that it can be counted there.
+#[test]
+fn a_steady_step_creates_no_bind_group_and_no_buffer() {
+    let mut rng = Rng(5);
+    let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
+    let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY); 20];
+    let listed = [Pair { a: 7, b: 700 }; 30];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let [objects, statics] = [&moving, &fixed].map(|boxes| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("boxes of the caller"),
+                contents: bytemuck::cast_slice(boxes),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        });
+        let caller_owned = Scene {
+            objects: Source::device(&objects, moving.len() as u32),
+            ..Default::default()
+        };
+        let with_statics = Scene {
+            statics: Statics {
+                objects: Source::device(&statics, fixed.len() as u32),
+                ..Default::default()
+            },
+            ..caller_owned
+        };
+        let from_host = Scene {
+            objects: Source::Host(&moving),
+            rays: Source::Host(&rays).into(),
+            ..Default::default()
+        };
+        let excluding = Scene {
+            excluded_pairs: Source::Host(&listed),
+            ..with_statics
+        };
+        let descriptor = BroadPhaseDescriptor {
+            pair_order: PairOrder::Sorted,
+            ray_mode: RayMode::All,
+            ..Default::default()
+        };
+        let query = QueryInput {
+            queries: Queries::Boxes(Source::Host(&fixed)),
+            ..Default::default()
+        };
+        // What the first query makes room for is bound anew by the second step.
+        for (what, input, queries, steady) in [
+            ("caller_owned", caller_owned, false, 2),
+            ("statics", with_statics, false, 2),
+            ("host", from_host, false, 2),
+            ("excluded", excluding, false, 2),
+            ("queries", from_host, true, 3),
+        ] {
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            for step in 1..=6 {
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let [groups, buffers] = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                gpu.step(&mut encoder, input).expect("a step");
+                if queries {
+                    gpu.query(&mut encoder, query).expect("a query");
+                }
+                let [all_groups, all_buffers] = created(&device);
+                let made = (all_groups - groups, all_buffers - buffers);
+                let what = format!("{made:?} in step {step}, {what}, on {}", adapter.name);
+                if step == 1 {
+                    assert!(made.0 > 20 && made.1 > 15, "{what}");
+                } else if step >= steady {
+                    assert_eq!(made, (0, 0), "{what}");
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
+/// Joints come and go each frame, and so do the words of a function.
+#[test]
+fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
+    let objects = uniform(2000, &mut Rng(8));
+    let listed: Vec<_> = (0..128).map(|object| Pair::new(object, object + 1)).collect();
+    let words = vec![u32::MAX; 1280];
+    let text = "fn admits_pair(a: u32, b: u32) -> bool { return pair_data(a + b) != 0u; }";
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        for (pair_filter, data) in [(None, 0), (Some(text), 1)] {
+            let descriptor = BroadPhaseDescriptor {
+                pair_filter,
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            // The first lengths are those with the largest capacities.
+            let lengths = [
+                (128, 1280),
+                (65, 641),
+                (127, 1279),
+                (99, 700),
+                (0, 0),
+                (100, 1001),
+                (0, 0),
+                (66, 901),
+            ];
+            for (step, (list, words_given)) in lengths.into_iter().enumerate() {
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let before = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = Scene {
+                    objects: Source::Host(&objects),
+                    excluded_pairs: Source::Host(&listed[..list]),
+                    pair_filter_data: Source::Host(&words[..data * words_given]),
+                    ..Default::default()
+                };
+                gpu.step(&mut encoder, input).expect("a step");
+                // Without a list and a function other passes run, which bind for themselves the first time.
+                if step > 0 && !(step == 4 && data == 0) {
+                    let what = format!("{data}, step {step} on {}", adapter.name);
+                    assert_eq!(created(&device), before, "{what}");
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
+/// Views that move are uploaded each time, through the same buffers.
+#[test]
+fn steady_culling_creates_no_bind_group_and_no_buffer() {
+    let mut rng = Rng(7);
+    let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
+    let descriptor = BroadPhaseDescriptor {
+        pairs: false,
+        ..Default::default()
+    };
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let mut culling = Culling::new(None);
+        let options = CullOptions {
+            list_capacity: Some(u32::MAX),
+            draw: Some(CullDraw::Vertices(36)),
+        };
+        let input = Scene {
+            objects: Source::Host(&moving),
+            statics: Statics {
+                objects: Source::Host(&fixed),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        for step in 1..=6 {
+            let views = [Frustum::new([[1.0, 0.0, 0.0, step as f32]]); 3];
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let output = gpu.step(&mut encoder, input).expect("a step");
+            queue.submit([encoder.finish()]);
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let [groups, buffers] = created(&device);
+            let mut encoder = device.create_command_encoder(&Default::default());
+            culling
+                .record(&mut encoder, &output, Source::Host(&views), options)
+                .expect("culling");
+            let [all_groups, all_buffers] = created(&device);
+            let made = (all_groups - groups, all_buffers - buffers);
+            let what = format!("{made:?} in step {step} on {}", adapter.name);
+            if step == 1 {
+                assert!(made.0 > 7 && made.1 > 8, "{what}");
+            } else if step > 2 {
+                assert_eq!(made, (0, 0), "{what}");
+            }
+            queue.submit([encoder.finish()]);
+        }
+        // What the first call takes: a bit for each object and view, as much for places, 4 bytes per row.
+        let words = 3 * 2500u64.div_ceil(32);
+        let rows = 3 * 2500;
+        let bytes = 4 * (2 * words + rows);
+        let memory = culling.memory().total();
+        assert!(
+            (bytes..bytes + 2000).contains(&memory),
+            "{memory} bytes, {bytes} at least"
+        );
+        culling.trim();
+        assert_eq!(culling.memory().total(), 0);
+    }
+}
+
+/// Objects that move are uploaded each time, through the same buffers.
+#[test]
+fn a_steady_update_of_a_set_creates_no_bind_group_and_no_buffer() {
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut set = ObjectSet::new();
+        let handles: Vec<_> = (0..1000).map(|_| set.insert(Aabb::new([0.0; 3], [1.0; 3]))).collect();
+        for (what, moving) in [("some", 100), ("most", 900)] {
+            for step in 1..=6 {
+                for handle in &handles[..moving] {
+                    set.move_to(*handle, [step as f32; 3], [step as f32 + 1.0; 3])
+                        .expect("an object");
+                }
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let before = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                set.record(&device, &mut encoder).expect("an update");
+                if step > 2 {
+                    assert_eq!(created(&device), before, "{what}, {step} on {}", adapter.name);
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_given_back_with_what_was_bound_and_staged() {
+    let objects = uniform(5000, &mut Rng(6));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let idle = || {
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            created(&device)
+        };
+        let before = idle();
+        step(&device, &queue, &mut gpu, &objects);
+        // One of the caller's that only bind groups hold.
+        let caller_owned = device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("a ray of the caller"),
+            contents: bytemuck::cast_slice(&rays),
+            usage: wgpu::BufferUsages::STORAGE,
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let input = QueryInput {
+            rays: Source::<Ray>::device(&caller_owned, 1).into(),
+            ..Default::default()
+        };
+        gpu.query(&mut encoder, input).expect("a query");
+        queue.submit([encoder.finish()]);
+        drop(caller_owned);
+        let held = idle();
+        for _ in 0..10 {
+            step(&device, &queue, &mut gpu, &objects);
+        }
+        let [groups, buffers] = idle();
+        assert!(
+            groups < held[0] && buffers < held[1],
+            "{groups} of {held:?} on {}",
+            adapter.name
+        );
+
+        // Outgrown by all that depends on the number of objects.
+        let mut larger = objects.clone();
+        larger.extend_from_slice(&objects);
+        step(&device, &queue, &mut gpu, &larger);
+        step(&device, &queue, &mut gpu, &larger);
+        let grown = idle();
+        // Beside uniform blocks and what the last steps were staged in.
+        let what = format!("{grown:?} after {buffers} buffers on {}", adapter.name);
+        assert!(grown[1] <= buffers + 6, "{what}");
+        gpu.trim();
+        let [groups, buffers] = idle();
+        assert!(
+            groups <= before[0] && buffers <= before[1],
+            "{groups} and {buffers}, before {before:?} on {}",
+            adapter.name
+        );
+    }
+}
+
+/// Without a call of the caller's; what is asked between steps counts as well.
+#[test]
+fn memory_that_steps_do_without_is_given_back() {
+    const MANY: usize = 60_000;
+    let objects = uniform(MANY, &mut Rng(7));
+    let few = &objects[..10];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        for (scheme, statics) in [
+            (Scheme::Hierarchical, 0),
+            (Scheme::Uniform { cell_size: 2.0 }, 0),
+            (Scheme::Hierarchical, 40),
+        ] {
+            let what = format!("{scheme:?}, {statics} static on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let fixed = &objects[MANY - statics..];
+            let step_of = |gpu: &mut GpuBroadPhase, moving: &[Aabb]| {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = Scene {
+                    objects: Source::Host(moving),
+                    statics: Statics {
+                        objects: Source::Host(fixed),
+                        generation: 1,
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                gpu.step(&mut encoder, input).expect("a step");
+                queue.submit([encoder.finish()]);
+                block_on(gpu.read_back()).expect("a result")
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            let first = step_of(&mut gpu, few);
+            let small = gpu.memory().total();
+            let large = step_of(&mut gpu, &objects).pairs;
+            let held = gpu.memory().total();
+            assert!(held > small + 64 * MANY as u64, "{what}: {held} after {small}");
+            // Not for the sake of one step, nor where sizes take turns.
+            for _ in 0..8 {
+                assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
+                assert_eq!(gpu.memory().total(), held, "{what}");
+            }
+            for _ in 0..3 {
+                assert_eq!(step_of(&mut gpu, &objects).pairs, large, "{what}");
+                for _ in 0..7 {
+                    step_of(&mut gpu, few);
+                    assert_eq!(gpu.memory().total(), held, "{what}");
+                }
+            }
+            let [_, buffers] = created(&device);
+            for _ in 0..2 {
+                assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
+            }
+            assert!(
+                gpu.memory().total() <= 2 * small,
+                "{what}: {} after {small}",
+                gpu.memory().total()
+            );
+            // The same bytes from smaller buffers, and from larger ones again.
+            let [_, after] = created(&device);
+            assert!(after <= buffers + 3, "{what}: {after} buffers after {buffers}");
+            let again = step_of(&mut gpu, few);
+            assert_eq!((again.pairs, again.counters), (first.pairs, first.counters), "{what}");
+            assert_eq!(step_of(&mut gpu, &objects).pairs, large, "{what}");
+        }
+    }
+}
+
+/// Rays and queries between steps need their buffers, and pairs stand while they are asked.
+#[test]
+fn what_is_asked_between_steps_keeps_its_memory() {
+    let objects = uniform(2000, &mut Rng(8));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let query = QueryInput {
+            queries: Queries::Boxes(Source::Host(&objects)),
+            ..Default::default()
+        };
+        let mut held = Vec::new();
+        for frame in 0..30 {
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let before = created(&device)[1];
+            let boxes = if frame == 3 { &objects } else { &objects[..50] };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let input = Scene {
+                objects: Source::Host(boxes),
+                ..Default::default()
+            };
+            gpu.step(&mut encoder, input).expect("a step");
+            for _ in 0..2 {
+                gpu.query(&mut encoder, query).expect("a query");
+            }
+            // Nothing is given up that a query needs.
+            let made = created(&device)[1] - before;
+            assert!(made == 0 || frame < 14, "{made} in frame {frame} on {}", adapter.name);
+            queue.submit([encoder.finish()]);
+            let result = block_on(gpu.read_back()).expect("results");
+            assert_eq!(result.query_offsets.len(), objects.len() + 1, "{}", adapter.name);
+            held.push(gpu.memory());
+        }
+        assert!(4 * held[20].objects < held[10].objects, "{held:?} on {}", adapter.name);
+        assert_eq!(held[20].answers, held[10].answers, "{}", adapter.name);
+    }
+}
+
+/// Outputs that grew shrink once read-backs have long shown that they need not be so large, and grow again.
+#[test]
+fn outputs_that_grew_shrink_again() {
+    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 700];
+    let few = &crowd[..20];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        for _ in 0..2 {
+            step(&device, &queue, &mut gpu, &crowd);
+        }
+        let grown = gpu.memory().pairs;
+        assert!(grown >= 8 * 244_650, "{grown} on {}", adapter.name);
+        for _ in 0..60 {
+            assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
+        }
+        assert_eq!(gpu.memory().pairs, grown, "{}", adapter.name);
+        // Within as many read-backs as it takes to see it, and steps to do without.
+        for _ in 60..140 {
+            assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
+        }
+        let held = gpu.memory().pairs;
+        assert!(held <= 8 << 16, "{held} on {}", adapter.name);
+        let cut = step(&device, &queue, &mut gpu, &crowd).counters;
+        assert_eq!(
+            (cut.pairs_needed, cut.status),
+            (244_650, Status::PAIRS),
+            "{}",
+            adapter.name
+        );
+        assert!(
+            step(&device, &queue, &mut gpu, &crowd).counters.is_whole(),
+            "{}",
+            adapter.name
+        );
+    }
+}
+
+/// Tables of static objects are made anew where they change, no larger than they have to be.
+#[test]
+fn memory_of_static_objects_goes_with_them() {
+    let objects = uniform(30_000, &mut Rng(9));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut held = Vec::new();
+        for frame in 0..20 {
+            let fixed = if frame == 1 { &objects } else { &objects[..100] };
+            let input = Scene {
+                objects: Source::Host(&objects[..50]),
+                statics: Statics {
+                    objects: Source::Host(fixed),
+                    generation: 2 - u64::from(frame == 1),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            gpu.step(&mut encoder, input).expect("a step");
+            queue.submit([encoder.finish()]);
+            held.push(gpu.memory().total());
+        }
+        assert!(
+            held[1] > held[0] + 60 * objects.len() as u64,
+            "{held:?} on {}",
+            adapter.name
+        );
+        assert!(held[19] <= held[0] + held[0] / 4, "{held:?} on {}", adapter.name);
+    }
+}
+
+#[test]
+fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
+    let objects = uniform(500, &mut Rng(4));
+    let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
+        .into_iter()
+        .filter(|adapter| adapter.features().contains(wgpu::Features::PIPELINE_CACHE));
+    for adapter in with_caches {
+        let request = wgpu::DeviceDescriptor {
+            required_features: wgpu::Features::PIPELINE_CACHE,
+            required_limits: GpuBroadPhase::required_limits(),
+            ..Default::default()
+        };
+        let (device, queue) = block_on(adapter.request_device(&request)).unwrap();
+        let cache = |data| {
+            let descriptor = wgpu::PipelineCacheDescriptor {
+                label: None,
+                data,
+                fallback: true,
+            };
+            // SAFETY: the data is none or comes from a cache of this adapter.
+            unsafe { device.create_pipeline_cache(&descriptor) }
+        };
+        let first = cache(None);
+        let empty = first.get_data().unwrap_or_default().len();
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &queue, &descriptor, &first).unwrap();
+        let expected = step(&device, &queue, &mut gpu, &objects);
+        let data = first.get_data().expect("a cache with contents");
+        assert!(data.len() >= empty, "{} bytes", data.len());
+
+        let second = cache(Some(&data));
+        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &queue, &descriptor, &second).unwrap();
+        let found = step(&device, &queue, &mut gpu, &objects);
+        assert!(found.pairs == expected.pairs && found.ray_hits == expected.ray_hits);
+    }
+}
+
+/// wgpu falls back for broken and outdated data, but refuses that of another device.
+#[test]
+fn a_cache_that_the_device_refuses_counts_as_none() {
+    let objects = uniform(500, &mut Rng(4));
+    let descriptor = HeadlessDescriptor {
+        backends: Some(wgpu::Backends::VULKAN),
+        ..Default::default()
+    };
+    let answer = |data: Option<&[u8]>| {
+        let mut cache = None;
+        let made = block_on(Headless::with_pipeline_cache(&descriptor, |_, device| {
+            let descriptor = wgpu::PipelineCacheDescriptor {
+                label: None,
+                data,
+                fallback: true,
+            };
+            // SAFETY: the data comes from a cache of this adapter, or is refused for its header.
+            cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
+            cache.clone()
+        }));
+        let pairs = block_on(made?.step(&objects, &[]))?.pairs;
+        Ok::<_, HeadlessError>((pairs, cache.and_then(|cache| cache.get_data())))
+    };
+    let (expected, data) = match answer(None) {
+        Err(HeadlessError::NoAdapter { .. }) => return,
+        answer => answer.expect("an answer"),
+    };
+    let Some(data) = data else { return };
+    let changed = |at: usize| {
+        let mut data = data.clone();
+        data[at] ^= 1;
+        data
+    };
+    // The name of the format, the adapter, and the version of the driver.
+    let [format, adapter, driver] = [0, 20, 35].map(changed);
+    for (data, is_taken) in [
+        (&data[..], true),
+        (&data[..data.len() - 1], true),
+        (&[], true),
+        (&format, true),
+        (&driver, true),
+        (&adapter, false),
+    ] {
+        let (pairs, data) = answer(Some(data)).expect("an answer");
+        assert!(pairs == expected && data.is_some() == is_taken);
+    }
+}
+
+/// Whichever thread makes the pipelines.
+#[test]
+fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
+    let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
+        .into_iter()
+        .filter(|adapter| adapter.features().contains(wgpu::Features::PIPELINE_CACHE));
+    for adapter in with_caches {
+        let [(device, queue), (other, _)] = [(); 2].map(|()| {
+            let request = GpuBroadPhase::device_descriptor(&adapter);
+            block_on(adapter.request_device(&request)).unwrap()
+        });
+        let descriptor = wgpu::PipelineCacheDescriptor {
+            label: None,
+            data: None,
+            fallback: true,
+        };
+        // SAFETY: there is no data.
+        let cache = unsafe { other.create_pipeline_cache(&descriptor) };
+        let made = GpuBroadPhase::with_pipeline_cache(&device, &queue, &BroadPhaseDescriptor::default(), &cache);
+        assert!(matches!(made.err(), Some(CreateError::Device(_))));
+    }
+}

@@ -1,0 +1,686 @@
+//! What belongs to one device, broad phase or call and is given to another.
+
+use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
+use crate::common::{TestAdapter, adapters};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, CreateError, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs,
+    Frustum, GpuBroadPhase, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectNames, ObjectSet,
+    OutputRows, Outputs, PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics,
+    StepError, StepOutput, TableShader, wgpu,
+};
+use pollster::block_on;
+
+const TWO: [Aabb; 2] = [UNIT, Aabb::new([0.5; 3], [2.0; 3])];
+const APART: [Aabb; 2] = [Aabb::new([50.0; 3], [51.0; 3]), Aabb::new([90.0; 3], [91.0; 3])];
+
+fn scene(objects: &[Aabb]) -> Scene<'_> {
+    Scene {
+        objects: objects.into(),
+        ..Scene::default()
+    }
+}
+
+fn poll(adapter: &TestAdapter) {
+    let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
+    polled.expect("an idle device");
+}
+
+/// All that is recorded over the output of a step, by name.
+struct Components {
+    culling: Culling,
+    events: PairEvents,
+    lines: DebugDraw,
+    args: DispatchArgs,
+}
+
+impl Components {
+    fn new() -> Self {
+        Self {
+            culling: Culling::new(None),
+            events: PairEvents::new(None),
+            lines: DebugDraw::new(&BroadPhaseDescriptor::default(), None),
+            args: DispatchArgs::new(None),
+        }
+    }
+
+    fn record(&mut self, encoder: &mut wgpu::CommandEncoder, step: &StepOutput) -> [(&str, Result<(), StepError>); 4] {
+        let views = [Frustum::default()];
+        let options = CullOptions::default();
+        [
+            (
+                "culling",
+                self.culling
+                    .record(encoder, step, Source::Host(&views), options)
+                    .map(drop),
+            ),
+            (
+                "events",
+                self.events.record(encoder, step, ObjectNames::default()).map(drop),
+            ),
+            (
+                "lines",
+                self.lines.record(encoder, step, DebugLines::Pairs, [0; 4], 9).map(drop),
+            ),
+            ("args", self.args.record(encoder, step, OutputRows::Pairs, 64).map(drop)),
+        ]
+    }
+
+    fn prepare(&self, gpu: &GpuBroadPhase) -> [Result<(), CreateError>; 4] {
+        [
+            self.culling.prepare(gpu).run(),
+            self.events.prepare(gpu).run(),
+            self.lines.prepare(gpu).run(),
+            self.args.prepare(gpu).run(),
+        ]
+    }
+}
+
+/// Devices of two instances, whose numbers are equal.
+#[test]
+fn things_of_another_instance_are_refused() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let open = || {
+            block_on(Headless::with_descriptor(&HeadlessDescriptor {
+                backends: Some(adapter.backends),
+                ..HeadlessDescriptor::default()
+            }))
+            .expect("a device")
+        };
+        let [mut one, mut other] = [open(), open()];
+        assert!(
+            one.device() == other.device(),
+            "{name}: wgpu tells them apart, and this test shows nothing"
+        );
+        block_on(one.step(&TWO, &[])).expect("a step");
+        block_on(other.step(&APART, &[])).expect("a step");
+        let new_encoder = |of: &Headless| of.device().create_command_encoder(&Default::default());
+
+        let mut set = one.broad_phase().query_set("set", one.broad_phase().descriptor());
+        let queries = [Query::point([50.5; 3])];
+        let asked = QueryInput {
+            queries: queries[..].into(),
+            ..QueryInput::default()
+        };
+        let mut own = new_encoder(&one);
+        let refused = set.record(&mut own, other.broad_phase(), asked).map(drop);
+        assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
+        // And the set is as it was.
+        set.record(&mut own, one.broad_phase(), asked).expect("its own");
+        one.queue().submit([own.finish()]);
+        assert_eq!(
+            block_on(set.read_back()).expect("an answer").query_objects,
+            [],
+            "{name}"
+        );
+
+        // What was used with one device, and what was prepared for it.
+        let mut gpus = [&one, &other].map(|of| {
+            GpuBroadPhase::new(of.device(), of.queue(), &BroadPhaseDescriptor::default()).expect("a broad phase")
+        });
+        let mut steps = Vec::new();
+        for (gpu, of) in gpus.iter_mut().zip([&one, &other]) {
+            let mut encoder = new_encoder(of);
+            steps.push(gpu.step(&mut encoder, scene(&TWO)).expect("a step"));
+            of.queue().submit([encoder.finish()]);
+        }
+        let (mut used, mut prepared) = (Components::new(), Components::new());
+        let mut own = new_encoder(&one);
+        for (of, recorded) in used.record(&mut own, &steps[0]) {
+            assert_eq!(recorded, Ok(()), "{of} on {name}");
+        }
+        assert_eq!(prepared.prepare(&gpus[0]), [const { Ok(()) }; 4], "{name}");
+        for components in [&mut used, &mut prepared] {
+            let mut others = new_encoder(&other);
+            for (of, refused) in components.record(&mut others, &steps[1]) {
+                assert_eq!(refused, Err(StepError::OtherDevice), "{of} on {name}");
+            }
+            let refused = components.prepare(&gpus[1]);
+            assert_eq!(refused, [const { Err(CreateError::OtherDevice) }; 4], "{name}");
+        }
+        one.queue().submit([own.finish()]);
+
+        // Objects that were uploaded to one device; to the other one all of them are.
+        let mut objects = ObjectSet::new();
+        for object in TWO {
+            objects.insert(object);
+        }
+        let mut own = new_encoder(&one);
+        let uploaded = objects.record(one.device(), &mut own).expect("a scene");
+        let mut others = new_encoder(&other);
+        let refused = gpus[1].step(&mut others, uploaded).map(drop);
+        assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
+        let uploaded = objects.record(other.device(), &mut others).expect("a scene");
+        gpus[1].step(&mut others, uploaded).expect("a step");
+        assert_eq!(objects.uploaded_bytes(), 64, "{name}");
+        other.queue().submit([others.finish()]);
+        assert_eq!(
+            block_on(gpus[1].read_back()).expect("an answer").pairs.len(),
+            1,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn sets_and_events_belong_to_one_broad_phase() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let [mut one, mut other] = [(); 2].map(|()| broad_phase(&adapter, &BroadPhaseDescriptor::default()));
+        let mut open = encoder(&adapter);
+        let steps = [
+            record(&mut one, &mut open, scene(&TWO)),
+            record(&mut other, &mut open, scene(&TWO)),
+        ];
+        let mut set = one.query_set("set", one.descriptor());
+        let refused = set.record(&mut open, &other, QueryInput::default()).map(drop);
+        assert_eq!(refused, Err(StepError::OtherBroadPhase), "{name}");
+        set.record(&mut open, &one, QueryInput::default()).expect("its own");
+        let mut components = Components::new();
+        for (round, step) in steps.iter().enumerate() {
+            for (of, recorded) in components.record(&mut open, step) {
+                let expected = match (round, of) {
+                    (1, "events") => Err(StepError::OtherBroadPhase),
+                    _ => Ok(()),
+                };
+                assert_eq!(recorded, expected, "{of} on {name}");
+            }
+        }
+        components.events.reset();
+        for (of, recorded) in components.record(&mut open, &steps[1]) {
+            assert_eq!(recorded, Ok(()), "{of} on {name}");
+        }
+        // The output of a set is that of its broad phase.
+        let found = set.record(&mut open, &one, QueryInput::default()).expect("its own");
+        let views = [Frustum::default()];
+        let options = CullOptions::default();
+        components
+            .culling
+            .record(&mut open, &found, Source::Host(&views), options)
+            .expect("a table");
+        adapter.queue.submit([open.finish()]);
+        let seen = block_on(components.culling.read_back()).expect("an answer");
+        assert_eq!(seen.objects, [[0, 1]], "{name}");
+    }
+}
+
+/// Buffers that the call writes, and those of the static objects' table.
+#[test]
+fn inputs_that_the_call_writes_itself_are_refused_by_name() {
+    let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut gpu = broad_phase(&adapter, &descriptor);
+        let host = Scene {
+            statics: Statics {
+                objects: TWO[..].into(),
+                generation: 1,
+                ..Statics::default()
+            },
+            rays: rays[..].into(),
+            queries: Queries::Boxes(TWO[..].into()),
+            ..scene(&TWO)
+        };
+        let mut open = encoder(&adapter);
+        let out = record(&mut gpu, &mut open, host);
+        adapter.queue.submit([open.finish()]);
+        let expected = read(&mut gpu);
+        let pairs = &out.pairs.as_ref().expect("pairs").buffer;
+        let hits = out.rays.hits.as_ref().expect("hits");
+        let found = out.queries.objects.as_ref().expect("results");
+        let fixed = out.static_table.as_ref().expect("a table");
+        let counters = |word| {
+            Some(DeviceCount {
+                buffer: &out.counters,
+                word,
+            })
+        };
+        let mut open = encoder(&adapter);
+        let scenes = [
+            (
+                "objects",
+                "records",
+                Scene {
+                    objects: Source::device(&out.table.records, 2),
+                    ..host
+                },
+            ),
+            (
+                "objects",
+                "pairs",
+                Scene {
+                    objects: Source::device(pairs, 2),
+                    ..host
+                },
+            ),
+            (
+                "objects",
+                "grid",
+                Scene {
+                    objects: Source::device(&out.table.grid, 2),
+                    ..host
+                },
+            ),
+            (
+                "objects",
+                "ray_hits",
+                Scene {
+                    objects: Source::device(&hits.buffer, 2),
+                    ..host
+                },
+            ),
+            (
+                "objects",
+                "records",
+                Scene {
+                    objects: Source::device(&fixed.records, 2),
+                    ..host
+                },
+            ),
+            (
+                "excluded pairs",
+                "pairs",
+                Scene {
+                    excluded_pairs: Source::device(pairs, 1),
+                    ..host
+                },
+            ),
+            (
+                "data of the pair filter",
+                "query_objects",
+                Scene {
+                    pair_filter_data: Source::device(&found.buffer, 1),
+                    ..host
+                },
+            ),
+            (
+                "the number of objects",
+                "counters",
+                Scene {
+                    object_count: counters(10),
+                    ..host
+                },
+            ),
+            (
+                "the number of rays",
+                "ray_offsets",
+                Scene {
+                    ray_count: Some(DeviceCount {
+                        buffer: &hits.offsets,
+                        word: 1,
+                    }),
+                    ..host
+                },
+            ),
+            (
+                "rays",
+                "ray_hits",
+                Scene {
+                    rays: Source::<Ray>::device(&hits.buffer, 2).into(),
+                    ..host
+                },
+            ),
+            (
+                "queries",
+                "query_objects",
+                Scene {
+                    queries: Source::<Aabb>::device(&found.buffer, 1).into(),
+                    ..host
+                },
+            ),
+            (
+                "static objects",
+                "records",
+                Scene {
+                    statics: Statics {
+                        objects: Source::device(&fixed.records, 2),
+                        generation: 2,
+                        ..Statics::default()
+                    },
+                    ..host
+                },
+            ),
+        ];
+        for (what, output, input) in scenes {
+            let refused = gpu.step(&mut open, input).map(drop);
+            let told = InputError::OwnOutput { what, output };
+            assert_eq!(refused, Err(StepError::Input(told)), "{name}");
+        }
+        let asked = QueryInput {
+            queries: Queries::Boxes(TWO[..].into()),
+            ..QueryInput::default()
+        };
+        let of_results = QueryInput {
+            query_count: Some(DeviceCount {
+                buffer: &found.offsets,
+                word: 2,
+            }),
+            ..asked
+        };
+        let refused = gpu.query(&mut open, of_results).map(drop);
+        let told = |what, output| Err(StepError::Input(InputError::OwnOutput { what, output }));
+        assert_eq!(refused, told("the number of queries", "query_offsets"), "{name}");
+        // What is recorded beside.
+        let mut components = Components::new();
+        for (of, recorded) in components.record(&mut open, &out) {
+            assert_eq!(recorded, Ok(()), "{of} on {name}");
+        }
+        let views = [Frustum::default()];
+        let options = CullOptions::default();
+        let seen = components
+            .culling
+            .record(&mut open, &out, Source::Host(&views), options)
+            .expect("what views see");
+        let refused = components
+            .culling
+            .record(&mut open, &out, Source::device(&seen.visible, 0).at(0), options)
+            .map(drop);
+        assert_eq!(refused, told("views", "visible"), "{name}");
+        let known = components
+            .events
+            .record(&mut open, &out, ObjectNames::default())
+            .expect("events");
+        let names = ObjectNames {
+            generations: Source::device(&known.counters, 4),
+            ..ObjectNames::default()
+        };
+        let refused = components.events.record(&mut open, &out, names).map(drop);
+        assert!(
+            matches!(
+                refused,
+                Err(StepError::Input(InputError::OwnOutput {
+                    what: "generations",
+                    ..
+                }))
+            ),
+            "{refused:?} on {name}"
+        );
+        // The pairs of the step may say how many are asked: none of these are more than one.
+        let by_pairs = QueryInput {
+            query_count: counters(10),
+            ..asked
+        };
+        gpu.query(&mut open, by_pairs).expect("a query");
+        let mut set = gpu.query_set("set", gpu.descriptor());
+        let of_answers = QueryInput {
+            query_count: Some(DeviceCount {
+                buffer: &hits.offsets,
+                word: 1,
+            }),
+            ..asked
+        };
+        set.record(&mut open, &gpu, of_answers).expect("another's buffer");
+        // And nothing is left of the refusals.
+        record(&mut gpu, &mut open, host);
+        adapter.queue.submit([open.finish()]);
+        assert_eq!(read(&mut gpu).pairs, expected.pairs, "{name}");
+    }
+}
+
+/// A culled draw is never read, and neither are arguments of dispatches and lines: the next call tells that the last
+/// one ran behind a later step.
+#[test]
+fn what_nobody_reads_is_told_once_by_the_next_call() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut components = Components::new();
+        let mut set = gpu.query_set("set", gpu.descriptor());
+        let asked = QueryInput {
+            queries: Queries::Boxes(TWO[..].into()),
+            ..QueryInput::default()
+        };
+        let texts = TableShader::new(gpu.descriptor(), "bp_", 0).expect("a text");
+        let layout = texts.layout(&adapter.device, wgpu::ShaderStages::COMPUTE);
+        for is_ordered in [true, false, true] {
+            let [mut first, mut beside, mut second] = [(); 3].map(|()| encoder(&adapter));
+            let out = record(&mut gpu, &mut first, scene(&TWO));
+            adapter.queue.submit([first.finish()]);
+            for (of, recorded) in components.record(&mut beside, &out) {
+                assert_eq!(recorded, Ok(()), "{of} on {name}");
+            }
+            set.record(&mut beside, &gpu, asked).expect("a set");
+            assert_eq!(texts.bind(&layout, &out.table).map(drop), Ok(()), "{name}");
+            let next = record(&mut gpu, &mut second, scene(&APART));
+            let [beside, second] = [beside.finish(), second.finish()];
+            if is_ordered {
+                adapter.queue.submit([beside, second]);
+            } else {
+                adapter.queue.submit([second, beside]);
+            }
+            // The table of the first step is gone in both cases.
+            assert_eq!(
+                texts.bind(&layout, &out.table).map(drop),
+                Err(StepError::Dropped),
+                "{name}"
+            );
+            assert_eq!(texts.bind(&layout, &next.table).map(drop), Ok(()), "{name}");
+            let told = if is_ordered { Ok(()) } else { Err(StepError::Dropped) };
+            let mut third = encoder(&adapter);
+            for (of, recorded) in components.record(&mut third, &next) {
+                assert_eq!(recorded, told, "{of}, ordered {is_ordered}, on {name}");
+            }
+            assert_eq!(set.record(&mut third, &gpu, asked).map(drop), told, "{name}");
+            if !is_ordered {
+                // Which pairs they know is not certain until then.
+                let again = components.events.record(&mut third, &next, ObjectNames::default());
+                assert_eq!(again.err(), Some(StepError::Dropped), "{name}");
+                components.events.reset();
+                for (of, recorded) in components.record(&mut third, &next) {
+                    assert_eq!(recorded, Ok(()), "{of} on {name}");
+                }
+                set.record(&mut third, &gpu, asked).expect("a set");
+            }
+            adapter.queue.submit([third.finish()]);
+            assert_eq!(
+                block_on(set.read_back()).expect("an answer").query_objects,
+                [],
+                "{name}"
+            );
+            assert_eq!(
+                block_on(components.culling.read_back()).expect("an answer").objects,
+                [[0, 1]],
+                "{name}"
+            );
+        }
+    }
+}
+
+/// One step, and what views see of it frame after frame, also while the next step waits in an encoder of its own.
+#[test]
+fn a_step_that_is_kept_is_asked_in_every_frame() {
+    let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut objects = ObjectSet::new();
+        let handles = TWO.map(|object| objects.insert(object));
+        let mut components = Components::new();
+        let mut set = gpu.query_set("set", gpu.descriptor());
+        let asked = QueryInput {
+            rays: rays[..].into(),
+            ..QueryInput::default()
+        };
+        for round in 0..3 {
+            let mut first = encoder(&adapter);
+            let input = objects.record(&adapter.device, &mut first).expect("a scene");
+            let out = record(&mut gpu, &mut first, input);
+            adapter.queue.submit([first.finish()]);
+            for frame in 0..3 {
+                let mut own = encoder(&adapter);
+                for (of, recorded) in components.record(&mut own, &out) {
+                    assert_eq!(recorded, Ok(()), "{of}, frame {frame} of {round} on {name}");
+                }
+                set.record(&mut own, &gpu, asked).expect("a set");
+                let mut seen = components.culling.read_later(&mut own).expect("a handle");
+                let mut hits = set.read_later(&mut own, Outputs::ALL).expect("a handle");
+                adapter.queue.submit([own.finish()]);
+                poll(&adapter);
+                let seen = seen.take().expect("there").expect("in order");
+                assert_eq!(seen.objects, [[0, 1]], "frame {frame} of {round} on {name}");
+                let hits = hits.take().expect("there").expect("in order");
+                assert_eq!(hits.ray_hits[0].object, 1, "frame {frame} of {round} on {name}");
+                assert_eq!(
+                    block_on(components.events.read_back()).map(|found| found.unread),
+                    Ok(0),
+                    "{name}"
+                );
+            }
+            // The next step is recorded, and not submitted yet.
+            objects.set(handles[0], UNIT.with_owner(round)).expect("an object");
+            let mut next = encoder(&adapter);
+            let input = objects.record(&adapter.device, &mut next).expect("a scene");
+            record(&mut gpu, &mut next, input);
+            let mut own = encoder(&adapter);
+            for (of, recorded) in components.record(&mut own, &out) {
+                assert_eq!(recorded, Ok(()), "{of}, {round} on {name}");
+            }
+            adapter.queue.submit([own.finish()]);
+            adapter.queue.submit([next.finish()]);
+            assert_eq!(
+                block_on(components.culling.read_back()).map(|seen| seen.objects),
+                Ok(vec![vec![0, 1]]),
+                "{name}"
+            );
+            assert_eq!(
+                block_on(components.events.read_back()).map(|found| found.unread),
+                Ok(0),
+                "{name}"
+            );
+            assert_eq!(read(&mut gpu).pairs.len(), 1, "{name}");
+        }
+    }
+}
+
+/// Layers and owners of an [`ObjectSet`] are read where it has them: a later upload is not those of the step.
+#[test]
+fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut objects = ObjectSet::new();
+        let [handle, _] = TWO.map(|object| objects.insert(object));
+        let mut set = gpu.query_set("set", gpu.descriptor());
+        let asked = QueryInput {
+            queries: Queries::Boxes(TWO[..].into()),
+            ..QueryInput::default()
+        };
+        let mut open = encoder(&adapter);
+        let input = objects.record(&adapter.device, &mut open).expect("a scene");
+        record(&mut gpu, &mut open, input);
+        adapter.queue.submit([open.finish()]);
+        let [mut own, mut upload] = [(); 2].map(|()| encoder(&adapter));
+        set.record(&mut own, &gpu, asked).expect("a set");
+        objects.exclude(handle).expect("an object");
+        objects.record(&adapter.device, &mut upload).expect("a scene");
+        adapter.queue.submit([upload.finish(), own.finish()]);
+        assert_eq!(
+            block_on(set.read_back()).err(),
+            Some(ReadBackError::NotSubmitted),
+            "{name}"
+        );
+        let mut late = encoder(&adapter);
+        assert_eq!(gpu.query(&mut late, asked).err(), Some(StepError::Dropped), "{name}");
+        assert_eq!(
+            set.record(&mut late, &gpu, asked).err(),
+            Some(StepError::Dropped),
+            "{name}"
+        );
+        let input = objects.record(&adapter.device, &mut late).expect("a scene");
+        record(&mut gpu, &mut late, input);
+        set.record(&mut late, &gpu, asked).expect("a set");
+        adapter.queue.submit([late.finish()]);
+        assert_eq!(
+            block_on(set.read_back()).expect("an answer").query_objects,
+            [1, 1],
+            "{name}"
+        );
+    }
+}
+
+/// An answer that has arrived stays, whatever comes of later recordings.
+#[test]
+fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut set = gpu.query_set("set", gpu.descriptor());
+        let asked = QueryInput {
+            queries: Queries::Boxes(TWO[..].into()),
+            ..QueryInput::default()
+        };
+        let mut first = encoder(&adapter);
+        record(&mut gpu, &mut first, scene(&TWO));
+        set.record(&mut first, &gpu, asked).expect("a set");
+        let mut later = gpu.read_later(&mut first, Outputs::ALL).expect("a handle");
+        let mut of_set = set.read_later(&mut first, Outputs::ALL).expect("a handle");
+        adapter.queue.submit([first.finish()]);
+        poll(&adapter);
+        let disordered = [(); 2].map(|()| {
+            let mut encoder = encoder(&adapter);
+            record(&mut gpu, &mut encoder, scene(&APART));
+            gpu.watch_counters(&mut encoder).expect("a step");
+            set.record(&mut encoder, &gpu, asked).expect("a set");
+            set.watch_counters(&mut encoder).expect("a set");
+            encoder.finish()
+        });
+        let [a, b] = disordered;
+        adapter.queue.submit([b]);
+        adapter.queue.submit([a]);
+        poll(&adapter);
+        let found = later.take().expect("there").expect("in order");
+        assert_eq!(found.pairs.len(), 1, "{name}");
+        let found = of_set.take().expect("there").expect("in order");
+        assert_eq!(found.query_offsets, [0, 2, 4], "{name}");
+        // Both of the later steps ran over nothing but their own input.
+        assert_eq!(
+            gpu.watched_counters().map(|counters| counters.pairs_needed),
+            Some(0),
+            "{name}"
+        );
+        assert_eq!(
+            set.watched_counters().map(|counters| counters.results_needed),
+            Some(0),
+            "{name}"
+        );
+    }
+}
+
+/// [`Headless`] submits by itself. Objects that it steps over have to be there by then.
+#[test]
+fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            ..HeadlessDescriptor::default()
+        }))
+        .expect("a device");
+        let mut objects = ObjectSet::new();
+        let handles = TWO.map(|object| objects.insert(object));
+        for round in 0..3 {
+            let is_dropped = round == 1;
+            let mut upload = headless.device().create_command_encoder(&Default::default());
+            let far = 9.0 + round as f32;
+            objects
+                .move_to(handles[1], [0.5; 3], [far; 3])
+                .expect("an object of the set");
+            let device = headless.device().clone();
+            let input = objects.record(&device, &mut upload).expect("a scene");
+            if !is_dropped {
+                headless.queue().submit([upload.finish()]);
+            }
+            let found = block_on(headless.step_scene(&input)).map(|found| found.pairs.len());
+            let told = if is_dropped {
+                Err(HeadlessError::ReadBack(ReadBackError::NotSubmitted))
+            } else {
+                Ok(1)
+            };
+            assert_eq!(found, told, "round {round} on {name}");
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! What is made ahead of its use, and what another descriptor makes anew.
+
+use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, check_hits, check_lists, sorted};
+use crate::common::{Rng, TestAdapter, adapters, uniform};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
+    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputRows, Pair,
+    PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source, Statics,
+    SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
+};
+use pollster::block_on;
+
+/// A device whose pipelines nobody else makes.
+fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
+    let own = block_on(all_adapters(adapter.backends))
+        .into_iter()
+        .next()
+        .expect("an adapter");
+    block_on(own.request_device(&GpuBroadPhase::device_descriptor(&own))).expect("a device")
+}
+
+/// Pipelines that are alive. Those of a broad phase live as long as it does.
+fn pipelines(device: &wgpu::Device) -> isize {
+    device.get_internal_counters().hal.compute_pipelines.read()
+}
+
+/// What a frame loop may come to ask: everything, in a scene that is crowded and one that is not.
+struct Asked {
+    boxes: [Vec<Aabb>; 2],
+    statics: Vec<Aabb>,
+    rays: Vec<Ray>,
+    swept: Vec<SweptRay>,
+    counts: wgpu::Buffer,
+    /// The boxes and the rays behind a word each.
+    strided: [wgpu::Buffer; 3],
+}
+
+impl Asked {
+    fn new(device: &wgpu::Device) -> Self {
+        let mut rng = Rng(31);
+        let boxes = uniform(400, &mut rng);
+        // Enough of them to be sorted.
+        let rays: Vec<_> = boxes
+            .iter()
+            .cycle()
+            .take(5000)
+            .map(|of| Ray::new(of.min, [0.2, 1.0, 0.1], 3.0))
+            .collect();
+        let boxes = [boxes, vec![UNIT; 120]];
+        let behind_a_word = |bytes: &[u8]| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("behind a word"),
+                contents: &[&[0; 4], bytes].concat(),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        };
+        Self {
+            strided: [
+                behind_a_word(bytemuck::cast_slice(&boxes[0])),
+                behind_a_word(bytemuck::cast_slice(&boxes[1])),
+                behind_a_word(bytemuck::cast_slice(&rays)),
+            ],
+            statics: uniform(100, &mut rng),
+            swept: rays
+                .iter()
+                .map(|&ray| SweptRay::new(ray).with_half_extents([0.1; 3]))
+                .collect(),
+            boxes,
+            rays,
+            counts: device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("counts"),
+                contents: bytemuck::cast_slice(&[90u32, 300]),
+                usage: wgpu::BufferUsages::STORAGE,
+            }),
+        }
+    }
+
+    /// Steps and queries with everything that is asked for, more than once each: what a step learned changes the next.
+    /// Returns the passes that none of them dispatched.
+    fn run(
+        &self,
+        queue: &wgpu::Queue,
+        device: &wgpu::Device,
+        gpu: &mut GpuBroadPhase,
+        uses: Uses,
+    ) -> Vec<&'static str> {
+        let mut unused = gpu.unused_passes(Some(uses));
+        let count = |word| {
+            uses.device_counts.then_some(DeviceCount {
+                buffer: &self.counts,
+                word,
+            })
+        };
+        for turn in 0..6 {
+            let boxes = &self.boxes[turn / 3];
+            let worlds = vec![1; boxes.len()];
+            let static_worlds = vec![1; self.statics.len()];
+            let has_worlds = gpu.descriptor().worlds > 1;
+            let no_worlds = |worlds: &'_ [u32]| if has_worlds { worlds.len() } else { 0 };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            // What lies as passes read it takes other passes.
+            let is_strided = uses.strided && turn % 2 == 0;
+            let input = Scene {
+                objects: if is_strided {
+                    Source::device(&self.strided[turn / 3], boxes.len() as u32).at(4)
+                } else {
+                    Source::Host(boxes)
+                },
+                object_count: count(0),
+                worlds: Source::Host(&worlds[..no_worlds(&worlds)]),
+                statics: if uses.statics {
+                    Statics {
+                        objects: Source::Host(&self.statics),
+                        worlds: Source::Host(&static_worlds[..no_worlds(&static_worlds)]),
+                        generation: 1,
+                    }
+                } else {
+                    Statics::default()
+                },
+                rays: if uses.rays && is_strided {
+                    Source::<Ray>::device(&self.strided[2], self.rays.len() as u32)
+                        .at(4)
+                        .into()
+                } else if uses.rays {
+                    Source::Host(&self.rays[..]).into()
+                } else {
+                    Default::default()
+                },
+                ray_count: count(1).filter(|_| uses.rays),
+                queries: if uses.queries {
+                    Queries::Boxes(Source::Host(boxes))
+                } else {
+                    Queries::None
+                },
+                query_count: count(0).filter(|_| uses.queries),
+                query_mode: QueryMode::All,
+                ..Scene::default()
+            };
+            gpu.step(&mut encoder, input).expect("a step");
+            let query = QueryInput {
+                rays: if uses.swept_rays {
+                    Source::Host(&self.swept[..]).into()
+                } else {
+                    Default::default()
+                },
+                queries: if uses.nearest {
+                    Queries::Boxes(Source::Host(boxes))
+                } else {
+                    Queries::None
+                },
+                query_mode: QueryMode::Nearest(3),
+                ..QueryInput::default()
+            };
+            queue.submit([encoder.finish()]);
+            block_on(gpu.read_back()).expect("a result");
+            let mut encoder = device.create_command_encoder(&Default::default());
+            gpu.query(&mut encoder, query).expect("a query");
+            queue.submit([encoder.finish()]);
+            block_on(gpu.read_back()).expect("a result");
+            let still = gpu.unused_passes(Some(uses));
+            unused.retain(|pass| still.contains(pass));
+            for nearest in [false, true].into_iter().filter(|_| uses.excluded_pairs) {
+                let asks = if nearest { uses.nearest } else { uses.queries };
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let listing = Scene {
+                    excluded_pairs: Source::Host(&[Pair { a: 0, b: 1 }]),
+                    pair_filter_data: Source::Host(&[7]),
+                    queries: if asks {
+                        Partners::default().into()
+                    } else {
+                        Queries::None
+                    },
+                    query_count: None,
+                    query_mode: if nearest { QueryMode::Nearest(3) } else { QueryMode::All },
+                    ..input
+                };
+                gpu.step(&mut encoder, listing).expect("a step");
+                queue.submit([encoder.finish()]);
+                block_on(gpu.read_back()).expect("a result");
+                let still = gpu.unused_passes(Some(uses));
+                unused.retain(|pass| still.contains(pass));
+            }
+        }
+        unused
+    }
+}
+
+/// No frame compiles what was asked for ahead.
+#[test]
+fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
+    for (place, adapter) in adapters().into_iter().enumerate() {
+        let (device, queue) = own_device(&adapter);
+        let asked = Asked::new(&device);
+        let modes = SCHEMES.iter().flat_map(|&scheme| RAY_MODES.map(|mode| (scheme, mode)));
+        for (number, (scheme, ray_mode)) in modes.enumerate() {
+            let is_all = ray_mode == RayMode::All;
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode,
+                ray_cells: is_all,
+                worlds: if is_all { 2 } else { 1 },
+                pair_order: if is_all {
+                    PairOrder::Sorted
+                } else {
+                    PairOrder::Deterministic
+                },
+                pairs: ray_mode != RayMode::Any,
+                ..Default::default()
+            };
+            let some = [
+                Uses::default(),
+                Uses {
+                    rays: true,
+                    ..Uses::default()
+                },
+                Uses {
+                    statics: true,
+                    queries: true,
+                    ..Uses::default()
+                },
+                Uses {
+                    nearest: true,
+                    swept_rays: true,
+                    ..Uses::default()
+                },
+                Uses {
+                    excluded_pairs: true,
+                    queries: true,
+                    ..Uses::default()
+                },
+                Uses::ALL,
+            ];
+            for (kind, uses) in some.into_iter().enumerate() {
+                // All at once with every scheme and mode; a part alone with some, since every one compiles anew.
+                if uses != Uses::ALL && (place > 0 || (number / 3 + number + kind) % 3 > 0) {
+                    continue;
+                }
+                let what = format!("{}, {scheme:?}, {ray_mode:?}, {uses:?}", adapter.name);
+                let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+                let made = pipelines(&device);
+                gpu.prepare(uses).run().expect("pipelines");
+                let prepared = pipelines(&device);
+                assert!(prepared > made || uses == Uses::default(), "{what}");
+                // Beside frames, on a thread of the caller's.
+                let again = gpu.prepare(uses);
+                std::thread::spawn(move || again.run())
+                    .join()
+                    .expect("a thread")
+                    .expect("pipelines");
+                assert_eq!(pipelines(&device), prepared, "{what}");
+                let unused = asked.run(&queue, &device, &mut gpu, uses);
+                assert_eq!(pipelines(&device), prepared, "{what}");
+                assert_eq!(unused, [""; 0], "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stands_beside_the_step_can_be_prepared_too() {
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let mut events = PairEvents::new(None);
+        let mut draw = DebugDraw::new(&descriptor, None);
+        let mut args = DispatchArgs::new(None);
+        let mut culling = Culling::new(None);
+        let beside = [
+            events.prepare(&gpu),
+            draw.prepare(&gpu),
+            args.prepare(&gpu),
+            culling.prepare(&gpu),
+        ];
+        for preparation in beside {
+            preparation.run().expect("pipelines");
+        }
+        let mut set = ObjectSet::new();
+        let handles: Vec<_> = uniform(100, &mut Rng(4)).iter().map(|&of| set.insert(of)).collect();
+        set.prepare(&gpu).run().expect("pipelines");
+        let prepared = pipelines(&device);
+        let boxes = uniform(200, &mut Rng(2));
+        for _ in 0..3 {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            // Few of them move, so that their boxes are put in place one by one.
+            set.set(handles[7], boxes[9]).expect("a handle");
+            let input = set.record(&device, &mut encoder).expect("an upload");
+            let step = gpu.step(&mut encoder, input).expect("a step");
+            events
+                .record(&mut encoder, &step, ObjectNames::default())
+                .expect("events");
+            drop(events.read_later(&mut encoder).expect("a handle"));
+            args.record(&mut encoder, &step, OutputRows::Pairs, 64)
+                .expect("arguments");
+            let options = CullOptions {
+                list_capacity: Some(10),
+                draw: Some(CullDraw::Vertices(36)),
+            };
+            culling
+                .record(&mut encoder, &step, Source::Host(&[Frustum::default()]), options)
+                .expect("what a view sees");
+            for lines in [DebugLines::Boxes, DebugLines::Pairs, DebugLines::Cells { levels: !0 }] {
+                draw.record(&mut encoder, &step, lines, [255; 4], 1000).expect("lines");
+            }
+            queue.submit([encoder.finish()]);
+        }
+        assert_eq!(pipelines(&device), prepared, "{}", adapter.name);
+    }
+}
+
+/// Whatever the descriptors before: the answer is that of one made anew, and most settings cost no pipeline.
+#[test]
+fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
+    let base = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..Default::default()
+    };
+    // Each with whether pipelines are made anew.
+    let settings = [
+        (BroadPhaseDescriptor { margin: 0.25, ..base }, false),
+        (
+            BroadPhaseDescriptor {
+                dimensions: Dimensions::Two,
+                ..base
+            },
+            false,
+        ),
+        (
+            BroadPhaseDescriptor {
+                capacities: gpu_broad_phase::Capacities {
+                    pairs: Some(1 << 16),
+                    ..Default::default()
+                },
+                max_bytes: Some(200 << 20),
+                ..base
+            },
+            false,
+        ),
+        (BroadPhaseDescriptor { pairs: false, ..base }, false),
+        (base, false),
+        (BroadPhaseDescriptor { filters: false, ..base }, true),
+        (
+            BroadPhaseDescriptor {
+                scheme: Scheme::Adaptive { min_scale: 0.7 },
+                ..base
+            },
+            true,
+        ),
+        (
+            BroadPhaseDescriptor {
+                scheme: Scheme::Uniform { cell_size: 1.3 },
+                ..base
+            },
+            true,
+        ),
+        (
+            BroadPhaseDescriptor {
+                scheme: Scheme::Uniform { cell_size: 2.0 },
+                ..base
+            },
+            false,
+        ),
+        (base, true),
+    ];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &base).expect("a broad phase");
+        gpu.prepare(Uses::ALL).run().expect("pipelines");
+        let all = pipelines(&device);
+        let mut rng = Rng(5);
+        for (turn, (descriptor, is_dear)) in settings.iter().enumerate() {
+            let what = format!("{}, {turn}: {descriptor:?}", adapter.name);
+            let before = pipelines(&device);
+            gpu.set_descriptor(descriptor).expect("a descriptor that works");
+            assert_eq!(gpu.descriptor().margin, descriptor.margin);
+            let kept = pipelines(&device);
+            assert!(*is_dear || kept == before, "{what}: {before} pipelines, then {kept}");
+            // What does not depend on the constant that differs is shared.
+            assert!(kept > all / 5, "{what}: {kept} of {all}");
+            let mut encoder = device.create_command_encoder(&Default::default());
+            assert!(gpu.read_later(&mut encoder, Default::default()).is_err(), "{what}");
+            let boxes = uniform(300, &mut rng);
+            let rays = boxes[..40].iter().map(|of| Ray::new(of.min, [0.3, 1.0, 0.2], 9.0));
+            let scene_rays: Vec<_> = rays.collect();
+            let scene = Scene {
+                objects: Source::Host(&boxes),
+                rays: scene_rays[..].into(),
+                queries: Queries::Boxes(Source::Host(&boxes[..70])),
+                ..Scene::default()
+            };
+            gpu.step(&mut encoder, scene).expect("a step");
+            queue.submit([encoder.finish()]);
+            let mut result = block_on(gpu.read_back()).expect("a result");
+            if !result.counters.is_whole() {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                gpu.step(&mut encoder, scene).expect("a step");
+                queue.submit([encoder.finish()]);
+                result = block_on(gpu.read_back()).expect("a result");
+            }
+            assert!(result.counters.is_whole(), "{what}");
+            if descriptor.pairs {
+                assert_eq!(
+                    sorted(result.pairs.clone()),
+                    brute_force::scene_pairs(descriptor, &scene).unwrap(),
+                    "{what}"
+                );
+            }
+            check_hits(
+                &result,
+                RayMode::All,
+                &brute_force::scene_rays(descriptor, &scene).unwrap(),
+                &what,
+            );
+            check_lists(&result, &brute_force::scene_queries(descriptor, &scene).unwrap(), &what);
+        }
+        // One that cannot work changes nothing.
+        let bad = BroadPhaseDescriptor { margin: -1.0, ..base };
+        let told = gpu.set_descriptor(&bad).err();
+        assert_eq!(told, Some(CreateError::Descriptor(DescriptorError::Margin(-1.0))));
+        assert_eq!(gpu.descriptor().margin, 0.0);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        drop(
+            gpu.read_later(&mut encoder, Default::default())
+                .expect("the last step is still there"),
+        );
+    }
+}
+
+/// Sets make theirs for the scheme that their broad phase has now.
+#[test]
+fn sets_are_prepared_for_another_descriptor_too() {
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let mut set = gpu.query_set("set", &descriptor);
+        let boxes = uniform(200, &mut Rng(8));
+        let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], 90.0); 9];
+        let uses = Uses {
+            rays: true,
+            queries: true,
+            ..Uses::default()
+        };
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
+            gpu.set_descriptor(&descriptor).expect("a descriptor that works");
+            set.prepare(&gpu, uses).run().expect("pipelines");
+            // Those of the scheme before are gone once the device is done with them.
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let prepared = pipelines(&device);
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let input = Scene {
+                objects: boxes[..].into(),
+                ..Default::default()
+            };
+            gpu.step(&mut encoder, input).expect("a step");
+            let asked = QueryInput {
+                rays: rays[..].into(),
+                queries: boxes[..30].into(),
+                ..Default::default()
+            };
+            set.record(&mut encoder, &gpu, asked).expect("a set");
+            queue.submit([encoder.finish()]);
+            assert_eq!(pipelines(&device), prepared, "{}, {scheme:?}", adapter.name);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The published example of the seed idea about rays, on the CPU reference and on every adapter.
+
+use std::collections::BTreeSet;
+
+use crate::common::adapters;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayCell, Scheme, reference,
+};
+use pollster::block_on;
+
+const CELL: i32 = 10;
+
+/// A cell shares an edge with another.
+fn are_neighbours(a: RayCell, b: RayCell) -> bool {
+    (a.x - b.x).abs() + (a.y - b.y).abs() == 1
+}
+
+/// Ray casting by DDA (Amanatides and Woo): the cells of the segment from (0, 0) to (100, 100) in a grid of edge 10,
+/// one after another, without a diagonal jump and without one past its end.
+///
+/// The segment goes through the corners of cells exactly. A box may touch it there and nowhere else, so that the walk
+/// has to visit the cells on all sides of each corner: exactly those whose closed square meets the closed segment,
+/// which are 12 on the diagonal (the first and the last touch an end of the segment) and the two beside each of 11
+/// corners.
+#[test]
+fn ray_casting_by_dda() {
+    let descriptor = BroadPhaseDescriptor {
+        scheme: Scheme::Uniform { cell_size: CELL as f32 },
+        dimensions: Dimensions::Two,
+        ray_cells: true,
+        ..Default::default()
+    };
+    // What is occupied reaches beyond both ends of the segment: it is the segment that ends the walk.
+    let far = |at: f32| Aabb::point([at, at, 0.0]);
+    let touching = Aabb::new([40.0, 25.0, 0.0], [45.0, 40.0, 0.0]);
+    let objects = [far(-500.0), far(495.0), touching];
+    let ray = [Ray::new([0.0; 3], [100.0, 100.0, 0.0], 1.0)];
+
+    let expected: BTreeSet<RayCell> = (-1..=10)
+        .flat_map(|x| (x - 1..=x + 1).map(move |y| (x, y)))
+        .filter(|&(x, y)| x == y || (0..=10).contains(&x.max(y)))
+        .map(|(x, y)| RayCell { level: 0, x, y, z: 0 })
+        .collect();
+    assert_eq!(expected.len(), 12 + 2 * 11);
+    let mut answers = vec![reference::step(&descriptor, &objects, &ray).unwrap()];
+    for adapter in adapters() {
+        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            broad_phase: descriptor,
+            ..Default::default()
+        }))
+        .unwrap();
+        answers.push(block_on(headless.step(&objects, &ray)).unwrap());
+    }
+    for answer in answers {
+        let cells = &answer.ray_cells;
+        let visited: BTreeSet<RayCell> = cells.iter().copied().collect();
+        assert_eq!(visited, expected);
+        assert_eq!(visited.len(), cells.len(), "a cell twice");
+        for (place, &cell) in cells.iter().enumerate().skip(1) {
+            let leads_there = cells[..place].iter().any(|&before| are_neighbours(before, cell));
+            assert!(leads_there, "a diagonal jump to {cell:?}");
+        }
+        // Of the 121 cells that the segment's bounding rectangle meets.
+        assert!(cells.len() < 121 / 3);
+        // The box that touches the segment at the corner (40, 40) alone.
+        let hit = answer.ray_hits[0];
+        assert!(hit.object == 2 && (hit.t - 0.4).abs() < 1e-6, "{hit:?}");
+    }
+}

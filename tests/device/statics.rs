@@ -1,0 +1,808 @@
+//! Static objects: the answer is that of one list with marks, whether their table was kept or built, and a kept table
+//! is neither uploaded nor built.
+
+mod dropped;
+mod sets;
+
+use crate::common::steps::{
+    RAY_MODES, SCHEMES, broad_phase, check_hits, check_lists, check_nearest, counted, encoder, read, record, sorted,
+    submit, whole,
+};
+use crate::common::{Rng, TestAdapter, adapters, lattice, sweep};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
+    InputError, Neighbors, ObjectSet, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell,
+    RayMode, Rays, ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay,
+    reference, wgpu,
+};
+use pollster::block_on;
+
+/// Boxes of all kinds: touching ones on a lattice with layers, owners and marks, a few without bounds, huge, faulty and
+/// excluded ones.
+fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let mut boxes = lattice(count, rng);
+    let odd = [
+        Aabb::new([-1e30; 3], [1e30; 3]),
+        Aabb::new([2.0, 2.0, f32::NEG_INFINITY], [3.0, 3.0, f32::INFINITY]),
+        Aabb::new([f32::NAN, 0.0, 0.0], [1.0; 3]),
+        Aabb::new([1.0; 3], [0.0; 3]),
+        Aabb::new([0.0; 3], [4.0; 3]).with_owner(Aabb::EXCLUDED),
+        Aabb::new([0.5; 3], [40.0; 3]),
+        Aabb::point([3.0; 3]),
+    ];
+    for (index, object) in boxes.iter_mut().enumerate() {
+        if index % 29 == 7 {
+            *object = odd[rng.below(odd.len())];
+        }
+        if rng.below(4) == 0 {
+            *object = object.with_layers(1 << rng.below(3), 0b110 | rng.below(2) as u16);
+        }
+        let owner = [0, 0, 0, 1, 2, Aabb::STATIC][rng.below(6)];
+        object.owner |= owner;
+    }
+    boxes
+}
+
+/// What a scene borrows.
+struct Case {
+    statics: Vec<Aabb>,
+    static_worlds: Vec<u32>,
+    moving: Vec<Aabb>,
+    worlds: Vec<u32>,
+    rays: Vec<SweptRay>,
+    queries: Vec<Query>,
+    generation: u64,
+}
+
+impl Case {
+    fn new(seed: u64, [statics, moving]: [usize; 2], worlds: u32) -> Self {
+        let mut rng = Rng(seed);
+        let [statics, moving] = [statics, moving].map(|count| boxes(count, &mut rng));
+        // One more than there are.
+        let mut world_of = |objects: &[Aabb]| -> Vec<u32> {
+            let worlds = if worlds > 1 { worlds as usize + 1 } else { 0 };
+            let objects = if worlds > 0 { objects } else { &[] };
+            objects.iter().map(|_| rng.below(worlds) as u32).collect()
+        };
+        let (static_worlds, worlds_of_moving) = (world_of(&statics), world_of(&moving));
+        let scene = crate::common::scene(2, 10, 40, &mut rng);
+        let rays = sweep(&scene.rays, worlds, &mut rng);
+        let queries = boxes(40, &mut rng)
+            .into_iter()
+            .enumerate()
+            .map(|(index, bounds)| Query {
+                bounds,
+                // Hardly a distance of these boxes, where devices may differ by a fused product and sum.
+                radius: [0.0, 0.7137, 2.3171][index % 3],
+                world: index as u32 % worlds,
+                reserved: [0; 2],
+            });
+        Self {
+            statics,
+            static_worlds,
+            moving,
+            worlds: worlds_of_moving,
+            queries: queries.collect(),
+            rays,
+            generation: seed,
+        }
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene {
+            objects: Source::Host(&self.moving),
+            worlds: Source::Host(&self.worlds),
+            statics: Statics {
+                objects: Source::Host(&self.statics),
+                worlds: Source::Host(&self.static_worlds),
+                generation: self.generation,
+            },
+            rays: Rays::Swept(Source::Host(&self.rays)),
+            queries: Queries::Spheres(Source::Host(&self.queries)),
+            query_mode: QueryMode::All,
+            ..Scene::default()
+        }
+    }
+}
+
+/// The answer of a scene is that of the definition, on whatever it was found.
+fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
+    use gpu_broad_phase::reference::brute_force;
+    if descriptor.pairs {
+        let pairs = brute_force::scene_pairs(descriptor, scene).unwrap();
+        let found = sorted(result.pairs.clone());
+        if found != pairs {
+            let lost: Vec<_> = pairs.iter().filter(|pair| !found.contains(pair)).collect();
+            let more: Vec<_> = found.iter().filter(|pair| !pairs.contains(pair)).collect();
+            panic!(
+                "{what}: pairs {lost:?} are lost, {more:?} are too many, {} of {}",
+                found.len(),
+                pairs.len()
+            );
+        }
+        if descriptor.worlds > 1 {
+            let of_worlds: u32 = result.world_pairs.iter().sum();
+            assert_eq!(of_worlds as usize, pairs.len(), "{what}: pairs of worlds");
+        }
+    }
+    let hits = brute_force::scene_rays(descriptor, scene).unwrap();
+    check_hits(result, descriptor.ray_mode, &hits, what);
+    let found = brute_force::scene_queries(descriptor, scene).unwrap();
+    if scene.query_mode == QueryMode::All && !found.is_empty() {
+        check_lists(result, &found, what);
+    }
+}
+
+fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, on_gpu: &StepResult, what: &str) {
+    let on_cpu = reference::step_scene(descriptor, scene).unwrap();
+    check_answer(descriptor, scene, &on_cpu, &format!("{what}, reference"));
+    check_answer(descriptor, scene, on_gpu, what);
+    assert_eq!(counted(&on_gpu.counters), counted(&on_cpu.counters), "{what}");
+    assert_eq!(
+        on_gpu.counters.static_entries_needed, on_cpu.counters.static_entries_needed,
+        "{what}"
+    );
+    assert_eq!(on_gpu.counters.table_cells, on_cpu.counters.table_cells, "{what}");
+    // Not only as a set: in the reference's order.
+    assert!(on_gpu.pairs == on_cpu.pairs, "{what}: another order of pairs");
+    assert_eq!(on_gpu.world_pairs, on_cpu.world_pairs, "{what}");
+    assert_eq!(on_gpu.query_offsets, on_cpu.query_offsets, "{what}");
+    check_nearest(&on_gpu.query_nearest, &on_cpu.query_nearest, what);
+}
+
+fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
+    let default = BroadPhaseDescriptor::default();
+    let mut all = Vec::new();
+    for (index, scheme) in SCHEMES.into_iter().enumerate() {
+        let ray_mode = RAY_MODES[index];
+        all.extend([
+            BroadPhaseDescriptor {
+                scheme,
+                ray_mode,
+                ..default
+            },
+            BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                dimensions: Dimensions::Two,
+                margin: 0.125,
+                pair_order: [PairOrder::Deterministic, PairOrder::Sorted][index % 2],
+                ..default
+            },
+            BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RAY_MODES[(index + 1) % 3],
+                worlds: 3,
+                ..default
+            },
+        ]);
+    }
+    all
+}
+
+const SIZES: [[usize; 2]; 7] = [[300, 40], [40, 300], [1, 1], [0, 50], [50, 0], [257, 256], [2000, 100]];
+
+#[test]
+fn the_answer_is_that_of_one_list() {
+    for adapter in adapters() {
+        for (index, descriptor) in descriptors().iter().enumerate() {
+            let mut on_gpu = broad_phase(&adapter, descriptor);
+            // Half of them with each: nine descriptors leave none out.
+            let turn = |(seed, _): &(usize, _)| (seed + index) % 2 == 0;
+            for (seed, sizes) in SIZES.into_iter().enumerate().filter(turn) {
+                let case = Case::new(seed as u64 + 10 * index as u64, sizes, descriptor.worlds);
+                let mut scene = case.scene();
+                let what = format!("{sizes:?} on {}, {descriptor:?}", adapter.name);
+                for (mode, queries) in [
+                    (QueryMode::All, scene.queries),
+                    (
+                        QueryMode::All,
+                        Queries::Neighbors(Neighbors {
+                            radius: 1.3171,
+                            half: false,
+                        }),
+                    ),
+                    (
+                        QueryMode::All,
+                        Queries::Neighbors(Neighbors {
+                            radius: 0.9137,
+                            half: true,
+                        }),
+                    ),
+                    (QueryMode::All, Partners { half: false }.into()),
+                    (QueryMode::All, Partners { half: true }.into()),
+                    (QueryMode::Nearest(3), scene.queries),
+                    (
+                        QueryMode::Nearest(4),
+                        Queries::Neighbors(Neighbors {
+                            radius: 2.1171,
+                            half: false,
+                        }),
+                    ),
+                ] {
+                    (scene.query_mode, scene.queries) = (mode, queries);
+                    let what = format!("{what}, {mode:?} of {:?}", std::mem::discriminant(&queries));
+                    let found = whole(&adapter, &mut on_gpu, scene);
+                    check(descriptor, &scene, &found, &what);
+                }
+            }
+        }
+    }
+}
+
+/// Everything of an answer but its times, to the bit.
+fn bits(result: &StepResult) -> String {
+    let hits = |result: &StepResult| -> Vec<_> {
+        result
+            .ray_hits
+            .iter()
+            .map(|hit| (hit.object, hit.t.to_bits()))
+            .collect::<Vec<_>>()
+    };
+    format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        result.pairs,
+        hits(result),
+        result.ray_offsets,
+        result.ray_any,
+        result.ray_cells,
+        result.ray_cell_offsets,
+        result.query_objects,
+        result.query_offsets,
+        result.query_nearest,
+        result.world_pairs,
+        result.counters,
+    )
+}
+
+fn everything(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        scheme,
+        ray_mode: RayMode::All,
+        ray_cells: true,
+        worlds: 2,
+        count_candidates: true,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = everything(scheme);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let mut case = Case::new(1, [700, 60], 2);
+            for frame in 0..4 {
+                // The moving ones are others, and more, in each frame.
+                let moving = Case::new(100 + frame, [0, 60 + 50 * frame as usize], 2);
+                (case.moving, case.worlds) = (moving.moving, moving.worlds);
+                let kept = whole(&adapter, &mut on_gpu, case.scene());
+                check(&descriptor, &case.scene(), &kept, &what);
+                let again = whole(&adapter, &mut on_gpu, case.scene());
+                assert_eq!(bits(&again), bits(&kept), "{what}");
+                case.generation += 1000;
+                let built = whole(&adapter, &mut on_gpu, case.scene());
+                assert_eq!(bits(&built), bits(&kept), "{what}, built anew");
+                let mut other = broad_phase(&adapter, &descriptor);
+                let first = whole(&adapter, &mut other, case.scene());
+                assert_eq!(bits(&first), bits(&kept), "{what}, on a new broad phase");
+            }
+        }
+    }
+}
+
+/// What is given with a known generation is not looked at.
+#[test]
+fn static_objects_are_read_when_their_generation_or_count_changes() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let [first, mut second, third] =
+                [(5, 300), (6, 300), (7, 310)].map(|(seed, count)| Case::new(seed, [count, 90], 1));
+            let mut expect = |given: &Case, expected: &Case, what: &str| {
+                let mut expected_scene = expected.scene();
+                // Only the static ones differ.
+                expected_scene.objects = Source::Host(&given.moving);
+                (expected_scene.rays, expected_scene.queries) = (given.scene().rays, given.scene().queries);
+                let found = whole(&adapter, &mut on_gpu, given.scene());
+                check(&descriptor, &expected_scene, &found, what);
+            };
+            expect(&first, &first, &what);
+            second.generation = first.generation;
+            expect(&second, &first, &format!("{what}, the generation is the same"));
+            second.generation = 77;
+            expect(&second, &second, &format!("{what}, another generation"));
+            let mut grown = Case {
+                generation: 77,
+                ..third
+            };
+            expect(&grown, &grown, &format!("{what}, another count"));
+            grown.statics.truncate(200);
+            expect(&grown, &grown, &format!("{what}, a smaller count"));
+            // Without any for a step.
+            let statics = std::mem::take(&mut grown.statics);
+            expect(&grown, &grown, &format!("{what}, none"));
+            grown.statics = statics;
+            expect(&grown, &grown, &format!("{what}, some again"));
+        }
+    }
+}
+
+fn device_buffer<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    adapter.device.create_buffer_init(&BufferInitDescriptor {
+        label: Some("statics"),
+        contents: bytemuck::cast_slice(rows),
+        usage,
+    })
+}
+
+#[test]
+fn static_objects_may_lie_on_the_device_and_are_copied_once() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = everything(scheme);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let case = Case::new(3, [400, 70], 2);
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let boxes = device_buffer(&adapter, &case.statics, usage);
+            let worlds = device_buffer(&adapter, &case.static_worlds, usage);
+            let moving = device_buffer(&adapter, &case.moving, usage);
+            let count = case.statics.len() as u32;
+            let scene = case.scene();
+            let input = Scene {
+                statics: Statics {
+                    objects: Source::device(&boxes, count),
+                    worlds: Source::device(&worlds, count),
+                    generation: 1,
+                },
+                objects: Source::device(&moving, case.moving.len() as u32),
+                ..scene
+            };
+            let found = whole(&adapter, &mut on_gpu, input);
+            check(&descriptor, &scene, &found, &what);
+            // What happens to the buffer later is no matter.
+            adapter.queue.write_buffer(&boxes, 0, &vec![0; 32 * count as usize]);
+            let found = whole(&adapter, &mut on_gpu, input);
+            check(&descriptor, &scene, &found, &what);
+        }
+    }
+}
+
+/// Walks of several rounds in both tables, of which those of static objects take more than one.
+#[test]
+fn crowds_of_static_objects_are_walked_in_rounds() {
+    for adapter in adapters() {
+        for (index, scheme) in SCHEMES.into_iter().enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RAY_MODES[index],
+                capacities: Capacities {
+                    rounds: Some([3, 4, 5][index]),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut rng = Rng(index as u64);
+            // Thin rods side by side, which cross the cells of one another.
+            let mut rods = |count: usize, generation| Case {
+                statics: (0..count)
+                    .map(|_| {
+                        let [y, z] = [rng.below(1 << 12), rng.below(1 << 12)].map(|place| place as f32 / 4096.0);
+                        Aabb::new([0.0, y, z], [1.0, y + 0.0001, z + 0.0001])
+                    })
+                    .collect(),
+                ..Case::new(generation, [0, 0], 1)
+            };
+            let mut case = rods(17_000, 1);
+            case.moving = rods(100, 2).statics;
+            let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), case.scene());
+            assert!(found.counters.rounds_needed > 1, "{what}");
+            check(&descriptor, &case.scene(), &found, &what);
+        }
+    }
+}
+
+#[test]
+fn the_table_of_both_parts_is_asked_again() {
+    for adapter in adapters() {
+        for (index, scheme) in SCHEMES.into_iter().enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RAY_MODES[index],
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let case = Case::new(8, [260, 60], 1);
+            let scene = Scene {
+                rays: Rays::default(),
+                queries: Queries::None,
+                ..case.scene()
+            };
+            whole(&adapter, &mut on_gpu, scene);
+            for queries in [
+                case.scene().queries,
+                Queries::Neighbors(Neighbors {
+                    radius: 1.1,
+                    half: false,
+                }),
+            ] {
+                let scene = Scene {
+                    rays: case.scene().rays,
+                    queries,
+                    ..scene
+                };
+                let input = QueryInput {
+                    rays: scene.rays,
+                    queries,
+                    query_mode: QueryMode::All,
+                    ..QueryInput::default()
+                };
+                let ask = |on_gpu: &mut GpuBroadPhase| {
+                    let mut encoder = encoder(&adapter);
+                    on_gpu.query(&mut encoder, input).unwrap();
+                    adapter.queue.submit([encoder.finish()]);
+                    read(on_gpu)
+                };
+                let mut found = ask(&mut on_gpu);
+                if !found.counters.is_whole() {
+                    found = ask(&mut on_gpu);
+                }
+                let without_pairs = BroadPhaseDescriptor {
+                    pairs: false,
+                    ..descriptor
+                };
+                check_answer(&without_pairs, &scene, &found, &what);
+            }
+        }
+    }
+}
+
+/// Every output in parts, which together are the whole.
+#[test]
+fn windows_and_prefixes_reach_over_both_parts() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let whole_of = everything(scheme);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let case = Case::new(21, [400, 120], 2);
+            let all = whole(&adapter, &mut broad_phase(&adapter, &whole_of), case.scene());
+            let step = 37;
+            let descriptor = BroadPhaseDescriptor {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(step),
+                    hits: Some(step),
+                    ray_cells: Some(step),
+                    results: Some(step),
+                    entries: Some(1 << 15),
+                    ..Default::default()
+                },
+                ..whole_of
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            submit(&adapter, &mut on_gpu, case.scene());
+            let mut parts = read(&mut on_gpu);
+            assert_eq!(parts.counters.pairs_needed, all.pairs.len() as u64, "{what}");
+            let longest = all.pairs.len().max(all.ray_hits.len()).max(all.query_objects.len());
+            let longest = longest.max(all.ray_cells.len()) as u32;
+            for first in (step..longest.min(40 * step)).step_by(step as usize) {
+                let window = Page {
+                    pairs: first,
+                    hits: first,
+                    ray_cells: first,
+                    results: first,
+                };
+                let mut encoder = encoder(&adapter);
+                on_gpu.page(&mut encoder, window).unwrap();
+                adapter.queue.submit([encoder.finish()]);
+                let part = read(&mut on_gpu);
+                parts.pairs.extend(part.pairs);
+                parts.ray_hits.extend(part.ray_hits);
+                parts.ray_cells.extend(part.ray_cells);
+                parts.query_objects.extend(part.query_objects);
+            }
+            let shown = 40 * step as usize;
+            let first = |of: usize| of.min(shown);
+            // The room for entries decides the size of the uniform scheme's table, and so the order within a part.
+            let is_uniform = matches!(scheme, Scheme::Uniform { .. });
+            let on_cpu = reference::step_scene(&descriptor_of_all(&descriptor), &case.scene()).unwrap();
+            let pairs = if is_uniform { &on_cpu.pairs } else { &all.pairs };
+            assert!(parts.pairs == pairs[..first(pairs.len())], "{what}: pairs");
+            assert_eq!(parts.query_objects.len(), first(all.query_objects.len()), "{what}");
+            assert_eq!(parts.ray_hits.len(), first(all.ray_hits.len()), "{what}");
+            if !is_uniform {
+                assert!(
+                    parts.query_objects == all.query_objects[..first(all.query_objects.len())],
+                    "{what}"
+                );
+                assert!(
+                    parts.ray_hits == all.ray_hits[..first(all.ray_hits.len())],
+                    "{what}: hits"
+                );
+            }
+            assert!(
+                parts.ray_cells == all.ray_cells[..first(all.ray_cells.len())],
+                "{what}: cells"
+            );
+        }
+    }
+}
+
+/// The same with room for everything but entries, which is as it was.
+fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        capacities: Capacities {
+            entries: descriptor.capacities.entries,
+            ..Default::default()
+        },
+        ..*descriptor
+    }
+}
+
+/// Cells of the static objects' table are told by their level.
+#[test]
+fn cells_of_rays_come_from_both_tables() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = everything(scheme);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let case = Case::new(31, [500, 80], 2);
+            let on = |scene: &Scene<'_>| whole(&adapter, &mut broad_phase(&adapter, &descriptor), *scene);
+            let both = on(&case.scene());
+            let [moving, statics] = [
+                Scene {
+                    statics: Statics::default(),
+                    ..case.scene()
+                },
+                Scene {
+                    objects: Source::Host(&case.statics),
+                    worlds: Source::Host(&case.static_worlds),
+                    statics: Statics::default(),
+                    ..case.scene()
+                },
+            ]
+            .map(|scene| on(&scene));
+            let cells = |of: &StepResult, ray: usize| {
+                let range = of.ray_cell_offsets[ray] as usize..of.ray_cell_offsets[ray + 1] as usize;
+                of.ray_cells[range].to_vec()
+            };
+            assert!(!statics.ray_cells.is_empty() && !moving.ray_cells.is_empty(), "{what}");
+            for ray in 0..case.rays.len() {
+                let of_statics = cells(&statics, ray).into_iter().map(|cell| RayCell {
+                    level: cell.level + 32,
+                    ..cell
+                });
+                let expected: Vec<_> = cells(&moving, ray).into_iter().chain(of_statics).collect();
+                assert_eq!(cells(&both, ray), expected, "{what}: ray {ray}");
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let free = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let case = Case::new(51, [900, 90], 1);
+            let mut on_gpu = broad_phase(&adapter, &free);
+            let expected = whole(&adapter, &mut on_gpu, case.scene());
+            let held = on_gpu.memory().total();
+            on_gpu.trim();
+            assert_eq!(on_gpu.memory().total(), 0, "{what}");
+            let again = whole(&adapter, &mut on_gpu, case.scene());
+            assert!(again.pairs == expected.pairs, "{what}");
+
+            // What building the table takes counts as well.
+            let tight = BroadPhaseDescriptor {
+                max_bytes: Some(held + (16 << 20)),
+                ..free
+            };
+            let mut on_gpu = broad_phase(&adapter, &tight);
+            for (statics, moving) in [(900, 90), (900, 30), (200, 80), (850, 20)] {
+                let mut case = Case::new(51, [900, 90], 1);
+                case.statics.truncate(statics);
+                case.moving.truncate(moving);
+                for _ in 0..2 {
+                    submit(&adapter, &mut on_gpu, case.scene());
+                    assert!(on_gpu.memory().total() <= tight.max_bytes.unwrap(), "{what}");
+                    read(&mut on_gpu);
+                }
+                let found = whole(&adapter, &mut on_gpu, case.scene());
+                check(&tight, &case.scene(), &found, &what);
+            }
+            let mut empty = broad_phase(&adapter, &free);
+            submit(&adapter, &mut empty, Scene::default());
+            let few = BroadPhaseDescriptor {
+                max_bytes: Some(empty.memory().total()),
+                ..free
+            };
+            let mut on_gpu = broad_phase(&adapter, &few);
+            let refused = on_gpu.step(&mut encoder(&adapter), case.scene()).err();
+            assert!(
+                matches!(refused, Some(StepError::Input(InputError::MemoryLimit { .. }))),
+                "{what}: {refused:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn faulty_static_sources_are_refused_and_the_last_step_stays() {
+    for adapter in adapters() {
+        let descriptor = everything(Scheme::Hierarchical);
+        let mut on_gpu = broad_phase(&adapter, &descriptor);
+        let case = Case::new(61, [50, 50], 2);
+        let scene = case.scene();
+        let expected = whole(&adapter, &mut on_gpu, scene);
+        let input = scene;
+        let unbound = device_buffer(&adapter, &case.statics, wgpu::BufferUsages::COPY_DST);
+        let bound = device_buffer(&adapter, &case.statics, wgpu::BufferUsages::STORAGE);
+        let mut refused = |statics: Statics<'_>| {
+            let input = Scene { statics, ..input };
+            let mut encoder = encoder(&adapter);
+            on_gpu.step(&mut encoder, input).expect_err("no error")
+        };
+        let what = "static objects";
+        let without_worlds = Statics {
+            worlds: Source::default(),
+            ..input.statics
+        };
+        let missing = InputError::WorldsMissing { worlds: 0, objects: 50 };
+        assert_eq!(refused(without_worlds), StepError::Input(missing));
+        let of = |buffer, count| Statics {
+            objects: Source::device(buffer, count),
+            ..input.statics
+        };
+        assert_eq!(refused(of(&unbound, 50)), StepError::Input(InputError::Usage { what }));
+        let (needed, available) = (32 * 51, 32 * 50);
+        let too_small = StepError::Input(InputError::BufferTooSmall {
+            what,
+            needed,
+            available,
+        });
+        assert_eq!(refused(of(&bound, 51)), too_small);
+        // Nothing is lost, the table neither.
+        assert_eq!(bits(&read(&mut on_gpu)), bits(&expected));
+        let again = whole(&adapter, &mut on_gpu, scene);
+        assert_eq!(bits(&again), bits(&expected));
+    }
+}
+
+/// Filters that are off let static objects meet everything but one another.
+#[test]
+fn filters_that_are_off_and_periods_keep_static_objects_apart() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let plain = |count: usize, rng: &mut Rng| -> Vec<Aabb> {
+                let objects = lattice(count, rng).into_iter();
+                objects.map(|object| Aabb::new(object.min, object.max)).collect()
+            };
+            let mut rng = Rng(71);
+            let mut case = Case::new(71, [0, 0], 1);
+            (case.statics, case.moving) = (plain(300, &mut rng), plain(60, &mut rng));
+            let unfiltered = BroadPhaseDescriptor {
+                scheme,
+                filters: false,
+                ..Default::default()
+            };
+            let mut scene = case.scene();
+            (scene.rays, scene.queries) = (Rays::default(), Queries::None);
+            let found = whole(&adapter, &mut broad_phase(&adapter, &unfiltered), scene);
+            check(&unfiltered, &scene, &found, &what);
+            let periodic = BroadPhaseDescriptor {
+                scheme,
+                pairs: false,
+                periods: [4.0, 0.0, 5.5],
+                ..Default::default()
+            };
+            scene.queries = Queries::Neighbors(Neighbors {
+                radius: 1.3171,
+                half: false,
+            });
+            for descriptor in [unfiltered, periodic] {
+                let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
+                check(&descriptor, &scene, &found, &what);
+            }
+        }
+    }
+}
+
+/// GPU times, the least and the median, of three ways to step the same boxes of which one in twenty moves: all in one
+/// list with marks, the moving ones alone, and with a static part. Prints them; `STATICS=1000000` for a count of boxes.
+#[test]
+fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
+    let count = std::env::var("STATICS").map_or(40_000, |count| count.parse().unwrap());
+    let mut rng = Rng(12);
+    let all = crate::common::uniform(count, &mut rng);
+    let (statics, moving) = all.split_at(count / 20 * 19);
+    let marked: Vec<_> = statics.iter().map(|object| object.with_owner(Aabb::STATIC)).collect();
+    let listed = [&marked[..], moving].concat();
+    for adapter in adapters() {
+        let descriptor = BroadPhaseDescriptor {
+            timestamps: true,
+            ..Default::default()
+        };
+        let scenes = [
+            Scene {
+                objects: Source::Host(&listed),
+                ..Default::default()
+            },
+            Scene {
+                objects: Source::Host(moving),
+                ..Default::default()
+            },
+            Scene {
+                objects: Source::Host(moving),
+                statics: Statics {
+                    objects: Source::Host(statics),
+                    generation: 1,
+                    ..Default::default()
+                },
+                ..Default::default()
+            },
+        ];
+        let mut ways = scenes.map(|_| broad_phase(&adapter, &descriptor));
+        let mut times = [const { Vec::new() }; 3];
+        let mut pairs = [0; 3];
+        // The first of each makes buffers and the table.
+        let frames = if count > 100_000 { 16 } else { 4 };
+        for frame in 0..frames {
+            for (way, scene) in scenes.iter().enumerate() {
+                let result = whole(&adapter, &mut ways[way], *scene);
+                pairs[way] = result.pairs.len();
+                if frame > 0 {
+                    times[way].push(result.timings);
+                }
+            }
+        }
+        assert_eq!(pairs[0], pairs[2], "{}", adapter.name);
+        // Box tests: no more than a whole shell where the list has half of one.
+        let tests = scenes.map(|scene| {
+            let descriptor = BroadPhaseDescriptor {
+                count_candidates: true,
+                ..Default::default()
+            };
+            let mut counting = broad_phase(&adapter, &descriptor);
+            submit(&adapter, &mut counting, scene);
+            read(&mut counting).counters.pair_candidates
+        });
+        println!("{}: {tests:?} box tests", adapter.name);
+        assert!(tests[2] < tests[0] / 4, "{}: {tests:?}", adapter.name);
+        let total = |stages: &Vec<gpu_broad_phase::StageTime>| -> f64 {
+            stages.iter().map(|stage| stage.nanoseconds).sum::<f64>() / 1e6
+        };
+        for (what, mut runs) in ["one list", "moving alone", "static part"].iter().zip(times) {
+            runs.sort_by(|a, b| total(a).total_cmp(&total(b)));
+            let (least, median) = (&runs[0], &runs[runs.len() / 2]);
+            let stages: Vec<_> = least
+                .iter()
+                .map(|stage| format!("{} {:.1}", stage.stage, stage.nanoseconds / 1e6))
+                .collect();
+            println!(
+                "{}: {what}: {:.1} ms, median {:.1}: {}",
+                adapter.name,
+                total(least),
+                total(median),
+                stages.join(", ")
+            );
+        }
+    }
+}

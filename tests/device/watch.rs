@@ -1,0 +1,73 @@
+//! A watch ends what runs on a device between two submissions.
+
+use std::sync::Arc;
+
+use crate::common::answers::sorted;
+use crate::common::{Rng, adapters, uniform};
+use gpu_broad_phase::reference::{self, Watch};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Capacities, Headless, HeadlessDescriptor, HeadlessError, Queries, Query, QueryInput, Source,
+    StepError,
+};
+use pollster::block_on;
+
+/// Rounds are submitted in parts, far more of them than the scene needs.
+const ROUNDS: u32 = 1024;
+
+#[test]
+fn a_watch_ends_work_on_a_device_between_two_submissions() {
+    let objects = uniform(2000, &mut Rng(19));
+    let queries = objects.iter().map(|&aabb| Query::overlaps(aabb)).collect::<Vec<_>>();
+    let input = QueryInput {
+        queries: Queries::Spheres(Source::Host(&queries)),
+        ..QueryInput::default()
+    };
+    let descriptor = BroadPhaseDescriptor {
+        capacities: Capacities {
+            rounds: Some(ROUNDS),
+            ..Capacities::default()
+        },
+        ..BroadPhaseDescriptor::default()
+    };
+    let expected = sorted(reference::step(&descriptor, &objects, &[]).unwrap().pairs);
+    assert!(expected.len() > 500, "{}", expected.len());
+    for adapter in adapters() {
+        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            broad_phase: descriptor,
+            ..HeadlessDescriptor::default()
+        }))
+        .expect("a broad phase");
+        let name = &adapter.name;
+        // A machine may be so busy that a step is over before anybody looks.
+        let mut attempts = 0..100;
+        let watch = loop {
+            assert!(attempts.next().is_some(), "no step was ended on {name}");
+            let watch = Arc::new(Watch::default());
+            let result = std::thread::scope(|scope| {
+                let step = || block_on(headless.step(&objects, &[])).expect("a step");
+                let work = scope.spawn(|| watch.run(step));
+                while watch.progress().0 == 0 && !work.is_finished() {
+                    std::thread::yield_now();
+                }
+                watch.stop();
+                work.join().unwrap()
+            });
+            match result {
+                Some(result) => assert_eq!(sorted(result.pairs), expected, "{name}"),
+                None => break watch,
+            }
+        };
+        let (done, total) = watch.progress();
+        assert!(total == ROUNDS && done < total, "{done} of {total} rounds on {name}");
+        // What was ended leaves nothing to ask, and the next step is whole.
+        let refused = block_on(headless.query(&input)).unwrap_err();
+        assert_eq!(refused, HeadlessError::Step(StepError::NoStep), "{name}");
+        let result = block_on(headless.step(&objects, &[])).expect("a step");
+        assert_eq!(sorted(result.pairs), expected, "{name}");
+        // Nothing begins under a watch that was stopped, and the table stays.
+        assert!(watch.run(|| block_on(headless.query(&input))).is_none(), "{name}");
+        let found = block_on(headless.query(&input)).expect("an answer");
+        assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len(), "{name}");
+    }
+}

@@ -1,0 +1,373 @@
+//! Scenes with crowds in one place: padding, duplicates, jitter, rounded and nested places. On the CPU reference, every
+//! answer is held to brute force, and the work of every scheme to that of testing all objects and to the adaptive
+//! scheme with the scale of the scene. Work is counted: box tests, and rows of cells, since tests alone do not show
+//! steps over empty cells. `GPU_BROAD_PHASE_CROWDS` says which scenes, as `GPU_BROAD_PHASE_HUNT` does in `hunt.rs`.
+
+use std::ops::Range;
+
+use crate::agreement::{Expected, check};
+use crate::rng::Rng;
+use gpu_broad_phase::internals::blocks::Overrides;
+use gpu_broad_phase::internals::reference::queries::query::load_query;
+use gpu_broad_phase::internals::reference::queries::query_walk::count_query;
+use gpu_broad_phase::internals::reference::rays::ray::load_ray;
+use gpu_broad_phase::internals::reference::rays::ray_hits::{HitVisitor, walk_ray};
+use gpu_broad_phase::internals::reference::trace;
+use gpu_broad_phase::reference::step_scene;
+use gpu_broad_phase::reference::why::Look;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, Queries, Query, Ray, RayMode, Rays, Scene, Scheme, Source,
+    Statics, SweptRay,
+};
+
+/// Scenes unless more are asked for.
+const SCENES: u64 = 150;
+/// Times that the work may be of that of testing all objects, and of the lesser of that and the adaptive scheme's in all
+/// but a few scenes. There, most objects lie in groups: what is the best cell for pairs is a fine one for queries that
+/// look past the groups.
+const FACTOR: u64 = 4;
+/// The part of the scenes that may do more than that, and how much more.
+const FEW: f64 = 0.02;
+const MOST: f64 = 20.0;
+/// Rows and tests of a walk that do not matter.
+const TRIFLE: u64 = 40;
+const OVERRIDES: Overrides = Overrides {
+    filters: false,
+    count_candidates: true,
+};
+
+fn range() -> Range<u64> {
+    let Ok(asked) = std::env::var("GPU_BROAD_PHASE_CROWDS") else {
+        return 0..SCENES;
+    };
+    let number = |text: &str| text.trim().parse::<u64>().expect("a number or a range");
+    match asked.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => 0..number(&asked),
+    }
+}
+
+/// What a scene's objects are, and what is asked of them.
+struct Crowd {
+    kind: &'static str,
+    dimensions: Dimensions,
+    objects: Vec<Aabb>,
+    /// What one object has for itself, were all spread evenly.
+    spacing: f32,
+    queries: Vec<Query>,
+    rays: Vec<SweptRay>,
+    /// Static objects among them, the first ones.
+    statics: usize,
+}
+
+const KINDS: [&str; 9] = [
+    "padded",
+    "repeated",
+    "ball",
+    "jittered",
+    "rounded",
+    "nested",
+    "far",
+    "two densities",
+    "even",
+];
+
+impl Crowd {
+    fn new(number: u64) -> Self {
+        let rng = &mut Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0xc0_5d);
+        let kind = KINDS[(number % 9) as usize];
+        let is_flat = rng.below(4) == 0;
+        let most = if rng.below(20) == 0 { 2500 } else { 600 };
+        let count = 60 + rng.below(most);
+        let axes = if is_flat { 2.0 } else { 3.0 };
+        let side = (count as f32).powf(1.0 / axes) * 10f32.powi(rng.below(7) as i32 - 3);
+        let spacing = side / (count as f32).powf(1.0 / axes);
+        let mut places = places(kind, count, side, spacing, rng);
+        if is_flat {
+            places.iter_mut().for_each(|place| place[2] = 0.0);
+        }
+        // A seeded shuffle: a crowd's rows are together in some files, and anywhere in others.
+        if rng.below(2) == 0 {
+            for last in (1..places.len()).rev() {
+                places.swap(last, rng.below(last + 1));
+            }
+        }
+        // Points, points that were rounded outward, small boxes, and some as large as they are apart.
+        let edge = spacing * [0.0, 0.0, 1e-6, 1e-3, 0.3, 1.0][rng.below(6)];
+        let is_mixed = rng.below(4) == 0;
+        let objects = places.iter().map(|place| {
+            let edge = if is_mixed { edge * rng.unit() } else { edge };
+            let high = place.map(|low| low + edge);
+            let high = if is_flat { [high[0], high[1], 0.0] } else { high };
+            Aabb::new(*place, high)
+        });
+        let objects: Vec<_> = objects.collect();
+        let radius = spacing * [0.3, 0.3, 1.0, 2.0, 0.01][rng.below(5)];
+        let flat = |place: [f32; 3]| if is_flat { [place[0], place[1], 0.0] } else { place };
+        let mut queries: Vec<_> = (0..80)
+            .map(|_| match rng.below(3) {
+                0 => Query::sphere(objects[rng.below(objects.len())].min, radius),
+                1 => Query::sphere(flat([0; 3].map(|_| rng.unit() * side)), radius),
+                _ => {
+                    let low = flat([0; 3].map(|_| rng.unit() * side));
+                    Query::overlaps(Aabb::new(low, flat(low.map(|low| low + 2.0 * radius))))
+                }
+            })
+            .collect();
+        queries.truncate(80);
+        let rays = (0..40)
+            .map(|_| {
+                let origin = flat([0; 3].map(|_| rng.unit() * side));
+                let direction = flat([0; 3].map(|_| rng.unit() - 0.5));
+                let length = direction
+                    .iter()
+                    .map(|along| along * along)
+                    .sum::<f32>()
+                    .sqrt()
+                    .max(1e-3);
+                let t_max = if rng.below(2) == 0 { f32::INFINITY } else { 0.3 * side };
+                SweptRay::new(Ray::new(origin, direction.map(|along| along / length), t_max))
+            })
+            .collect();
+        let statics = if rng.below(6) == 0 { objects.len() / 2 } else { 0 };
+        Self {
+            kind,
+            dimensions: if is_flat { Dimensions::Two } else { Dimensions::Three },
+            objects,
+            spacing,
+            queries,
+            rays,
+            statics,
+        }
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        let (statics, objects) = self.objects.split_at(self.statics);
+        Scene {
+            objects: Source::Host(objects),
+            worlds: Source::Host(&[]),
+            statics: Statics {
+                objects: Source::Host(statics),
+                ..Statics::default()
+            },
+            rays: Rays::Swept(Source::Host(&self.rays)),
+            queries: Queries::Spheres(Source::Host(&self.queries)),
+            ..Scene::default()
+        }
+    }
+}
+
+/// Where the objects of a kind are.
+fn places(kind: &str, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> Vec<[f32; 3]> {
+    let anywhere = |rng: &mut Rng| [0; 3].map(|_| rng.unit() * side);
+    let around =
+        |place: [f32; 3], reach: f32, rng: &mut Rng| place.map(|along| along + reach * (2.0 * rng.unit() - 1.0));
+    let share = [0.01, 0.024, 0.1, 0.3][rng.below(4)];
+    let crowded = (share * count as f32) as usize + 2;
+    let jitter = spacing * 10f32.powi(-1 - rng.below(6) as i32);
+    let mut all: Vec<_> = (0..count).map(|_| anywhere(rng)).collect();
+    match kind {
+        "padded" => {
+            for place in &mut all[count - crowded..] {
+                *place = [0.0; 3];
+            }
+        }
+        "repeated" => {
+            let times = [2, 10, 10, 25][rng.below(4)];
+            let jitter = jitter * rng.below(2) as f32;
+            for index in 0..count {
+                all[index] = around(all[index - index % times], jitter, rng);
+            }
+        }
+        "ball" => {
+            let centre = anywhere(rng);
+            for place in &mut all[count - crowded..] {
+                *place = around(centre, jitter, rng);
+            }
+        }
+        "jittered" => {
+            let some = 1 + rng.below(8);
+            let centres: Vec<_> = (0..some).map(|_| anywhere(rng)).collect();
+            for (index, place) in all[count - crowded..].iter_mut().enumerate() {
+                *place = around(centres[index % some], jitter, rng);
+            }
+        }
+        "rounded" => {
+            let step = spacing * [1.0, 2.0, 3.0, 0.5][rng.below(4)];
+            let some = if rng.below(2) == 0 { count } else { 3 * crowded };
+            for place in all.iter_mut().take(some) {
+                *place = place.map(|along| (along / step).round() * step);
+            }
+        }
+        "nested" => {
+            let centre = anywhere(rng);
+            let ratio = [0.5f32, 0.1][rng.below(2)];
+            for (index, place) in all[count / 2..].iter_mut().enumerate() {
+                *place = around(centre, 0.5 * side * ratio.powi(1 + (index % 10) as i32), rng);
+            }
+        }
+        "far" => {
+            for place in &mut all[count - crowded.min(count / 50 + 1)..] {
+                *place = place.map(|along| along * 1e4);
+            }
+        }
+        "two densities" => {
+            let centre = anywhere(rng);
+            let reach = side * 10f32.powi(-1 - rng.below(3) as i32);
+            for place in &mut all[count / 2 + rng.below(count / 3)..] {
+                *place = around(centre, reach, rng);
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+/// Box tests and rows of cells of pairs, queries and rays.
+#[derive(Clone, Copy, Debug)]
+struct Work([u64; 3]);
+
+/// Counts the rows that a ray looks at, two parts each.
+struct Looks(u64);
+
+impl HitVisitor for Looks {
+    fn search_limit(&self) -> f32 {
+        f32::MAX
+    }
+
+    fn accept_hit(&mut self, _: u32, _: f32) {}
+
+    fn looks_at(&mut self, _: &dyn Fn() -> Look) {
+        self.0 += 1;
+    }
+}
+
+fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
+    let trace = trace(descriptor, &crowd.scene()).unwrap();
+    let pairs = u64::from(trace.counters[gpu_broad_phase::internals::counters::PAIR_CANDIDATES]);
+    let mut queries = 0;
+    for input in trace.query_inputs(&crowd.queries, false) {
+        for query in &crowd.queries {
+            let query = load_query(&trace.params, query);
+            let counts = count_query(&trace.params, &input, OVERRIDES, &query, |_, _, _| {});
+            queries += counts.iter().copied().map(u64::from).sum::<u64>();
+        }
+    }
+    let mut rays = 0;
+    for input in trace.ray_inputs(&crowd.rays) {
+        for ray in &crowd.rays {
+            let mut looks = Looks(0);
+            let ray = load_ray(&trace.params, ray);
+            rays += u64::from(walk_ray(&trace.params, &input, OVERRIDES, &ray, &mut looks)) + looks.0.div_ceil(2);
+        }
+    }
+    Work([pairs, queries, rays])
+}
+
+/// What the work of a scheme came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Held {
+    /// The most that it was of what it is held to, and in which scene.
+    worst: f64,
+    scene: u64,
+    /// How often it was held, and was more than [`FACTOR`] times as much.
+    count: u64,
+    over: u64,
+}
+
+/// Returns what is wrong with the work of a scheme.
+fn hold(crowd: &Crowd, number: u64, of: &str, work: Work, adaptive: Work, held: &mut [Held; 3]) -> Vec<String> {
+    let objects = crowd.objects.len() as u64;
+    let walks = [objects, crowd.queries.len() as u64, crowd.rays.len() as u64];
+    let mut faults = Vec::new();
+    for (place, what) in ["pairs", "queries", "rays"].into_iter().enumerate() {
+        let all = walks[place] * objects / if place == 0 { 2 } else { 1 };
+        let trifle = TRIFLE * walks[place];
+        let times = |of: u64| work.0[place] as f64 / (of + trifle / FACTOR) as f64;
+        let held = &mut held[place];
+        let least = times(all.min(adaptive.0[place]));
+        held.count += 1;
+        held.over += u64::from(least > FACTOR as f64);
+        if least > held.worst {
+            (held.worst, held.scene) = (least, number);
+        }
+        if times(all) > FACTOR as f64 || least > MOST {
+            faults.push(format!(
+                "scene {number} ({}, {:?}, {objects} objects): {what}, {of}: {} tests and rows, adaptive {}, all {all}",
+                crowd.kind, crowd.dimensions, work.0[place], adaptive.0[place]
+            ));
+        }
+    }
+    faults
+}
+
+#[test]
+fn crowds_in_one_place_take_little_work() {
+    let mut faults = Vec::new();
+    let mut held = [[Held::default(); 3]; 3];
+    for number in range() {
+        let crowd = Crowd::new(number);
+        let descriptor = |scheme| BroadPhaseDescriptor {
+            scheme,
+            dimensions: crowd.dimensions,
+            count_candidates: true,
+            filters: false,
+            ray_mode: RayMode::All,
+            ..BroadPhaseDescriptor::default()
+        };
+        let min_scale = crowd.spacing;
+        let work_of = |scheme| work(&descriptor(scheme), &crowd);
+        let adaptive = work_of(Scheme::Adaptive { min_scale });
+        let schemes = [
+            ("hierarchical", Scheme::Hierarchical),
+            ("uniform", Scheme::uniform_for(&crowd.objects, crowd.dimensions)),
+            ("adaptive", Scheme::adaptive_for(&crowd.objects, crowd.dimensions)),
+        ];
+        let scene = crowd.scene();
+        let neighbors = Scene {
+            rays: Rays::default(),
+            queries: Queries::Neighbors(Neighbors::within(0.3 * crowd.spacing)),
+            ..scene
+        };
+        let asked = [scene, neighbors].map(|scene| (scene, Expected::of(&descriptor(Scheme::Hierarchical), &scene)));
+        for (place, (of, scheme)) in schemes.into_iter().enumerate() {
+            let descriptor = descriptor(scheme);
+            let what = format!("scene {number} ({}), {of}", crowd.kind);
+            for (scene, expected) in &asked {
+                check(
+                    &descriptor,
+                    scene,
+                    expected,
+                    &step_scene(&descriptor, scene).unwrap(),
+                    &what,
+                );
+            }
+            let work = work_of(scheme);
+            if range().count() == 1 {
+                let trace = trace(&descriptor, &scene).unwrap();
+                let levels = trace.grid.levels.iter().filter(|level| level.count > 0);
+                let levels: Vec<_> = levels.map(|level| (1.0 / level.inverse, level.count)).collect();
+                println!("{scheme:?}, spacing {}: {work:?}, levels {levels:?}", crowd.spacing);
+            }
+            // Cells as long as boxes are may be fine for what is asked: those of the adaptive scheme are as fine then.
+            let to = match scheme {
+                Scheme::Uniform { cell_size: min_scale } => work_of(Scheme::Adaptive { min_scale }),
+                _ => adaptive,
+            };
+            faults.extend(hold(&crowd, number, of, work, to, &mut held[place]));
+        }
+        if number % 1000 == 999 {
+            println!("{} scenes: {} faults, {held:?}", number + 1, faults.len());
+        }
+    }
+    println!("{held:#?}");
+    for held in held.as_flattened() {
+        assert!(held.over as f64 <= FEW * held.count as f64 + 2.0, "{held:?}");
+    }
+    assert!(
+        faults.is_empty(),
+        "{} faults: {:#?}",
+        faults.len(),
+        &faults[..faults.len().min(40)]
+    );
+}

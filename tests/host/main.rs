@@ -1,0 +1,17 @@
+//! What needs no device: the CPU reference, brute force, the structure of the sources.
+
+#[path = "../common/agreement.rs"]
+mod agreement;
+#[path = "../common/rng.rs"]
+mod rng;
+#[path = "../common/wild.rs"]
+#[allow(dead_code, reason = "devices are asked for more")]
+mod wild;
+
+mod crowds;
+mod math_types;
+mod reference;
+#[cfg(feature = "serde")]
+mod serde;
+mod structure;
+mod why;

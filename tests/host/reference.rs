@@ -1,0 +1,218 @@
+//! A step on the CPU finds its rows by one walk where the passes take two, and on as many threads as there are: neither
+//! changes a byte. Knows no device.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gpu_broad_phase::internals::reference::trace;
+use gpu_broad_phase::reference::{CpuBroadPhase, Watch, brute_force, compared_objects, step_scene};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Growth, QueryInput, QueryMode, RayMode, ReferenceError, Scene, StepResult,
+};
+
+#[test]
+fn a_step_answers_what_its_passes_leave() {
+    let [mut pairs, mut hits, mut results] = [0; 3];
+    for number in 0..400 {
+        let descriptor = crate::wild::descriptor(number);
+        let wild = crate::wild::scene(number, &descriptor);
+        let scene = wild.scene(number);
+        let passes = trace(&descriptor, &scene).unwrap();
+        let step = || step_scene(&descriptor, &scene).unwrap();
+        for answer in on_threads(step) {
+            assert_eq!(answer.pairs, passes.pairs, "scene {number}");
+            assert_eq!(answer.world_pairs, passes.world_pairs, "scene {number}");
+            assert_eq!(answer.ray_hits, passes.ray_hits, "scene {number}");
+            assert_eq!(answer.ray_offsets, passes.ray_offsets, "scene {number}");
+            assert_eq!(answer.ray_any, passes.ray_any, "scene {number}");
+            assert_eq!(answer.query_objects, passes.query_objects, "scene {number}");
+            assert_eq!(answer.query_offsets, passes.query_offsets, "scene {number}");
+            assert_eq!(answer.query_nearest, passes.query_nearest, "scene {number}");
+            let counters = answer.counters;
+            let wide = |at: usize| u64::from(passes.counters[at]) | u64::from(passes.counters[at + 1]) << 32;
+            // Words as the documents of `Counters` name them.
+            let counted = [
+                (10, counters.pairs_needed),
+                (12, counters.hits_needed),
+                (22, counters.results_needed),
+                (14, counters.pair_candidates),
+                (16, counters.ray_candidates),
+                (26, counters.query_candidates),
+            ];
+            for (at, count) in counted {
+                assert_eq!(wide(at), count, "scene {number}: word {at}");
+            }
+            let invalid = [counters.rays_invalid, counters.queries_invalid];
+            assert_eq!([6, 24].map(|at| passes.counters[at]), invalid, "scene {number}");
+            pairs += answer.pairs.len();
+            hits += answer.ray_hits.len();
+            results += answer.query_objects.len();
+        }
+    }
+    assert!(pairs.min(hits).min(results) > 1000, "{pairs} {hits} {results}");
+}
+
+/// Boxes as they are compared have the pairs of the scene without anything being done with them.
+#[test]
+fn compared_objects_have_the_pairs_of_their_scene() {
+    let mut pairs = 0;
+    for number in 0..200 {
+        let descriptor = crate::wild::descriptor(number);
+        let wild = crate::wild::scene(number, &descriptor);
+        let scene = wild.scene(number);
+        let objects = compared_objects(&descriptor, &scene).unwrap();
+        let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
+        let worlds = worlds.concat();
+        let plain = BroadPhaseDescriptor {
+            worlds: descriptor.worlds,
+            filters: descriptor.filters,
+            ..Default::default()
+        };
+        let compared = Scene {
+            objects: objects[..].into(),
+            worlds: worlds[..].into(),
+            excluded_pairs: scene.excluded_pairs,
+            ..Default::default()
+        };
+        let whole = BroadPhaseDescriptor {
+            pairs: true,
+            growth: Growth::Grow,
+            ..descriptor
+        };
+        let mut expected = step_scene(&whole, &scene).unwrap().pairs;
+        expected.sort_unstable();
+        let mut found = brute_force::scene_pairs(&plain, &compared).unwrap();
+        // Without filters nothing looks at the mark of those that were static.
+        found.retain(|pair| pair.b as usize >= scene.statics.objects.len());
+        assert_eq!(found, expected, "scene {number}");
+        pairs += expected.len();
+    }
+    assert!(pairs > 1000, "{pairs}");
+}
+
+/// A kept table answers what a step with the same questions does, whatever was asked of it before.
+#[test]
+fn a_kept_table_answers_as_a_step_does() {
+    let [mut hits, mut results] = [0; 2];
+    for number in 0..300 {
+        let descriptor = crate::wild::descriptor(number);
+        let wild = crate::wild::scene(number, &descriptor);
+        let scene = wild.scene(number);
+        let alone = Scene {
+            rays: Default::default(),
+            queries: Default::default(),
+            ..scene
+        };
+        let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
+        assert_eq!(kept.query(&QueryInput::default()), Err(ReferenceError::NoStep));
+        // Its own answer differs from that of a step without questions by these alone.
+        assert_eq!(
+            kept.step_scene(&scene),
+            step_scene(&descriptor, &scene),
+            "scene {number}"
+        );
+        let pairs = kept.step_scene(&alone).unwrap();
+        assert_eq!(Ok(&pairs), step_scene(&descriptor, &alone).as_ref(), "scene {number}");
+        let later = wild.later.as_ref().map(|(asks, mode)| (asks.queries(), *mode));
+        let own = (scene.queries, scene.query_mode);
+        for (queries, query_mode) in later.into_iter().chain([own, own]) {
+            for ray_mode in [RayMode::All, RayMode::Any, RayMode::Closest, descriptor.ray_mode] {
+                kept.set_ray_mode(ray_mode);
+                let asking = Scene {
+                    queries,
+                    query_mode,
+                    ..scene
+                };
+                let asked = QueryInput {
+                    rays: asking.rays,
+                    queries,
+                    query_mode,
+                    ..Default::default()
+                };
+                let expected = step_scene(&BroadPhaseDescriptor { ray_mode, ..descriptor }, &asking).unwrap();
+                let found = kept.query(&asked).unwrap();
+                hits += found.ray_hits.len();
+                results += found.query_objects.len() + found.query_nearest.len();
+                assert_eq!(found.counters, expected.counters, "scene {number}");
+                let without_pairs = StepResult {
+                    pairs: Vec::new(),
+                    world_pairs: Vec::new(),
+                    ..expected
+                };
+                assert_eq!(found, without_pairs, "scene {number}");
+            }
+            let refused = QueryInput {
+                queries,
+                query_mode: QueryMode::Nearest(0),
+                ..Default::default()
+            };
+            assert!(
+                matches!(kept.query(&refused), Err(ReferenceError::Input(_))),
+                "scene {number}"
+            );
+        }
+    }
+    assert!(hits.min(results) > 1000, "{hits} {results}");
+}
+
+/// A crowd that would take minutes ends soon after it is stopped, and tells how far it is until then.
+#[test]
+fn a_watch_tells_how_far_a_step_is_and_ends_it() {
+    // They share a cell, and no two of them meet.
+    let crowd: Vec<_> = (0..2_000_000)
+        .map(|index| Aabb::point([index as f32 / 4e6, 0.25, 0.0]))
+        .chain([Aabb::new([-1.0; 3], [0.9; 3])])
+        .collect();
+    let descriptor = BroadPhaseDescriptor {
+        scheme: gpu_broad_phase::Scheme::Uniform { cell_size: 1.0 },
+        ..Default::default()
+    };
+    let scene = Scene {
+        objects: crowd[..].into(),
+        ..Default::default()
+    };
+    let watch = Arc::new(Watch::default());
+    let seen = std::thread::scope(|scope| {
+        let work = scope.spawn(|| watch.run(|| step_scene(&descriptor, &scene)).is_none());
+        let mut seen = (0, 0);
+        // Its entries take a moment; the walk of pairs is the pass of as many rows that stays.
+        while !(seen.1 >= 2_000_000 && (1..seen.1).contains(&seen.0)) {
+            std::thread::sleep(Duration::from_millis(1));
+            seen = watch.progress();
+        }
+        watch.stop();
+        assert!(work.join().unwrap(), "it was not ended");
+        seen
+    });
+    assert!(seen.0 <= seen.1);
+    // The thread is free for others.
+    let few = &crowd[..3];
+    assert!(watch.run(|| 1).is_some(), "nothing was looked after");
+    assert!(
+        watch
+            .run(|| gpu_broad_phase::reference::step(&descriptor, few, &[]))
+            .is_none()
+    );
+    assert!(gpu_broad_phase::reference::step(&descriptor, few, &[]).is_ok());
+    let other = Arc::new(Watch::default());
+    assert!(
+        other
+            .run(|| gpu_broad_phase::reference::step(&descriptor, few, &[]))
+            .is_some()
+    );
+    let panicked = std::panic::catch_unwind(|| other.run(|| -> u32 { panic!("its own") }));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
+}
+
+/// Answers with one thread and with several, or with the one that there is without the feature `rayon`.
+fn on_threads(step: impl Fn() -> StepResult + Sync) -> Vec<StepResult> {
+    #[cfg(feature = "rayon")]
+    return [1, 3]
+        .map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(&step)
+        })
+        .into();
+    #[cfg(not(feature = "rayon"))]
+    vec![step()]
+}

@@ -1,0 +1,222 @@
+//! How the library is built: imports of its files point one way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files under `src/` by the path of their module: `gpu::buffers`, and nothing for the root.
+fn modules(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let module = if prefix.is_empty() {
+            name.clone()
+        } else {
+            format!("{prefix}::{name}")
+        };
+        if path.is_dir() {
+            modules(&path, &module, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests" {
+            let module = if name == "mod" { prefix.to_owned() } else { module };
+            let text = fs::read_to_string(&path).unwrap();
+            // Tests may look at everything.
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+            found.insert(if module == "lib" { String::new() } else { module }, text);
+        }
+    }
+}
+
+/// The paths that a text imports, without what stands in braces.
+fn imports(module: &str, text: &str) -> Vec<String> {
+    let parent = module.rsplit_once("::").map_or("", |(parent, _)| parent);
+    let mut paths = Vec::new();
+    for statement in text.split("\nuse ").skip(1) {
+        let statement = statement.split(';').next().unwrap_or_default();
+        let (base, inner) = statement.split_once('{').unwrap_or((statement, ""));
+        let base = match base.trim() {
+            path if path.starts_with("crate::") => path["crate::".len()..].to_owned(),
+            path if path.starts_with("super::") && parent.is_empty() => path["super::".len()..].to_owned(),
+            path if path.starts_with("super::") => format!("{parent}::{}", &path["super::".len()..]),
+            _ => continue,
+        };
+        if inner.is_empty() {
+            paths.push(base);
+        } else {
+            let inner = inner.trim_end_matches(['}', ' ', '\n', ',']);
+            paths.extend(inner.split(',').map(|name| format!("{base}{}", name.trim())));
+        }
+    }
+    paths
+}
+
+/// Each module and those that it imports.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let mut files = BTreeMap::new();
+    modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "", &mut files);
+    assert!(files.len() > 90, "{}", files.len());
+    // The longest module that a path names.
+    let named = |path: &str| {
+        let mut path = path;
+        loop {
+            if files.contains_key(path) {
+                return Some(path.to_owned());
+            }
+            path = path.rsplit_once("::")?.0;
+        }
+    };
+    let mut arrows = BTreeMap::new();
+    for (module, text) in files.iter().filter(|(module, _)| !module.is_empty()) {
+        let targets = imports(module, text).into_iter().filter_map(|path| named(&path));
+        arrows.insert(module.clone(), targets.filter(|target| target != module).collect());
+    }
+    arrows
+}
+
+/// From what all others may import to what may import all others. Plain data and grid maths may import each other.
+const LAYERS: [&[&str]; 7] = [
+    &["api", "shared"],
+    &["gpu"],
+    &["stages"],
+    &["step"],
+    &["reference"],
+    &["beside"],
+    &["shaders"],
+];
+
+#[test]
+fn imports_point_to_layers_below() {
+    let layer = |module: &str| {
+        let folder = module.split("::").next().unwrap_or_default();
+        LAYERS.iter().position(|layer| layer.contains(&folder))
+    };
+    for (module, targets) in arrows().iter().filter(|(module, _)| !module.ends_with("tests")) {
+        let own = layer(module).unwrap_or_else(|| panic!("{module} is in no layer"));
+        for target in targets {
+            assert!(layer(target).is_some_and(|of| of <= own), "{module} imports {target}");
+        }
+    }
+}
+
+/// Files of tests under `folder` with one of these endings, but for what was built or installed there.
+fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !["target", "node_modules", "dist", "pkg"].contains(&name.as_str()) && !name.starts_with('.') {
+                test_files(&path, endings, found);
+            }
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// A busy machine must not fail a test: speed is held by counts. Watchdogs against a hang may look at a clock, if they
+/// wait for ten minutes or more.
+#[test]
+fn no_test_depends_on_a_clock() {
+    /// Where clocks are read, and what for.
+    const CLOCKS: [(&str, &str); 13] = [
+        (
+            "tests/browser/run.py",
+            "a watchdog, and a figure that nothing is held to",
+        ),
+        ("tests/browser/src/times.rs", "figures that nothing is held to"),
+        ("tests/device/hunt.rs", "a watchdog"),
+        ("tests/oracles/compare.py", "figures that nothing is held to"),
+        ("tests/registers.rs", "a column that nothing is held to"),
+        ("tests/simt/src/check.rs", "a figure that nothing is held to"),
+        ("tests/host/structure.rs", "the words themselves"),
+        ("integrations/bevy/tests/it/common.rs", "a watchdog"),
+        ("integrations/bevy/tests/it/gizmos.rs", "a watchdog"),
+        ("integrations/mpi/program/tests/killed.rs", "a watchdog"),
+        (
+            "integrations/npm/tests/life.test.js",
+            "a figure that nothing is held to",
+        ),
+        (
+            "integrations/python/tests/test_life.py",
+            "an interruption after a moment, and watchdogs",
+        ),
+        ("integrations/python/tests/test_progress.py", "watchdogs"),
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    let mut folders = vec![root.join("tests")];
+    for parent in ["examples", "integrations", "integrations/mpi"] {
+        for entry in fs::read_dir(root.join(parent)).unwrap() {
+            let folder = entry.unwrap().path().join("tests");
+            if folder.is_dir() {
+                folders.push(folder);
+            }
+        }
+    }
+    assert!(folders.len() > 5, "{folders:?}");
+    for folder in folders {
+        test_files(&folder, &[".rs", ".py", ".js"], &mut files);
+    }
+    let clocks = [
+        "Instant::now",
+        "SystemTime::",
+        ".elapsed()",
+        "performance.now",
+        "perf_counter",
+        "time.time(",
+        "monotonic(",
+    ];
+    // The limit in units of each: seconds, milliseconds.
+    let waits = [
+        ("timeout=", 600),
+        ("timeout: ", 600_000),
+        ("recv_timeout(Duration::from_secs(", 600),
+    ];
+    let mut faults = Vec::new();
+    for path in files {
+        let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let is_allowed = CLOCKS.iter().any(|&(allowed, _)| allowed == name);
+            if !is_allowed && clocks.iter().any(|clock| line.contains(clock)) {
+                faults.push(format!("{name}:{}: reads a clock: {}", number + 1, line.trim()));
+            }
+            for (word, least) in waits {
+                for (at, _) in line.match_indices(word) {
+                    let digits: String = line[at + word.len()..]
+                        .chars()
+                        .filter(|&letter| letter != '_')
+                        .take_while(char::is_ascii_digit)
+                        .collect();
+                    if digits.parse::<u64>().is_ok_and(|limit| limit < least) && name != "tests/host/structure.rs" {
+                        faults.push(format!(
+                            "{name}:{}: waits for less than ten minutes: {}",
+                            number + 1,
+                            line.trim()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn imports_have_no_circle() {
+    let mut arrows = arrows();
+    assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > 200, "{arrows:?}");
+    // What imports nothing that is left goes, until only circles are left.
+    loop {
+        let left: BTreeSet<String> = arrows.keys().cloned().collect();
+        let free = |targets: &BTreeSet<String>| targets.is_disjoint(&left);
+        let before = arrows.len();
+        arrows.retain(|_, targets| !free(targets));
+        if arrows.len() == before {
+            break;
+        }
+    }
+    assert!(
+        arrows.is_empty(),
+        "a circle of imports, or what leads into one: {arrows:#?}"
+    );
+}
