@@ -1,16 +1,16 @@
 //! Tiles of a world, stepped one by one, give the answer of the undivided world (`examples/tiles`).
 
 #[path = "../../examples/tiles/tiles.rs"]
-mod tiles;
+mod example;
 
 use crate::common::steps::{INFINITY, NANS, SCHEMES, sorted, with_bound};
 use crate::common::{KINDS, Rng, adapters, scene};
+use example::{Tiles, gather, merge_closest, ordered};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayHit, Scene, Source, StepResult,
 };
 use pollster::block_on;
-use tiles::{Tiles, gather, merge_closest, ordered};
 
 /// Boxes and rays whose corners lie on a lattice and beside it, among points, giants and boxes without an end.
 fn world(count: usize, rng: &mut Rng) -> (Vec<Aabb>, Vec<Ray>) {
