@@ -142,7 +142,6 @@ impl Component {
             None => Ok(()),
             Some(error) => {
                 self.clear();
-                self.pipelines.forget();
                 Err(home.refusal(error))
             }
         }

@@ -16,17 +16,17 @@ use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
 use super::shader::Pass;
-use super::shared_pipelines::{Key, Pipeline, SharedPipelines, Slot};
+use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
 use crate::api::descriptor::Uses;
 use crate::shared::bounds::MAX_GROUPS;
 
-/// The pipelines of one broad phase, each made when it is first asked for.
+/// Pipelines that one broad phase or component uses, each made when it is first asked for.
 pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
     replacement: Option<Replacement>,
-    /// Where they are found: those of the device, or with a cache of the caller's their own.
+    /// The table of the device; a private one with the caller's cache.
     shared: OnceLock<Arc<SharedPipelines>>,
     by_pass: HashMap<&'static str, Forms>,
     /// Dispatches that were recorded so far.
@@ -35,9 +35,9 @@ pub(crate) struct Pipelines {
 
 /// A pass's pipelines.
 struct Forms {
-    plain: OnceLock<Slot>,
+    plain: OnceLock<Arc<Pipeline>>,
     /// With [`SWEPT`], where the pass declares it.
-    swept: Option<OnceLock<Slot>>,
+    swept: Option<OnceLock<Arc<Pipeline>>>,
 }
 
 /// A pass as it is dispatched.
@@ -54,6 +54,10 @@ impl Forms {
             plain: OnceLock::new(),
             swept: pass.declares(SWEPT).then(OnceLock::new),
         }
+    }
+
+    fn of(&self, sweeps: bool) -> &OnceLock<Arc<Pipeline>> {
+        self.swept.as_ref().filter(|_| sweeps).unwrap_or(&self.plain)
     }
 }
 
@@ -99,18 +103,37 @@ impl Pipelines {
         }
     }
 
-    /// As these, with other constants and another text in place of a file.
+    /// As these, with other constants and another text in place of a file. Pipelines that depend on none of what differs
+    /// stay.
     pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,
         constants: &[(&'static str, f64)],
         replacement: Option<Replacement>,
     ) -> Self {
-        Self {
+        let passes: Vec<_> = passes.into_iter().collect();
+        let others = Self {
             shared: self.shared.clone(),
             dispatches: AtomicU32::new(self.dispatches()),
-            ..Self::new(&self.label, passes, constants, self.cache.clone(), replacement)
+            ..Self::new(
+                &self.label,
+                passes.iter().copied(),
+                constants,
+                self.cache.clone(),
+                replacement,
+            )
+        };
+        for form in passes.into_iter().flat_map(|pass| Form::of(pass, Uses::ALL)) {
+            let made = self
+                .by_pass
+                .get(form.pass.name)
+                .and_then(|forms| forms.of(form.sweeps).get());
+            if let Some(made) = made.filter(|_| self.key(form) == others.key(form)) {
+                // Nobody has set it yet.
+                let _ = others.by_pass[form.pass.name].of(form.sweeps).set(Arc::clone(made));
+            }
         }
+        others
     }
 
     /// What stands in place of a file.
@@ -123,9 +146,11 @@ impl Pipelines {
         self.dispatches.load(Ordering::Relaxed)
     }
 
-    /// Number of pipelines in use so far.
+    /// Number of pipelines used so far.
     pub fn made(&self) -> usize {
-        self.slots().filter(|slot| slot.get().is_some()).count()
+        let forms = self.by_pass.values();
+        let both = forms.flat_map(|forms| [Some(&forms.plain), forms.swept.as_ref()]);
+        both.flatten().filter(|made| made.get().is_some()).count()
     }
 
     /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
@@ -167,20 +192,16 @@ impl Pipelines {
     }
 
     fn get(&self, device: &wgpu::Device, form: Form<'_>) -> &Pipeline {
-        let pass = form.pass;
-        let forms = &self.by_pass[pass.name];
-        let swept = forms.swept.as_ref().filter(|_| form.sweeps);
-        let slot = swept.unwrap_or(&forms.plain).get_or_init(|| {
+        self.by_pass[form.pass.name].of(form.sweeps).get_or_init(|| {
             let shared = self.shared.get_or_init(|| match self.cache {
-                // What is compiled has to get into it.
+                // Pipelines have to be compiled into it.
                 Some(_) => Arc::new(SharedPipelines::new(device)),
                 None => SharedPipelines::of(device),
             });
-            shared.slot(Key::new(pass, &self.constants(form), self.replacement.as_ref()))
-        });
-        slot.get_or_init(|| {
-            let source = pass.source_with(self.replacement.as_ref());
-            create(device, pass, source, &self.constants(form), self.cache.as_ref())
+            shared.get(device, self.key(form), || {
+                let source = form.pass.source_with(self.replacement.as_ref());
+                create(device, form.pass, source, &self.constants(form), self.cache.as_ref())
+            })
         })
     }
 
@@ -189,17 +210,8 @@ impl Pipelines {
         all.filter(|(name, _)| form.pass.declares(name)).collect()
     }
 
-    /// Gives up what a device refused, whichever of them it is: others make theirs anew.
-    pub fn forget(&self) {
-        if let Some(shared) = self.shared.get() {
-            shared.forget(&self.slots().collect::<Vec<_>>());
-        }
-    }
-
-    fn slots(&self) -> impl Iterator<Item = &Slot> {
-        let forms = self.by_pass.values();
-        let both = forms.flat_map(|forms| [Some(&forms.plain), forms.swept.as_ref()]);
-        both.flatten().filter_map(OnceLock::get)
+    fn key(&self, form: Form<'_>) -> Key {
+        Key::new(form.pass, &self.constants(form), self.replacement.as_ref())
     }
 
     /// Dispatches a pass; `bound` finds each binding of the pass table by name.

@@ -67,10 +67,7 @@ impl Preparation {
             .find_map(|(pipelines, forms)| pipelines.make(device, forms));
         match error.or_else(|| scopes.end().now()) {
             None => Ok(()),
-            Some(error) => {
-                self.parts.iter().for_each(|(pipelines, _)| pipelines.forget());
-                Err(CreateError::Device(error))
-            }
+            Some(error) => Err(CreateError::Device(error)),
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Pipelines of a device: each is made once, whoever uses it. Drivers take tens of milliseconds for one, and a broad phase
-//! has some fifty.
+//! Pipelines of a device: each is compiled once and shared by all users. Drivers take tens of milliseconds for one, and
+//! a broad phase has some fifty.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::home::KnownDevice;
 use super::link::Replacement;
+use super::scope::Scopes;
 use super::shader::Pass;
 use crate::shared::submission;
 
@@ -15,88 +16,109 @@ pub(crate) struct Pipeline {
     pub pipeline: wgpu::ComputePipeline,
 }
 
-/// A pipeline that is made when somebody first needs it.
-pub(crate) type Slot = Arc<OnceLock<Pipeline>>;
-
-/// All that a pipeline depends on.
+/// Pass, values of constants, replaced text: equal keys have the same pipeline.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pass: &'static str,
-    /// The values of the constants that the pass declares, as bits.
+    /// The constants that the pass declares, with their values as bits.
     constants: Vec<(&'static str, u64)>,
     /// The caller's text in place of a file, where the pass has that file.
     text: Option<String>,
 }
 
-/// The pipelines of a device by what they depend on.
+/// The lock is held while the pipeline is made, so that others wait for it.
+type Entry = Arc<Mutex<Option<Arc<Pipeline>>>>;
+
+/// The pipelines of a device.
 pub(crate) struct SharedPipelines {
     device: KnownDevice,
-    slots: Mutex<HashMap<Key, Slot>>,
+    entries: Mutex<HashMap<Key, Entry>>,
 }
 
 impl Key {
     /// `constants` are those that the pass declares.
     pub fn new(pass: &Pass, constants: &[(&'static str, f64)], replacement: Option<&Replacement>) -> Self {
+        let replaced = replacement.filter(|of| pass.has_file(of.path));
         Self {
             pass: pass.name,
             constants: constants.iter().map(|&(name, value)| (name, value.to_bits())).collect(),
-            text: replacement
-                .filter(|of| pass.has_file(of.path))
-                .map(|of| of.text.clone()),
+            text: replaced.map(|of| of.text.clone()),
         }
     }
 }
 
 impl SharedPipelines {
-    /// Pipelines that nobody shares.
+    /// Creates a table that is not shared.
     pub fn new(device: &wgpu::Device) -> Self {
         Self {
             device: KnownDevice::new(device),
-            slots: Mutex::default(),
+            entries: Mutex::default(),
         }
     }
 
-    /// Returns those of a device, which live as long as anybody who uses them.
+    /// Returns the table of a device. It lives as long as one of its users.
     pub fn of(device: &wgpu::Device) -> Arc<Self> {
-        with_all(|all| {
-            all.retain(|pipelines| pipelines.strong_count() > 0);
-            let mut alive = all.iter().filter_map(Weak::upgrade);
-            // A lost device is taken for any other of the same number.
-            let known = alive.find(|of| of.device.is(device) && !submission::is_lost(of.device.device()));
-            known.unwrap_or_else(|| {
-                let pipelines = Arc::new(Self::new(device));
-                all.push(Arc::downgrade(&pipelines));
-                pipelines
-            })
+        let alive: Vec<_> = with_tables(|tables| {
+            tables.retain(|table| table.strong_count() > 0);
+            tables.iter().filter_map(Weak::upgrade).collect()
+        });
+        // `is` cannot tell a lost device from another one with the same number.
+        let mut known = alive.into_iter();
+        let known = known.find(|table| table.device.is(device) && !submission::is_lost(table.device.device()));
+        known.unwrap_or_else(|| {
+            let table = Arc::new(Self::new(device));
+            with_tables(|tables| tables.push(Arc::downgrade(&table)));
+            table
         })
     }
 
-    pub fn slot(&self, key: Key) -> Slot {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        if key.text.is_some() {
-            // A program may try any number of texts.
-            slots.retain(|other, slot| other.text.is_none() || *other == key || Arc::strong_count(slot) > 1);
+    /// Returns the pipeline of a key, which `make` makes unless it is there. A device that refuses it returns one that
+    /// cannot be used, and tells the error scopes of the caller. Such a pipeline is not shared, but for browsers, which
+    /// tell later.
+    pub fn get(&self, device: &wgpu::Device, key: Key, make: impl Fn() -> Pipeline) -> Arc<Pipeline> {
+        let entry = self.entry(key);
+        let mut made = entry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = &*made {
+            return Arc::clone(pipeline);
         }
-        Arc::clone(slots.entry(key).or_default())
+        let scopes = Scopes::begin(device);
+        let pipeline = Arc::new(make());
+        if scopes.end().now().is_some() {
+            // Once more, for the scopes of the caller.
+            return Arc::new(make());
+        }
+        Arc::clone(made.insert(pipeline))
     }
 
-    pub fn forget(&self, refused: &[&Slot]) {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        slots.retain(|_, slot| !refused.iter().any(|refused| Arc::ptr_eq(refused, slot)));
+    fn entry(&self, key: Key) -> Entry {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if key.text.is_some() {
+            // A program may try any number of texts.
+            entries.retain(|other, entry| other.text.is_none() || other.text == key.text || is_used(entry));
+        }
+        Arc::clone(entries.entry(key).or_default())
     }
 }
 
-type All = Vec<Weak<SharedPipelines>>;
+/// Whether somebody has the pipeline, or makes it.
+fn is_used(entry: &Entry) -> bool {
+    let made = entry.try_lock();
+    made.map_or(true, |made| {
+        made.as_ref().is_some_and(|pipeline| Arc::strong_count(pipeline) > 1)
+    })
+}
+
+type Tables = Vec<Weak<SharedPipelines>>;
 
 #[cfg(not(target_family = "wasm"))]
-fn with_all<T>(act: impl FnOnce(&mut All) -> T) -> T {
-    static ALL: Mutex<All> = Mutex::new(Vec::new());
-    act(&mut ALL.lock().unwrap_or_else(PoisonError::into_inner))
+fn with_tables<T>(act: impl FnOnce(&mut Tables) -> T) -> T {
+    static TABLES: Mutex<Tables> = Mutex::new(Vec::new());
+    act(&mut TABLES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Objects of a browser stay on their thread.
 #[cfg(target_family = "wasm")]
-fn with_all<T>(act: impl FnOnce(&mut All) -> T) -> T {
-    thread_local!(static ALL: std::cell::RefCell<All> = const { std::cell::RefCell::new(Vec::new()) });
-    ALL.with_borrow_mut(act)
+fn with_tables<T>(act: impl FnOnce(&mut Tables) -> T) -> T {
+    thread_local!(static TABLES: std::cell::RefCell<Tables> = const { std::cell::RefCell::new(Vec::new()) });
+    TABLES.with_borrow_mut(act)
 }

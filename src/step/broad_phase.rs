@@ -187,7 +187,6 @@ impl GpuBroadPhase {
         let timing = Timing::new(device, label, descriptor.timestamps);
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
-            pipelines.forget();
             return Err(CreateError::Device(error));
         }
         let home = Arc::new(Home::new(device, queue));
@@ -431,7 +430,7 @@ impl GpuBroadPhase {
         self.pipelines.dispatches()
     }
 
-    /// Number of pipelines in use so far. No part of the interface: the command line tells what drivers compile.
+    /// Number of pipelines that this broad phase has used so far. No part of the interface: the command line tells what drivers compile.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
         self.pipelines.made()

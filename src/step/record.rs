@@ -87,7 +87,6 @@ impl GpuBroadPhase {
             }
             Some(error) => {
                 self.forget();
-                self.pipelines.forget();
                 let refusal = self.home.refusal(error);
                 self.lost = refusal == StepError::DeviceLost;
                 Err(refusal)

@@ -15,6 +15,8 @@ pub struct Gpu {
     pub queue: wgpu::Queue,
     complaints: Arc<Mutex<Vec<String>>>,
     turn: Cell<usize>,
+    /// Pipelines of the device live as long as a broad phase on it.
+    _keeper: GpuBroadPhase,
 }
 
 /// What a device is asked for.
@@ -49,6 +51,7 @@ impl Gpu {
                 .push(error.to_string());
         };
         device.on_uncaptured_error(Arc::new(keep));
+        let keeper = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default());
         Self {
             kind,
             info: adapter.get_info(),
@@ -56,6 +59,7 @@ impl Gpu {
             queue,
             complaints,
             turn: Cell::new(0),
+            _keeper: keeper.expect("pipelines"),
         }
     }
 
