@@ -188,7 +188,7 @@ impl Culling {
     pub const MOST_VIEWS: u32 = crate::reference::cull::view::MOST_VIEWS as u32;
 
     /// Culling behind the steps of broad phases on one device. `label` is put before the labels of all buffers,
-    /// pipelines and passes, `gpu_broad_phase/cull` where there is none.
+    /// bind groups and passes, `gpu_broad_phase/cull` where there is none.
     pub fn new(label: Option<&str>) -> Self {
         let passes = [PASSES, scan::PASSES].into_iter().flatten().copied();
         Self {

@@ -62,7 +62,7 @@ variables! {
 use variable::*;
 
 impl DispatchArgs {
-    /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the pipeline and the
+    /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the bind group and the
     /// pass, `gpu_broad_phase/dispatch` where there is none.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");

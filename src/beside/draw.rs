@@ -143,7 +143,7 @@ impl DebugDraw {
     };
 
     /// Lines of the steps of broad phases with this descriptor's scheme, on one device. `label` is put before the
-    /// labels of the buffers, the pipelines and the passes, `gpu_broad_phase/debug_draw` where there is none.
+    /// labels of the buffers, the bind groups and the passes, `gpu_broad_phase/debug_draw` where there is none.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, label: Option<&str>) -> Self {
         let scheme = grid::scheme_number(descriptor.scheme);
         let constants = [("SCHEME", f64::from(scheme))];

@@ -236,7 +236,7 @@ impl RowSide {
 
 impl PairEvents {
     /// Finds the events of the steps of one broad phase, on its device. `label` is put before the labels of all
-    /// buffers, pipelines and passes, `gpu_broad_phase/events` where there is none.
+    /// buffers, bind groups and passes, `gpu_broad_phase/events` where there is none.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {

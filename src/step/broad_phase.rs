@@ -127,7 +127,7 @@ impl GpuBroadPhase {
 
     /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked
     /// up there and put there, now and when they are first used. Where the cache comes from, what it holds and when it
-    /// is saved is the caller's. wgpu has caches on Vulkan alone.
+    /// is saved is the caller's. wgpu has caches on Vulkan alone. Its pipelines are not shared with other broad phases.
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -27,7 +27,7 @@ pub struct TestAdapter {
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
-    /// Pipelines of the device live as long as a broad phase on it, and every test takes them from the one before.
+    /// Keeps the pipelines of the device alive between tests.
     keeper: Arc<GpuBroadPhase>,
 }
 
@@ -58,7 +58,7 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// As [`adapters`], for what outlives the thread: nobody else gets these.
+/// As [`adapters`], for objects that outlive the thread: devices of the caller alone.
 pub fn own_adapters() -> Vec<TestAdapter> {
     let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
     validation::install();

@@ -1,5 +1,5 @@
-//! What a device does with whole steps and all that stands beside them. One program: its tests share the adapters, and
-//! the pipelines on them, which drivers take far longer to make than steps to run.
+//! Tests of whole steps and of components, on every adapter. One program: its tests share devices and pipelines, which
+//! drivers take far longer to make than steps to run.
 
 #[path = "../common/agreement.rs"]
 mod agreement;

@@ -1,4 +1,4 @@
-//! What needs no device: the CPU reference, brute force, the structure of the sources.
+//! Tests that need no device: the CPU reference, brute force, the structure of the sources.
 
 #[path = "../common/agreement.rs"]
 mod agreement;

@@ -15,7 +15,7 @@ pub struct Gpu {
     pub queue: wgpu::Queue,
     complaints: Arc<Mutex<Vec<String>>>,
     turn: Cell<usize>,
-    /// Pipelines of the device live as long as a broad phase on it.
+    /// Keeps the pipelines of the device alive between tests.
     _keeper: GpuBroadPhase,
 }
 

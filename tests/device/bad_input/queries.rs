@@ -1,4 +1,4 @@
-//! Queries, neighbours and radii that nobody means.
+//! Invalid and extreme queries, neighbours and radii.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The same of devices, beside the reference.
+//! Properties of the answers of devices, compared with the reference.
 
 use super::*;
 
