@@ -1,12 +1,9 @@
 //! A device of which every complaint is kept.
 
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_intrusive::channel::shared::oneshot_channel;
-use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, Scene, Scheme, StepResult};
-
-use crate::answers::SCHEMES;
+use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, Scene, StepResult};
 
 pub struct Gpu {
     pub kind: Kind,
@@ -14,7 +11,6 @@ pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     complaints: Arc<Mutex<Vec<String>>>,
-    turn: Cell<usize>,
     /// Keeps the pipelines of the device alive between tests.
     _keeper: GpuBroadPhase,
 }
@@ -58,19 +54,7 @@ impl Gpu {
             device,
             queue,
             complaints,
-            turn: Cell::new(0),
             _keeper: keeper.expect("pipelines"),
-        }
-    }
-
-    /// The schemes that a feature is tried with: all of them, and in a browser one by turns, since its software device
-    /// compiles the pipelines of a scheme in ten seconds.
-    pub fn schemes(&self) -> Vec<Scheme> {
-        let turn = self.turn.replace(self.turn.get() + 1);
-        if cfg!(target_arch = "wasm32") {
-            vec![SCHEMES[turn % SCHEMES.len()]]
-        } else {
-            SCHEMES.to_vec()
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, NONE,
-    Neighbors, ObjectNames, ObjectSet, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayHit,
-    RayMode, Rays, Scene, Source, Statics, StepResult, TableShader, Uses,
+    Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, Frustum, Headless, NONE, Neighbors,
+    ObjectNames, ObjectSet, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayHit, RayMode,
+    Rays, Scene, Source, Statics, StepResult, TableShader, Uses,
 };
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -30,19 +30,12 @@ fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, exp
 
 /// The fixed scenes with every scheme, in these ray modes.
 pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
-    // Browsers take longer to make pipelines than to run them.
-    let mut made: Vec<(BroadPhaseDescriptor<'_>, GpuBroadPhase)> = Vec::new();
     for case in golden::cases() {
         let (scene, expected) = (&case.scene(), case.expected);
         let mut rows = [0; 3];
-        // In a browser each scheme has one mode, by turns, for the reason of `Gpu::schemes`.
-        let modes_of = |turn: usize| match cfg!(target_arch = "wasm32") {
-            true => std::slice::from_ref(&ray_modes[turn % ray_modes.len()]),
-            false => ray_modes,
-        };
-        let turns = SCHEMES.into_iter().enumerate();
-        for (scheme, &ray_mode) in
-            turns.flat_map(|(turn, scheme)| modes_of(turn).iter().map(move |mode| (scheme, mode)))
+        for (scheme, &ray_mode) in SCHEMES
+            .iter()
+            .flat_map(|scheme| ray_modes.iter().map(move |mode| (*scheme, mode)))
         {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -50,12 +43,7 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
                 timestamps: gpu.has_timestamps(),
                 ..case.descriptor
             };
-            let known = made.iter().position(|(known, _)| *known == descriptor);
-            let index = known.unwrap_or_else(|| {
-                made.push((descriptor, gpu.broad_phase(&descriptor)));
-                made.len() - 1
-            });
-            let found = gpu.whole(&mut made[index].1, *scene).await;
+            let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *scene).await;
             let what = format!("{}, {descriptor:?}", case.name);
             assert_eq!(hashes(scene, &found, ray_mode, &expected), expected, "{what}");
             assert_eq!(found.timings.is_empty(), !gpu.has_timestamps(), "{what}");
@@ -138,7 +126,7 @@ async fn check_given(
 ) {
     let expected = Expected::of(&descriptor, scene);
     let mut most = 0;
-    for scheme in gpu.schemes() {
+    for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
         let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *given).await;
         agreement::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
@@ -302,7 +290,7 @@ pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     check(gpu, case.descriptor, &listed, "pairs without those of a list", say).await;
     let admits = |a: u32, b: u32| !(a ^ b).is_multiple_of(5);
     let expected: BTreeSet<_> = all.iter().filter(|pair| admits(pair.a, pair.b)).copied().collect();
-    for scheme in gpu.schemes() {
+    for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool {\n    return (a ^ b) % 5u != 0u;\n}\n"),
@@ -342,7 +330,7 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
         .collect();
     let mut culling = Culling::new(None);
     let mut rows = 0;
-    for scheme in gpu.schemes() {
+    for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             ..case.descriptor
@@ -389,7 +377,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
         panic!("plain rays on the host");
     };
     let mut count = 0;
-    for scheme in gpu.schemes() {
+    for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             ray_mode: RayMode::Closest,
@@ -475,7 +463,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
 /// Answers of steps, of sets of queries and of events, asked for in the frame's encoder and awaited frames later.
 pub async fn later(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
-    for scheme in gpu.schemes() {
+    for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
             ray_mode: RayMode::All,
             ..film.descriptor(scheme)
