@@ -103,8 +103,8 @@ impl Pipelines {
         }
     }
 
-    /// As these, with other constants and another text in place of a file. Pipelines that depend on none of what differs
-    /// stay.
+    /// As these, with other constants and another text in place of a file. Pipelines that depend on none of what
+    /// differs stay.
     pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,

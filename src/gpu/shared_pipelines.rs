@@ -63,9 +63,8 @@ impl SharedPipelines {
             tables.iter().filter_map(Weak::upgrade).collect()
         });
         // `is` cannot tell a lost device from another one with the same number.
-        let mut known = alive.into_iter();
-        let known = known.find(|table| table.device.is(device) && !submission::is_lost(table.device.device()));
-        known.unwrap_or_else(|| {
+        let is_of = |table: &Arc<Self>| table.device.is(device) && !submission::is_lost(table.device.device());
+        alive.into_iter().find(is_of).unwrap_or_else(|| {
             let table = Arc::new(Self::new(device));
             with_tables(|tables| tables.push(Arc::downgrade(&table)));
             table
@@ -100,7 +99,7 @@ impl SharedPipelines {
     }
 }
 
-/// Whether somebody has the pipeline, or makes it.
+/// Returns whether the pipeline is in use or being made.
 fn is_used(entry: &Entry) -> bool {
     let made = entry.try_lock();
     made.map_or(true, |made| {

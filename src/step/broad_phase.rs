@@ -430,7 +430,8 @@ impl GpuBroadPhase {
         self.pipelines.dispatches()
     }
 
-    /// Number of pipelines that this broad phase has used so far. No part of the interface: the command line tells what drivers compile.
+    /// Number of pipelines that this broad phase has used so far. No part of the interface: the command line tells what
+    /// drivers compile.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
         self.pipelines.made()

@@ -60,9 +60,25 @@ pub fn adapters() -> Vec<TestAdapter> {
 
 /// As [`adapters`], for objects that outlive the thread: devices of the caller alone.
 pub fn own_adapters() -> Vec<TestAdapter> {
-    let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
     validation::install();
-    open_all(required.as_deref())
+    let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
+    let names: Option<Vec<_>> = required
+        .as_deref()
+        .map(|names| names.split(',').map(str::trim).collect());
+    let is_known = |name: &&str| BACKENDS.iter().any(|(known, _)| known == name);
+    let unknown = names.iter().flatten().find(|name| !is_known(name));
+    assert!(unknown.is_none(), "GPU_BROAD_PHASE_ADAPTERS names {unknown:?}");
+    let mut found = Vec::new();
+    for (name, backends) in BACKENDS {
+        if names.as_ref().is_some_and(|names| !names.contains(&name)) {
+            continue;
+        }
+        match open(name, backends) {
+            Some(adapter) => found.push(adapter),
+            None => assert!(names.is_none(), "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"),
+        }
+    }
+    found
 }
 
 /// Devices that no thread has.
@@ -83,25 +99,6 @@ impl Drop for Lease {
         let adapters = std::mem::take(&mut self.0);
         FREE.lock().unwrap_or_else(PoisonError::into_inner).push(adapters);
     }
-}
-
-/// One adapter for each of the backends that are required, or for each there is.
-fn open_all(required: Option<&str>) -> Vec<TestAdapter> {
-    let names: Option<Vec<_>> = required.map(|names| names.split(',').map(str::trim).collect());
-    let is_known = |name: &&str| BACKENDS.iter().any(|(known, _)| known == name);
-    let unknown = names.iter().flatten().find(|name| !is_known(name));
-    assert!(unknown.is_none(), "GPU_BROAD_PHASE_ADAPTERS names {unknown:?}");
-    let mut found = Vec::new();
-    for (name, backends) in BACKENDS {
-        if names.as_ref().is_some_and(|names| !names.contains(&name)) {
-            continue;
-        }
-        match open(name, backends) {
-            Some(adapter) => found.push(adapter),
-            None => assert!(names.is_none(), "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"),
-        }
-    }
-    found
 }
 
 fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {

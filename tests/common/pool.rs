@@ -42,8 +42,13 @@ pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> P
         }))
         .unwrap()
     };
-    let (mut headless, uses_left) = free.unwrap_or_else(|| (make(), USES));
-    headless.set_descriptor(descriptor).unwrap();
+    let (headless, uses_left) = match free {
+        Some((mut headless, uses_left)) => {
+            headless.set_descriptor(descriptor).unwrap();
+            (headless, uses_left)
+        }
+        None => (make(), USES),
+    };
     Pooled {
         backends,
         headless: Some(headless),

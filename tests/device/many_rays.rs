@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::common::answers::by_object;
 use crate::common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, Page, QueryInput, Ray, RayHit,
+    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, Page, QueryInput, Ray,
     RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
@@ -76,12 +77,6 @@ impl<'a> Device<'a> {
 fn hits_of(result: &StepResult, ray: usize) -> Vec<(u32, u32)> {
     let [begin, end] = [ray, ray + 1].map(|ray| result.ray_offsets[ray] as usize);
     by_object(&result.ray_hits[begin..end])
-}
-
-fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
-    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
-    hits.sort_unstable();
-    hits
 }
 
 /// Bytes of an answer.

@@ -257,7 +257,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
     }
 }
 
-/// As long as one of them is there, and but for those with a cache of the caller's.
+/// Those of another device and of texts that nobody uses are not shared, and all go with the last broad phase.
 #[test]
 fn broad_phases_of_a_device_share_their_pipelines() {
     const TEXTS: [&str; 2] = ["a < b", "b < a"];

@@ -16,7 +16,7 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     }
 }
 
-fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
+pub fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
     // The third component is out of play.
     Aabb::new([min[0], min[1], f32::NAN], [max[0], max[1], f32::NAN])
 }

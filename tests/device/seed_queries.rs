@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::{Rng, adapters};
+use crate::seed_pairs::square;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Queries, Query, QueryInput, Scene, Scheme, Source, reference,
 };
@@ -17,11 +18,6 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
         pairs: false,
         ..Default::default()
     }
-}
-
-fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
-    // The third component is out of play.
-    Aabb::new([min[0], min[1], f32::NAN], [max[0], max[1], f32::NAN])
 }
 
 /// What queries find on every adapter and on the CPU, which have to agree.

@@ -1,6 +1,6 @@
 //! Whole steps: what a caller sees, on every adapter, beside the CPU reference and brute force.
 
-use crate::common::steps::{SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
+use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
 use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, random_scene, sweep, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -28,19 +28,7 @@ fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
 }
 
 fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, objects: &[Aabb], rays: &[Ray]) -> StepResult {
-    whole_of(adapter, broad_phase, host(objects, rays))
-}
-
-/// Steps until nothing overflows, as a renderer does frame by frame.
-fn whole_of(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
-    for _ in 0..4 {
-        submit(adapter, broad_phase, [input]);
-        let result = block_on(broad_phase.read_back()).unwrap();
-        if result.counters.is_whole() {
-            return result;
-        }
-    }
-    panic!("still not whole after four steps");
+    steps::whole(adapter, broad_phase, host(objects, rays))
 }
 
 #[test]
@@ -127,7 +115,7 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                     }
                     let expected = brute_force::scene_rays(&descriptors[0], &given).unwrap();
                     for (descriptor, on_gpu) in descriptors.iter().zip(&mut on_gpu) {
-                        let found = whole_of(&adapter, on_gpu, input);
+                        let found = steps::whole(&adapter, on_gpu, input);
                         let reference = reference::step_scene(descriptor, &given).unwrap();
                         let what = format!("{} on {}, {descriptor:?}", scene.name, adapter.name);
                         for result in [&found, &reference] {
