@@ -24,6 +24,8 @@ pub struct TestAdapter {
     pub name: String,
     /// Tells devices of the process apart. Handles of wgpu do not: those of different instances may be equal.
     pub number: usize,
+    /// Index in the list of [`adapters`].
+    place: usize,
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
@@ -58,6 +60,26 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
+/// The first of [`adapters`], for tests that take seconds of box tests on each; all with `GPU_BROAD_PHASE_FULL=1`.
+pub fn first_adapter() -> Vec<TestAdapter> {
+    let mut all = adapters();
+    all.truncate(if is_full() { all.len() } else { 1 });
+    all
+}
+
+/// Each adapter runs all cases, as once a week in CI.
+fn is_full() -> bool {
+    std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
+}
+
+impl TestAdapter {
+    /// The first adapter runs all cases, others a fifth: a number that shares no divisor with the 2, 3 and 4 by which
+    /// cases vary. With `GPU_BROAD_PHASE_FULL=1` all run all.
+    pub fn runs(&self, case: usize) -> bool {
+        self.place == 0 || case % 5 == self.place % 5 || is_full()
+    }
+}
+
 /// As [`adapters`], for objects that outlive the thread: devices of the caller alone.
 pub fn own_adapters() -> Vec<TestAdapter> {
     validation::install();
@@ -73,7 +95,7 @@ pub fn own_adapters() -> Vec<TestAdapter> {
         if names.as_ref().is_some_and(|names| !names.contains(&name)) {
             continue;
         }
-        match open(name, backends) {
+        match open(name, backends, found.len()) {
             Some(adapter) => found.push(adapter),
             None => assert!(names.is_none(), "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"),
         }
@@ -101,7 +123,7 @@ impl Drop for Lease {
     }
 }
 
-fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
+fn open(name: &str, backends: wgpu::Backends, place: usize) -> Option<TestAdapter> {
     let mut flags = wgpu::InstanceFlags::from_env_or_default();
     if validation::is_wanted() {
         flags |= wgpu::InstanceFlags::debugging();
@@ -127,6 +149,7 @@ fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
     Some(TestAdapter {
         name: format!("{name} ({})", adapter.get_info().name),
         number: OPENED.fetch_add(1, Ordering::Relaxed),
+        place,
         backends,
         keeper: Arc::new(GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase")),
         device,

@@ -361,8 +361,8 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
         let mut rng = Rng(92);
         let mut engines: HashMap<_, GpuBroadPhase> = HashMap::new();
         let mut culling = Culling::new(Some("wild"));
-        let [mut seen, mut others, mut invalid] = [0, 0, 0];
-        for number in 0..260 {
+        let [mut scenes, mut seen, mut others, mut invalid] = [0, 0, 0, 0];
+        for number in (0..260).filter(|&number| adapter.runs(number as usize)) {
             let descriptor = crate::wild::descriptor(number);
             let scene = crate::wild::scene(number, &descriptor);
             let scene = scene.scene(number);
@@ -401,12 +401,13 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
             let found = found(&adapter, &mut culling, &output, count, options);
             check(&found, &expected, options, &what);
             let all = expected.objects.concat().len();
+            scenes += 1;
             seen += all;
             others += count * objects.len() - all;
             invalid += expected.invalid as usize;
         }
         println!("{seen} seen, {others} not, {invalid} invalid views on {}", adapter.name);
-        assert!(seen > 20_000 && others > 20_000 && invalid > 50);
+        assert!(seen > 80 * scenes && others > 80 * scenes && 5 * invalid > scenes);
     }
 }
 

@@ -189,11 +189,11 @@ impl Asked {
 /// No frame compiles what was asked for ahead.
 #[test]
 fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
-    for (place, adapter) in adapters().into_iter().enumerate() {
+    for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
         let asked = Asked::new(&device);
         let modes = SCHEMES.iter().flat_map(|&scheme| RAY_MODES.map(|mode| (scheme, mode)));
-        for (number, (scheme, ray_mode)) in modes.enumerate() {
+        for (number, (scheme, ray_mode)) in modes.enumerate().filter(|(number, _)| adapter.runs(*number)) {
             let is_all = ray_mode == RayMode::All;
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -233,7 +233,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
             ];
             for (kind, uses) in some.into_iter().enumerate() {
                 // All at once with every scheme and mode; a part alone with some, since every one compiles anew.
-                if uses != Uses::ALL && (place > 0 || (number / 3 + number + kind) % 3 > 0) {
+                if uses != Uses::ALL && (number / 3 + number + kind) % 3 > 0 {
                     continue;
                 }
                 let what = format!("{}, {scheme:?}, {ray_mode:?}, {uses:?}", adapter.name);

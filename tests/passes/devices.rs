@@ -38,6 +38,10 @@ impl Device for TestAdapter {
         &self.name
     }
 
+    fn runs(&self, case: usize) -> bool {
+        TestAdapter::runs(self, case)
+    }
+
     fn features(&self) -> wgpu::Features {
         self.device.features()
     }

@@ -49,6 +49,11 @@ pub trait Device: Send + Sync {
 
     fn features(&self) -> wgpu::Features;
 
+    /// As `TestAdapter::runs`.
+    fn runs(&self, _case: usize) -> bool {
+        true
+    }
+
     /// Whether it rounds floats as the reference does. Hardware may fuse a product and a sum.
     fn rounds_as_reference(&self) -> bool;
 
