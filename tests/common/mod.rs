@@ -73,6 +73,21 @@ fn is_full() -> bool {
 }
 
 impl TestAdapter {
+    pub fn new(name: String, place: usize, backends: wgpu::Backends, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        static OPENED: AtomicUsize = AtomicUsize::new(0);
+        Self {
+            name,
+            number: OPENED.fetch_add(1, Ordering::Relaxed),
+            place,
+            backends,
+            keeper: Arc::new(
+                GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase"),
+            ),
+            device,
+            queue,
+        }
+    }
+
     /// The first adapter runs all cases, others a fifth: a number that shares no divisor with the 2, 3 and 4 by which
     /// cases vary. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
@@ -145,18 +160,9 @@ fn open(name: &str, backends: wgpu::Backends, place: usize) -> Option<TestAdapte
     if backends == wgpu::Backends::VULKAN {
         validation::expect_layer(&device);
     }
-    static OPENED: AtomicUsize = AtomicUsize::new(0);
-    Some(TestAdapter {
-        name: format!("{name} ({})", adapter.get_info().name),
-        number: OPENED.fetch_add(1, Ordering::Relaxed),
-        place,
-        backends,
-        keeper: Arc::new(GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase")),
-        device,
-        queue,
-    })
+    let name = format!("{name} ({})", adapter.get_info().name);
+    Some(TestAdapter::new(name, place, backends, device, queue))
 }
-
 impl Rng {
     fn point(&mut self, side: f32) -> [f32; 3] {
         [0; 3].map(|_| self.unit() * side)

@@ -258,6 +258,7 @@ pub enum BufferKind {
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pub name: String,
+    pub group: u32,
     pub binding: u32,
     pub kind: BufferKind,
     /// Of workgroup memory.

@@ -1,5 +1,8 @@
 //! Passes of gpu-broad-phase on an interpreter of warps.
 
+mod adapter;
+#[path = "../../common/agreement.rs"]
+mod agreement;
 mod allowed;
 mod check;
 mod code;
@@ -42,6 +45,14 @@ mod step;
 mod suite;
 #[path = "../../passes/table.rs"]
 mod table;
+#[path = "../../common/twin.rs"]
+mod twin;
+mod whole;
+#[path = "../../common/wild.rs"]
+#[allow(dead_code, reason = "devices are asked for more")]
+mod wild;
+
+use common::rng;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,9 @@
 //! The quick run of all passes, and the kinds of faults that the interpreter finds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use gpu_broad_phase::shaders::passes;
 
 use crate::check::{check_every_pass, few};
 use crate::common::{Rng, uniform};
@@ -10,6 +13,7 @@ use crate::harness::Bench;
 use crate::lower::lower;
 use crate::machine::{Config, Memory};
 use crate::suite::check_scenes;
+use crate::whole;
 
 macro_rules! every_pass {
     ($($name:ident: $lanes:literal, $by_chance:literal;)+) => {
@@ -220,4 +224,29 @@ fn costs_are_bounded() {
         hold_costs(&cost::Asked::Rays(2_000, mode), &ASKED);
     }
     hold_costs(&cost::Asked::Queries(2_000), &ASKED);
+}
+
+/// Wild scenes and what a caller records over a step, on one kind of warps beside the other.
+#[test]
+fn whole_steps_are_right_and_run_every_pass() {
+    const KINDS: [(usize, bool); 3] = [(8, true), (32, false), (32, true)];
+    let run = |place: usize| {
+        let (lanes, by_chance) = KINDS[place];
+        let (adapter, ran) = whole::warps(lanes, by_chance);
+        whole::check_wild(
+            &adapter,
+            (0..150).filter(|number| *number as usize % KINDS.len() == place),
+        );
+        whole::check_all(&adapter);
+        whole::passes_of(&ran)
+    };
+    let ran: BTreeSet<_> = std::thread::scope(|scope| {
+        let threads = [0, 1, 2].map(|place| scope.spawn(move || run(place)));
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let others: Vec<_> = passes()
+        .map(|pass| pass.name)
+        .filter(|name| !ran.contains(*name))
+        .collect();
+    assert!(others.is_empty(), "no whole step runs {others:?}");
 }

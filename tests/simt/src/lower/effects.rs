@@ -3,12 +3,9 @@
 use std::collections::HashSet;
 
 use naga::valid::FunctionInfo;
-use naga::{
-    AddressSpace, BinaryOperator, Block, Expression, Function, GlobalVariable, Handle, LocalVariable, Statement,
-    TypeInner,
-};
+use naga::{AddressSpace, BinaryOperator, Block, Expression, Function, Handle, Statement, TypeInner};
 
-use super::{Frame, Lowerer, words_of};
+use super::{Frame, Lowerer, Ptr, Root, Stored, Val, words_of};
 
 impl<'m> Lowerer<'m> {
     /// Whether control never comes to the end of a block.
@@ -134,67 +131,79 @@ impl<'m> Lowerer<'m> {
         Some(cost)
     }
 
-    /// Local variables and private ones that a block stores to.
-    pub(super) fn stores(
-        &mut self,
-        function: &'m Function,
-        block: &Block,
-        locals: &mut HashSet<Handle<LocalVariable>>,
-        globals: &mut HashSet<Handle<GlobalVariable>>,
-    ) {
+    /// Variables that a block stores to, itself or by what it calls.
+    pub(super) fn stores(&mut self, function: &'m Function, block: &Block, found: &mut HashSet<Stored>) {
         for statement in block.iter() {
             match statement {
-                Statement::Store { pointer, .. } => match self.root_of(function, *pointer).0 {
-                    Expression::LocalVariable(variable) => {
-                        locals.insert(variable);
-                    }
-                    Expression::GlobalVariable(variable) if self.privates.contains_key(&variable) => {
-                        globals.insert(variable);
-                    }
-                    _ => {}
-                },
-                Statement::Block(inner) => self.stores(function, inner, locals, globals),
+                Statement::Store { pointer, .. } => found.extend(self.stored(function, *pointer)),
+                Statement::Block(inner) => self.stores(function, inner, found),
                 Statement::If { accept, reject, .. } => {
-                    self.stores(function, accept, locals, globals);
-                    self.stores(function, reject, locals, globals);
+                    self.stores(function, accept, found);
+                    self.stores(function, reject, found);
                 }
                 Statement::Loop { body, continuing, .. } => {
-                    self.stores(function, body, locals, globals);
-                    self.stores(function, continuing, locals, globals);
+                    self.stores(function, body, found);
+                    self.stores(function, continuing, found);
                 }
                 Statement::Switch { cases, .. } => {
                     for case in cases {
-                        self.stores(function, &case.body, locals, globals);
+                        self.stores(function, &case.body, found);
                     }
                 }
-                Statement::Call { function: callee, .. } => globals.extend(self.stores_of(*callee)),
+                Statement::Call {
+                    function: callee,
+                    arguments,
+                    ..
+                } => {
+                    for stored in self.stores_of(*callee) {
+                        match stored {
+                            Stored::Argument(at) => found.extend(self.stored(function, arguments[at as usize])),
+                            other => _ = found.insert(other),
+                        }
+                    }
+                }
                 _ => {}
             }
         }
     }
 
-    pub(super) fn stores_of(&mut self, callee: Handle<Function>) -> HashSet<Handle<GlobalVariable>> {
+    fn stored(&self, function: &Function, pointer: Handle<Expression>) -> Option<Stored> {
+        match self.root_of(function, pointer).0 {
+            Expression::LocalVariable(variable) => Some(Stored::Local(variable)),
+            Expression::GlobalVariable(variable) if self.privates.contains_key(&variable) => {
+                Some(Stored::Private(variable))
+            }
+            Expression::FunctionArgument(at) => Some(Stored::Argument(at)),
+            _ => None,
+        }
+    }
+
+    /// What a function stores to beside its own variables.
+    pub(super) fn stores_of(&mut self, callee: Handle<Function>) -> HashSet<Stored> {
         if let Some(found) = self.stores_of_function.get(&callee) {
             return found.clone();
         }
         let function = &self.module.functions[callee];
-        let (mut locals, mut globals) = (HashSet::new(), HashSet::new());
-        self.stores(function, &function.body, &mut locals, &mut globals);
-        self.stores_of_function.insert(callee, globals.clone());
-        globals
+        let mut found = HashSet::new();
+        self.stores(function, &function.body, &mut found);
+        found.retain(|stored| !matches!(stored, Stored::Local(_)));
+        self.stores_of_function.insert(callee, found.clone());
+        found
     }
 
-    pub(super) fn forget(
-        &mut self,
-        frame: &Frame<'m>,
-        locals: &HashSet<Handle<LocalVariable>>,
-        globals: &HashSet<Handle<GlobalVariable>>,
-    ) {
-        let blocks = locals.iter().map(|variable| frame.locals[variable]);
-        let blocks: Vec<_> = blocks
-            .chain(globals.iter().map(|variable| self.privates[variable]))
-            .collect();
-        for (block, len) in blocks {
+    pub(super) fn forget(&mut self, frame: &Frame<'m>, stored: &HashSet<Stored>) {
+        for stored in stored {
+            let (block, len) = match stored {
+                Stored::Local(variable) => frame.locals[variable],
+                Stored::Private(variable) => self.privates[variable],
+                Stored::Argument(at) => match &frame.args[*at as usize] {
+                    Val::Ptr(Ptr {
+                        root: Root::Local { block, len },
+                        ..
+                    }) => (*block, *len),
+                    _ => continue,
+                },
+            };
             for row in block..block + len {
                 self.known.remove(&row);
             }

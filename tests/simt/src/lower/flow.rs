@@ -139,10 +139,10 @@ impl<'m> Lowerer<'m> {
         break_if: Option<Handle<Expression>>,
     ) {
         assert!(self.spec.is_none());
-        let (mut locals, mut globals) = (HashSet::new(), HashSet::new());
-        self.stores(frame.function, body, &mut locals, &mut globals);
-        self.stores(frame.function, continuing, &mut locals, &mut globals);
-        self.forget(frame, &locals, &globals);
+        let mut stored = HashSet::new();
+        self.stores(frame.function, body, &mut stored);
+        self.stores(frame.function, continuing, &mut stored);
+        self.forget(frame, &stored);
         let before = self.known.clone();
         let line = self.line;
         let slot = self.take_slots(2);
@@ -163,7 +163,7 @@ impl<'m> Lowerer<'m> {
         self.ops[at].imm = slot;
         self.joins.last_mut().unwrap().push(at);
         // Continues come from anywhere in the body.
-        self.forget(frame, &locals, &globals);
+        self.forget(frame, &stored);
         let known = before.clone();
         self.known.retain(|row, value| known.get(row) == Some(value));
         self.cse.push(HashMap::new());
@@ -251,12 +251,8 @@ impl<'m> Lowerer<'m> {
         self.slot = slot;
         self.known = before;
         if let Some(handle) = handle {
-            for variable in self.stores_of(handle) {
-                let (block, len) = self.privates[&variable];
-                for row in block..block + len {
-                    self.known.remove(&row);
-                }
-            }
+            let stored = self.stores_of(handle);
+            self.forget(&frame, &stored);
         }
         rows.into_iter().map(V::R).collect()
     }

@@ -40,6 +40,15 @@ enum Root {
     Buffer(u32),
 }
 
+/// A variable of an invocation that is stored to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Stored {
+    Local(Handle<naga::LocalVariable>),
+    Private(Handle<GlobalVariable>),
+    /// What an argument of the function points to.
+    Argument(u32),
+}
+
 #[derive(Clone, Copy, Debug)]
 enum PtrTy {
     Ty(Handle<Type>),
@@ -116,7 +125,7 @@ pub struct Lowerer<'m> {
     /// Rows that are stored to while both sides of a branch are worked out.
     spec: Option<BTreeSet<u32>>,
     /// The variable that each row belongs to, for what stores to it.
-    stores_of_function: HashMap<Handle<Function>, HashSet<Handle<GlobalVariable>>>,
+    stores_of_function: HashMap<Handle<Function>, HashSet<Stored>>,
     keep_loads: bool,
 }
 
@@ -358,10 +367,11 @@ pub fn lower(name: &str, source: &str, constants: &[(&str, u32)], keep_loads: bo
             AddressSpace::Storage { .. } => (BufferKind::Read, 0),
             other => panic!("{other:?}"),
         };
-        let binding = variable.binding.map_or(u32::MAX, |binding| binding.binding);
+        let [group, binding] = (variable.binding).map_or([u32::MAX; 2], |bound| [bound.group, bound.binding]);
         lowerer.buffer_of.insert(handle, lowerer.buffers.len() as u32);
         lowerer.buffers.push(Buffer {
             name,
+            group,
             binding,
             kind,
             words,

@@ -1,0 +1,484 @@
+//! Whole steps on warps, as callers record them: wild scenes, crowds of several rounds, outputs that grow or are too
+//! small, and what a caller records over a step.
+
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+use gpu_broad_phase::internals::reference::HostScene;
+use gpu_broad_phase::reference::brute_force;
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs, Growth, Handle,
+    ObjectSet, OutputRows, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene,
+    Scheme, SortStrategy, Source, StepResult, TableShader, reference, wgpu,
+};
+use pollster::block_on;
+
+use crate::adapter::{Ran, open};
+use crate::agreement::Expected;
+use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, lists, sorted};
+use crate::common::views::views;
+use crate::common::{Rng, TestAdapter, uniform};
+use crate::twin::{check_definition, check_twin};
+use crate::wild;
+
+/// A device of the interpreter as tests of devices take it, and the dispatches that it ran.
+pub fn warps(lanes: usize, by_chance: bool) -> (TestAdapter, Ran) {
+    let (device, queue, ran) = open(lanes, by_chance);
+    let order = if by_chance { "by chance" } else { "in order" };
+    let name = format!("warps of {lanes}, {order}");
+    (TestAdapter::new(name, 0, wgpu::Backends::empty(), device, queue), ran)
+}
+
+/// Passes that were dispatched.
+pub fn passes_of(ran: &Ran) -> BTreeSet<String> {
+    ran.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .keys()
+        .cloned()
+        .collect()
+}
+
+/// All but wild scenes.
+pub fn check_all(adapter: &TestAdapter) {
+    check_growth(adapter);
+    check_rounds(adapter);
+    check_pair_filter(adapter);
+    check_events(adapter);
+    check_many_rays(adapter);
+    check_rows_of_a_caller(adapter);
+    check_views_and_lines(adapter);
+    check_table_shader(adapter);
+}
+
+/// Wild scenes by their numbers, held to the definition and the reference, and their tables asked once more.
+pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
+    for number in numbers {
+        let descriptor = wild::descriptor(number);
+        let wild = wild::scene(number, &descriptor);
+        let scene = wild.scene(number);
+        let what = format!("scene {number} on {}", adapter.name);
+        let mut gpu = broad_phase(adapter, &descriptor);
+        let result = if descriptor.growth == Growth::Fixed {
+            steps::submit(adapter, &mut gpu, scene);
+            steps::read(&mut gpu)
+        } else {
+            steps::whole(adapter, &mut gpu, scene)
+        };
+        let twin = reference::step_scene(&descriptor, &scene).unwrap();
+        check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
+        check_twin(&descriptor, &scene, &result, &twin);
+        let Some((asks, mode)) = &wild.later else {
+            continue;
+        };
+        let mut ask = || {
+            let mut encoder = encoder(adapter);
+            let input = QueryInput {
+                queries: asks.queries(),
+                query_mode: *mode,
+                ..QueryInput::default()
+            };
+            gpu.query(&mut encoder, input).unwrap();
+            adapter.queue.submit([encoder.finish()]);
+            block_on(gpu.read_back()).unwrap()
+        };
+        let first = ask();
+        let is_whole = first.counters.is_whole() || descriptor.growth == Growth::Fixed;
+        let result = if is_whole { first } else { ask() };
+        let descriptor = BroadPhaseDescriptor {
+            pairs: false,
+            ..descriptor
+        };
+        let scene = Scene {
+            rays: Rays::default(),
+            queries: asks.queries(),
+            query_mode: *mode,
+            ..scene
+        };
+        check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
+    }
+}
+
+/// Searches that go on in the next dispatch: each keeps more than one dispatch tests.
+fn check_rounds(adapter: &TestAdapter) {
+    let objects = uniform(100, &mut Rng(5));
+    let asked = [objects[7].into(), Query::point([9.0; 3])];
+    let scene = Scene {
+        objects: Source::Host(&objects),
+        queries: asked[..].into(),
+        query_mode: QueryMode::Nearest(1_024),
+        ..Scene::default()
+    };
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
+        assert!(result.counters.rounds_needed > 1, "{scheme:?} on {}", adapter.name);
+        check_twin(
+            &descriptor,
+            &scene,
+            &result,
+            &reference::step_scene(&descriptor, &scene).unwrap(),
+        );
+    }
+}
+
+/// A function of the caller's in the passes of pairs.
+fn check_pair_filter(adapter: &TestAdapter) {
+    let objects = uniform(150, &mut Rng(3));
+    let data = [1, 0, 3];
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            pair_filter: Some(
+                "fn admits_pair(a: u32, b: u32) -> bool { return (pair_data(a % pair_data_count()) & 1u) != (b & 1u); }",
+            ),
+            ..BroadPhaseDescriptor::default()
+        };
+        let scene = Scene {
+            objects: Source::Host(&objects),
+            pair_filter_data: Source::Host(&data),
+            ..Scene::default()
+        };
+        let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
+        let admits = |a: u32, b: u32| data[a as usize % 3] & 1 != b & 1;
+        let twin = reference::step_scene_where(&descriptor, &scene, &admits).unwrap();
+        assert!(!twin.pairs.is_empty());
+        check_twin(&descriptor, &scene, &result, &twin);
+    }
+}
+
+/// A set whose objects come, go and move, many or few at a time, and its events, read at once or later.
+fn check_events(adapter: &TestAdapter) {
+    let rng = &mut Rng(31);
+    let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
+    let mut events = PairEvents::new(None);
+    let mut set = ObjectSet::new();
+    let mut handles: Vec<_> = uniform(150, rng).into_iter().map(|object| set.insert(object)).collect();
+    let mut before = BTreeSet::new();
+    for step in 0..6 {
+        match step {
+            // Two of 150 are written to the device one by one.
+            1 => handles[..2]
+                .iter()
+                .for_each(|&handle| set.move_to(handle, [2.0; 3], [3.5; 3]).unwrap()),
+            3 => handles.drain(1..).for_each(|handle| _ = set.remove(handle).unwrap()),
+            4 => handles.extend(uniform(90, rng).into_iter().map(|object| set.insert(object))),
+            _ => {}
+        }
+        // A step that does not fit has no events worth reading.
+        let mut encoder = encoder(adapter);
+        let scene = set.record(&adapter.device, &mut encoder).unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        steps::whole(adapter, &mut gpu, scene);
+        let mut encoder = steps::encoder(adapter);
+        let scene = set.record(&adapter.device, &mut encoder).unwrap();
+        let output = steps::record(&mut gpu, &mut encoder, scene);
+        events.record(&mut encoder, &output, set.names()).unwrap();
+        let (handles, boxes): (Vec<_>, Vec<_>) = set.iter().map(|(handle, &object)| (handle, object)).unzip();
+        let now: BTreeSet<_> = brute_force::pairs(&boxes)
+            .into_iter()
+            .map(|pair| touch([pair.a, pair.b].map(|at| handles[at as usize])))
+            .collect();
+        let later = (step % 2 == 1).then(|| events.read_later(&mut encoder).unwrap());
+        adapter.queue.submit([encoder.finish()]);
+        let what = format!("step {step} on {}", adapter.name);
+        let of = |events: &[PairEvent]| events.iter().map(|&event| touch(event.into())).collect::<BTreeSet<_>>();
+        let found = match later {
+            Some(mut later) => {
+                adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+                later.take().unwrap().unwrap()
+            }
+            None => {
+                let found = block_on(events.read_back()).unwrap();
+                assert_eq!(of(&found.persisting), &now & &before, "{what}: persisting");
+                found
+            }
+        };
+        assert_eq!(of(&found.begun), &now - &before, "{what}: begun");
+        assert_eq!(of(&found.ended), &before - &now, "{what}: ended");
+        before = now;
+    }
+}
+
+fn touch(mut touch: [Handle; 2]) -> [Handle; 2] {
+    touch.sort_unstable();
+    touch
+}
+
+/// More rays than are cast unsorted, and the cells that they visit, by each way to sort.
+fn check_many_rays(adapter: &TestAdapter) {
+    let rng = &mut Rng(21);
+    let objects = uniform(60, rng);
+    let rays: Vec<_> = (0..4_200)
+        .map(|_| Ray::new([0; 3].map(|_| 6.0 * rng.unit()), [0; 3].map(|_| rng.unit() - 0.5), 2.0))
+        .collect();
+    let scene = Scene {
+        objects: Source::Host(&objects),
+        rays: rays[..].into(),
+        ..Scene::default()
+    };
+    for sort in [SortStrategy::Strips, SortStrategy::Subgroups] {
+        let descriptor = BroadPhaseDescriptor {
+            sort,
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut gpu = broad_phase(adapter, &descriptor);
+        let result = steps::whole(adapter, &mut gpu, scene);
+        let twin = reference::step_scene(&descriptor, &scene).unwrap();
+        check_twin(&descriptor, &scene, &result, &twin);
+        let what = format!("{sort:?} on {}", adapter.name);
+        assert!(
+            result.ray_cell_offsets == twin.ray_cell_offsets && result.ray_cells == twin.ray_cells,
+            "{what}"
+        );
+        let mut encoder = encoder(adapter);
+        let step = steps::record(&mut gpu, &mut encoder, scene);
+        let lines = DebugDraw::new(&descriptor, None)
+            .record(&mut encoder, &step, DebugLines::RayCells, [1; 4], 500)
+            .unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        let drawn: Vec<u32> = download(&adapter.device, &adapter.queue, &lines.args, 4);
+        assert!(drawn[0] > 0, "{what}");
+    }
+}
+
+/// Boxes and queries in rows of a caller's that are longer, as many as the device says.
+fn check_rows_of_a_caller(adapter: &TestAdapter) {
+    const ROW: usize = 12;
+    let objects = uniform(140, &mut Rng(8));
+    let mut words = vec![7u32; ROW * objects.len()];
+    for (row, object) in words.chunks_exact_mut(ROW).zip(&objects) {
+        row[..8].copy_from_slice(bytemuck::cast_slice(std::slice::from_ref(object)));
+    }
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+    let make = |words: &[u32]| {
+        let contents = bytemuck::cast_slice(words);
+        adapter.device.create_buffer_init(&BufferInitDescriptor {
+            label: None,
+            contents,
+            usage,
+        })
+    };
+    let (rows, counts) = (make(&words), make(&[130, 20]));
+    let count = |word| Some(DeviceCount { buffer: &counts, word });
+    let strided = Source::device(&rows, 140).stride(4 * ROW as u32);
+    for (scheme, queries) in SCHEMES.into_iter().zip([strided, Source::Host(&objects), strided]) {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let scene = Scene {
+            objects: strided,
+            object_count: count(0),
+            queries: Queries::Boxes(queries),
+            query_count: count(1),
+            ..Scene::default()
+        };
+        let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
+        let alike = Scene {
+            objects: Source::Host(&objects[..130]),
+            queries: Queries::Boxes(Source::Host(&objects[..20])),
+            ..Scene::default()
+        };
+        let twin = reference::step_scene(&descriptor, &alike).unwrap();
+        assert_eq!(
+            sorted(result.pairs.clone()),
+            sorted(twin.pairs.clone()),
+            "{scheme:?} on {}",
+            adapter.name
+        );
+        assert_eq!(lists(&result)[..20], lists(&twin), "{scheme:?} on {}", adapter.name);
+    }
+}
+
+/// What views see, lines that are drawn, and dispatches by numbers of rows.
+fn check_views_and_lines(adapter: &TestAdapter) {
+    let mut rng = Rng(9);
+    let objects = uniform(170, &mut rng);
+    let scene = Scene {
+        objects: Source::Host(&objects),
+        ..Scene::default()
+    };
+    for scheme in SCHEMES {
+        let what = format!("{scheme:?} on {}", adapter.name);
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut gpu = broad_phase(adapter, &descriptor);
+        let pairs = steps::whole(adapter, &mut gpu, scene).pairs;
+        let all = HostScene::of(&scene).unwrap().all_objects().0;
+        let frusta = views(&all, 1, 5, &mut rng);
+        let mut culling = Culling::new(None);
+        let mut args = DispatchArgs::new(None);
+        let mut encoder = encoder(adapter);
+        let step = steps::record(&mut gpu, &mut encoder, scene);
+        let options = CullOptions {
+            list_capacity: Some(u32::MAX),
+            ..CullOptions::default()
+        };
+        culling
+            .record(&mut encoder, &step, Source::Host(&frusta), options)
+            .unwrap();
+        let args = args.record(&mut encoder, &step, OutputRows::Pairs, 64).unwrap();
+        let drawn = [
+            DebugLines::Boxes,
+            DebugLines::Pairs,
+            DebugLines::Cells { levels: u32::MAX },
+        ]
+        .map(|lines| {
+            let mut draw = DebugDraw::new(&descriptor, None);
+            draw.record(&mut encoder, &step, lines, [1; 4], 10_000).unwrap().args
+        });
+        adapter.queue.submit([encoder.finish()]);
+        let seen = block_on(culling.read_back()).unwrap();
+        assert!(seen == reference::cull(&descriptor, &scene, &frusta).unwrap(), "{what}");
+        let words = |buffer: &wgpu::Buffer| download::<u32>(&adapter.device, &adapter.queue, buffer, 16);
+        assert_eq!(
+            words(&args),
+            [pairs.len().div_ceil(64) as u32, 1, 1, pairs.len() as u32],
+            "{what}"
+        );
+        let vertices: Vec<u32> = drawn.iter().map(|args| words(args)[0]).collect();
+        assert_eq!(
+            vertices[..2],
+            [24 * objects.len() as u32, 2 * pairs.len() as u32],
+            "{what}"
+        );
+        assert!(vertices[2] > 0, "{what}");
+    }
+}
+
+/// A caller's shader that asks the table: the closest hit of a ray, and a count of what a box meets.
+const OWN: &str = "
+@group(0) @binding(0) var<storage, read> asked: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> found: array<vec2u>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+    if (id.x >= arrayLength(&asked)) {
+        return;
+    }
+    let eye = asked[id.x].xyz;
+    let hit = own_closest_hit(own_ray(eye, vec3f(0.5, 0.25, 1.0), 1000.0));
+    var count = 0u;
+    var walk = own_begin_walk(own_sphere_query(eye, 0.0));
+    while (own_next_object(&walk)) {
+        count += 1u;
+    }
+    found[id.x] = vec2u(hit.object, count);
+}";
+
+fn check_table_shader(adapter: &TestAdapter) {
+    let mut rng = Rng(12);
+    let objects = uniform(160, &mut rng);
+    let asked: Vec<[f32; 4]> = (objects.iter().step_by(2))
+        .map(|object| [object.min[0], object.min[1], object.min[2], 0.0])
+        .collect();
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let device = &adapter.device;
+        let shader = TableShader::with_rays(&descriptor, "own_", 1).unwrap();
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(format!("{OWN}\n{}", shader.source()).into()),
+        });
+        let layout = shader.layout(device, wgpu::ShaderStages::COMPUTE);
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("a caller's shader"),
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let make = |contents: &[u8]| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: None,
+                contents,
+                usage,
+            })
+        };
+        let (input, output) = (make(bytemuck::cast_slice(&asked)), make(&vec![0; 8 * asked.len()]));
+        let own = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &[(0, &input), (1, &output)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            }),
+        });
+        let scene = Scene {
+            objects: Source::Host(&objects),
+            ..Scene::default()
+        };
+        let mut gpu = broad_phase(adapter, &descriptor);
+        // A table without room for all entries lacks objects.
+        steps::whole(adapter, &mut gpu, scene);
+        let mut encoder = encoder(adapter);
+        let step = steps::record(&mut gpu, &mut encoder, scene);
+        let table = shader.bind(&layout, &step.table).unwrap();
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            pass.set_pipeline(&pipeline);
+            pass.set_bind_group(0, &own, &[]);
+            pass.set_bind_group(1, &table, &[]);
+            pass.dispatch_workgroups(asked.len().div_ceil(64) as u32, 1, 1);
+        }
+        adapter.queue.submit([encoder.finish()]);
+        let found: Vec<[u32; 2]> = download(device, &adapter.queue, &output, 8 * asked.len() as u64);
+        let at = |&[x, y, z, _]: &[f32; 4]| [x, y, z];
+        let rays: Vec<_> = asked
+            .iter()
+            .map(|eye| Ray::new(at(eye), [0.5, 0.25, 1.0], 1000.0))
+            .collect();
+        let points: Vec<_> = asked.iter().map(|eye| Aabb::point(at(eye))).collect();
+        let twin: StepResult = reference::step_scene(
+            &descriptor,
+            &Scene {
+                rays: rays[..].into(),
+                queries: points[..].into(),
+                ..scene
+            },
+        )
+        .unwrap();
+        let counts = twin.query_offsets.windows(2).map(|ends| ends[1] - ends[0]);
+        let expected: Vec<[u32; 2]> = twin
+            .ray_hits
+            .iter()
+            .zip(counts)
+            .map(|(hit, count)| [hit.object, count])
+            .collect();
+        assert_eq!(found, expected, "{scheme:?} on {}", adapter.name);
+    }
+}
+
+/// Pairs in a buffer that is too small, then in one that has grown.
+fn check_growth(adapter: &TestAdapter) {
+    let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 120];
+    let scene = Scene {
+        objects: Source::Host(&objects),
+        ..Scene::default()
+    };
+    for scheme in [SCHEMES[0], Scheme::Uniform { cell_size: 0.4 }] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut gpu = broad_phase(adapter, &descriptor);
+        steps::submit(adapter, &mut gpu, scene);
+        let first = steps::read(&mut gpu);
+        assert!(!first.counters.is_whole(), "{scheme:?} on {}", adapter.name);
+        let all = sorted(steps::whole(adapter, &mut gpu, scene).pairs);
+        assert_eq!(all.len(), 120 * 119 / 2);
+    }
+}
