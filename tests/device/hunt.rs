@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use crate::agreement::{Expected, check};
 use crate::common::{Rng, TestAdapter, adapters, lattice};
-use crate::twin::{check_definition, check_twin};
+use crate::reference_checks::{check_definition, check_reference};
 use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, PairOrder,
-    Queries, QueryInput, QueryMode, RayMode, Rays, Scene, Scheme, Source, Status, StepResult, reference,
+    Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Queries,
+    QueryInput, QueryMode, Rays, Scene, Scheme, Source, Status, StepResult, reference,
 };
 use pollster::block_on;
 
@@ -329,7 +329,10 @@ impl Hunter {
             Ok(result) => {
                 let by_definition = || check_definition(descriptor, &scene, &truth.expected, &result, "definition");
                 verdict.hold(&who, caught(by_definition));
-                verdict.hold(&who, caught(|| check_twin(descriptor, &scene, &result, &truth.twin)));
+                verdict.hold(
+                    &who,
+                    caught(|| check_reference(descriptor, &scene, &result, &truth.twin)),
+                );
                 verdict.hold(&who, caught(|| check_work(descriptor, wild, &result.counters)));
                 verdict.tally.pairs = result.pairs.len() as u64;
                 verdict.tally.hits = (result.ray_hits.len() + result.ray_any.len()) as u64;

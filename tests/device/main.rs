@@ -6,8 +6,8 @@ mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
 use common::rng;
-#[path = "../common/twin.rs"]
-mod twin;
+#[path = "../common/reference_checks.rs"]
+mod reference_checks;
 #[path = "../common/wild.rs"]
 mod wild;
 

@@ -9,7 +9,7 @@ use gpu_broad_phase::shaders::passes;
 use crate::common::{Rng, Scene, scene, scenes};
 use crate::devices::Warps;
 use crate::harness::Bench;
-use crate::{rays, sort, suite, table, whole};
+use crate::{rays, recordings, sort, suite, table};
 
 /// Few boxes of several kinds: a pass does the same however many there are, but for workgroups that have none and that
 /// are one of several.
@@ -53,9 +53,9 @@ pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
                     table::check_gaps(warps.clone());
                     table::check_crowds(warps.clone());
                     table::check_many_workgroups(warps.clone());
-                    let (adapter, _) = whole::warps(lanes, by_chance);
-                    whole::check_wild(&adapter, 0..1000);
-                    whole::check_all(&adapter);
+                    let (adapter, _) = recordings::device(lanes, by_chance);
+                    recordings::check_wild(&adapter, 0..1000);
+                    recordings::check_all(&adapter);
                 }
             }
             let log = warps.log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -26,12 +26,11 @@ pub struct Case {
     pub memories: Vec<(&'static str, Vec<u32>, usize)>,
 }
 
-/// What all dispatches of a pass cost.
+/// Dispatches of a pass.
 #[derive(Default)]
 pub struct Log {
     pub dispatches: u64,
     pub invocations: u64,
-    pub stats: Vec<(Arc<Program>, Stats)>,
     /// Some of the dispatches, to be run again.
     pub cases: Vec<Case>,
 }
@@ -66,13 +65,6 @@ impl Warps {
             kept: 0,
             log: Mutex::default(),
         }
-    }
-
-    /// Counts what dispatches cost, and watches nothing.
-    pub fn counting() -> Self {
-        let mut warps = Self::new(32, false);
-        (warps.config.watches, warps.config.counts) = (false, true);
-        warps
     }
 
     /// Keeps dispatches, and watches nothing.
@@ -219,7 +211,7 @@ impl Device for Warps {
                 });
             }
         }
-        let (findings, stats) = run(self.lanes, &program, &mut memories, dispatch.groups, config);
+        let (findings, _) = run(self.lanes, &program, &mut memories, dispatch.groups, config);
         let faults: Vec<String> = findings
             .iter()
             .filter(|(finding, _)| !is_allowed(&program, finding))
@@ -228,10 +220,6 @@ impl Device for Warps {
         if !faults.is_empty() {
             let (scene, constants) = (dispatch.scene, &dispatch.constants);
             panic!("{}\n{scene}, {constants:?} on {}", faults.join("\n"), self.name);
-        }
-        if let Some(stats) = stats {
-            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-            log.entry(pass.name).or_default().stats.push((program.clone(), stats));
         }
         let written = dispatch.buffers.iter().filter(|bound| bound.kind == Binding::Write);
         let words = |number: u32| {

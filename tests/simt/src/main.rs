@@ -1,6 +1,5 @@
 //! Passes of gpu-broad-phase on an interpreter of warps.
 
-mod adapter;
 #[path = "../../common/agreement.rs"]
 mod agreement;
 mod allowed;
@@ -34,6 +33,9 @@ mod pairs;
 mod queries;
 #[path = "../../passes/rays.rs"]
 mod rays;
+mod recordings;
+#[path = "../../common/reference_checks.rs"]
+mod reference_checks;
 #[path = "../../passes/scan.rs"]
 mod scan;
 mod shadow;
@@ -45,14 +47,13 @@ mod step;
 mod suite;
 #[path = "../../passes/table.rs"]
 mod table;
-#[path = "../../common/twin.rs"]
-mod twin;
-mod whole;
+mod wgpu_backend;
 #[path = "../../common/wild.rs"]
 #[allow(dead_code, reason = "devices are asked for more")]
 mod wild;
 
 use common::rng;
+use gpu_broad_phase::RayMode;
 
 #[cfg(test)]
 mod tests;
@@ -63,6 +64,10 @@ fn option(name: &str) -> Option<String> {
     arguments.nth(1)
 }
 
+fn flag(name: &str) -> bool {
+    std::env::args().any(|argument| argument == format!("--{name}"))
+}
+
 fn number(name: &str) -> Option<usize> {
     let number = |text: String| text.parse().unwrap_or_else(|_| panic!("--{name} {text}: no number"));
     option(name).map(number)
@@ -71,7 +76,8 @@ fn number(name: &str) -> Option<usize> {
 const USAGE: &str = "simt check [--lanes 1|8|16|32|64] [--order order|chance] [--scene NUMBER]
 simt mutate [--pass NAME] [--scenes few|all]
 simt cost --scene uniform|power-law|FOLDER [--count N] [--rays N [--mode closest|any|all]] [--queries N [--nearest K]]
-          [--gpu h100|laptop|integrated] [--csv FILE] [--lines K]";
+          [--neighbors RADIUS] [--views N] [--events] [--gpu h100|laptop|integrated] [--csv FILE] [--stages]
+          [--lines K]";
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -99,22 +105,30 @@ fn main() {
 
 fn costs() {
     let mode = match option("mode").as_deref() {
-        None | Some("closest") => cost::Mode::Closest,
-        Some("any") => cost::Mode::Any,
-        Some("all") => cost::Mode::All,
+        None | Some("closest") => RayMode::Closest,
+        Some("any") => RayMode::Any,
+        Some("all") => RayMode::All,
         Some(other) => panic!("--mode {other}: closest, any or all"),
     };
-    let asked = match (number("rays"), number("queries"), number("nearest")) {
-        (Some(count), ..) => cost::Asked::Rays(count, mode),
-        (_, Some(count), Some(nearest)) => cost::Asked::Nearest(count, nearest as u32),
-        (_, Some(count), None) => cost::Asked::Queries(count),
-        _ => cost::Asked::Pairs,
+    let radius =
+        option("neighbors").map(|text| text.parse().unwrap_or_else(|_| panic!("--neighbors {text}: no number")));
+    let work = match (number("rays"), number("queries"), radius, number("views")) {
+        (Some(count), ..) => cost::Work::Rays(count, mode),
+        (_, Some(count), ..) => match number("nearest") {
+            Some(nearest) => cost::Work::Nearest(count, nearest as u32),
+            None => cost::Work::Queries(count),
+        },
+        (_, _, Some(radius), _) => cost::Work::Neighbors(radius),
+        (.., Some(count)) => cost::Work::Views(count),
+        _ if flag("events") => cost::Work::Events,
+        _ => cost::Work::Pairs,
     };
     cost::cost(&cost::Wanted {
         scene: &option("scene").unwrap_or("uniform".to_owned()),
         count: number("count").unwrap_or(100_000),
-        asked,
+        work,
         gpu: &cost::Gpu::named(option("gpu").as_deref().unwrap_or("h100")),
+        by_stage: flag("stages"),
         csv: option("csv").as_deref().map(std::path::Path::new),
         lines: number("lines").unwrap_or(0),
     });

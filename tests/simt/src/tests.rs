@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use gpu_broad_phase::RayMode;
 use gpu_broad_phase::shaders::passes;
 
 use crate::check::{check_every_pass, few};
@@ -12,8 +13,9 @@ use crate::devices::{ENDLESS, Warps, run, told};
 use crate::harness::Bench;
 use crate::lower::lower;
 use crate::machine::{Config, Memory};
+use crate::recordings;
 use crate::suite::check_scenes;
-use crate::whole;
+use crate::wgpu_backend::CostedDispatch;
 
 macro_rules! every_pass {
     ($($name:ident: $lanes:literal, $by_chance:literal;)+) => {
@@ -184,21 +186,35 @@ const COSTS: [(&str, f64, f64); 9] = [
     ("pair_emit_kept", 9.4, 115.0),
 ];
 
-/// Per ray or query, through 10,000 uniform boxes: the same.
-const ASKED: [(&str, f64, f64); 6] = [
-    ("ray_closest_one_cell", 948.0, 1048.0),
-    ("ray_any_one_cell", 417.0, 422.0),
-    ("ray_count_one_cell", 8693.0, 9943.0),
-    ("ray_emit_one_cell", 8771.0, 10706.0),
-    ("query_count_one_cell", 550.0, 2491.0),
-    ("query_emit_one_cell", 566.0, 2712.0),
+/// The same per ray, query, neighbour query, box and pair.
+const OF_RAYS: [(&str, f64, f64); 4] = [
+    ("ray_closest_one_cell", 922.0, 788.0),
+    ("ray_any_one_cell", 407.0, 334.0),
+    ("ray_count_one_cell", 8661.0, 10673.0),
+    ("ray_emit_one_cell", 33.8, 1101.0),
+];
+const OF_QUERIES: [(&str, f64, f64); 3] = [
+    ("query_count_one_cell", 518.0, 2474.0),
+    ("query_emit_one_cell", 535.0, 2695.0),
+    ("query_nearest_one_cell", 3994.0, 7655.0),
+];
+const OF_NEIGHBORS: [(&str, f64, f64); 2] = [
+    ("query_count_one_cell", 384.0, 505.0),
+    ("query_emit_one_cell", 301.0, 290.0),
+];
+const OF_VIEWS: [(&str, f64, f64); 1] = [("cull_objects_one_cell", 40.1, 77.3)];
+const OF_EVENTS: [(&str, f64, f64); 4] = [
+    ("event_match", 4.9, 75.0),
+    ("event_emit", 1.4, 32.0),
+    ("event_end", 0.86, 13.2),
+    ("event_insert", 3.35, 57.0),
 ];
 
-fn hold_costs(asked: &cost::Asked, bounds: &[(&str, f64, f64)]) {
+fn hold_costs(work: &cost::Work, bounds: &[(&str, f64, f64)]) {
     let objects = uniform(10_000, &mut Rng(7));
-    let warps = Arc::new(Warps::counting());
-    let count = cost::step(&mut Bench::new(warps.clone()), &objects, asked) as f64;
-    for (pass, cost) in cost::costs(&warps, &cost::Gpu::named("h100")) {
+    let (dispatches, count) = cost::count(&objects, work);
+    let count = count as f64;
+    for (pass, cost) in cost::costs(&dispatches, &cost::Gpu::named("h100"), CostedDispatch::pass) {
         let Some(&(_, instructions, l2_bytes)) = bounds.iter().find(|(name, ..)| *name == pass) else {
             continue;
         };
@@ -219,26 +235,31 @@ fn hold_costs(asked: &cost::Asked, bounds: &[(&str, f64, f64)]) {
 
 #[test]
 fn costs_are_bounded() {
-    hold_costs(&cost::Asked::Pairs, &COSTS);
-    for mode in [cost::Mode::Closest, cost::Mode::Any, cost::Mode::All] {
-        hold_costs(&cost::Asked::Rays(2_000, mode), &ASKED);
+    use cost::Work::*;
+    hold_costs(&Pairs, &COSTS);
+    for mode in [RayMode::Closest, RayMode::Any, RayMode::All] {
+        hold_costs(&Rays(5_000, mode), &OF_RAYS);
     }
-    hold_costs(&cost::Asked::Queries(2_000), &ASKED);
+    hold_costs(&Queries(2_000), &OF_QUERIES);
+    hold_costs(&Nearest(2_000, 8), &OF_QUERIES);
+    hold_costs(&Neighbors(0.5), &OF_NEIGHBORS);
+    hold_costs(&Views(4), &OF_VIEWS);
+    hold_costs(&Events, &OF_EVENTS);
 }
 
-/// Wild scenes and what a caller records over a step, on one kind of warps beside the other.
+/// Every pass runs in a whole step, too.
 #[test]
 fn whole_steps_are_right_and_run_every_pass() {
     const KINDS: [(usize, bool); 3] = [(8, true), (32, false), (32, true)];
     let run = |place: usize| {
         let (lanes, by_chance) = KINDS[place];
-        let (adapter, ran) = whole::warps(lanes, by_chance);
-        whole::check_wild(
+        let (adapter, log) = recordings::device(lanes, by_chance);
+        recordings::check_wild(
             &adapter,
             (0..150).filter(|number| *number as usize % KINDS.len() == place),
         );
-        whole::check_all(&adapter);
-        whole::passes_of(&ran)
+        recordings::check_all(&adapter);
+        log.pipelines()
     };
     let ran: BTreeSet<_> = std::thread::scope(|scope| {
         let threads = [0, 1, 2].map(|place| scope.spawn(move || run(place)));

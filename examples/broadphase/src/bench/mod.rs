@@ -9,6 +9,7 @@ mod gpu;
 mod grid;
 mod hybrid;
 mod measure;
+mod model;
 mod moving;
 #[cfg(feature = "peers")]
 mod peers;

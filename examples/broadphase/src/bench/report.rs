@@ -11,7 +11,8 @@ use gpu_broad_phase::wgpu::DeviceType;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless};
 
 use super::copy::{self, DeviceCopy};
-use super::measure::{Fault, pools};
+use super::measure::{Fault, Row, pools};
+use super::model;
 use super::scenes::Source;
 use super::table::{self, Block, Table, short};
 use super::{Bench, COUNTS, Engines, GRID, HYBRID, gpu};
@@ -314,6 +315,20 @@ impl Report<'_> {
         }
         if !self.blocks.is_empty() {
             writeln!(out, "## Steps\n\n{}", self.summary().markdown())?;
+        }
+        for Measured { block, .. } in self.blocks.iter().filter(|_| !self.is_software()) {
+            let measured = |stage: &str| {
+                let of_stage = |row: &&Row| row.engine == gpu::NAME && row.stage == stage;
+                block.rows.iter().find(of_stage).map(|row| row.median_ms)
+            };
+            if let Some(table) = model::beside_measured(&block.scene, block.objects, measured) {
+                writeln!(
+                    out,
+                    "## Beside a model of an H100: {}\n\n{}",
+                    block.title(),
+                    table.markdown()
+                )?;
+            }
         }
         for Measured { block, .. } in &self.blocks {
             table::write_blocks(out, slice::from_ref(block))?;

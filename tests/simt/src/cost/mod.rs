@@ -7,15 +7,13 @@ mod steps;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
 
 use crate::code::{BufferKind, Class, K, Op, Program};
 use crate::common::{Rng, power_law, uniform};
-use crate::devices::Warps;
-use crate::harness::Bench;
 use crate::stats::Stats;
+use crate::wgpu_backend::CostedDispatch;
 pub use gpu::Gpu;
-pub use steps::{Asked, Mode, step};
+pub use steps::{Work, count};
 
 /// Of one pass, all of its dispatches in one step.
 #[derive(Clone, Copy, Default)]
@@ -121,27 +119,37 @@ impl Cost {
     }
 }
 
-/// Costs by pass, in the order of the table of passes, of what these warps ran.
-pub fn costs(warps: &Warps, gpu: &Gpu) -> Vec<(&'static str, Cost)> {
-    let log = warps.log.lock().unwrap_or_else(PoisonError::into_inner);
-    let cost = |name| {
-        let mut cost = Cost::default();
-        for (program, stats) in &log.get(name)?.stats {
-            cost.add(&Cost::of_dispatch(program, stats, gpu));
+/// Sums the costs of the dispatches with equal names, in the order in which names come first.
+pub fn costs<'d>(
+    dispatches: &'d [CostedDispatch],
+    gpu: &Gpu,
+    name: fn(&CostedDispatch) -> &str,
+) -> Vec<(&'d str, Cost)> {
+    let mut costs: Vec<(&str, Cost)> = Vec::new();
+    for dispatch in dispatches {
+        let cost = Cost::of_dispatch(&dispatch.program, &dispatch.stats, gpu);
+        match costs.iter_mut().find(|(known, _)| *known == name(dispatch)) {
+            Some((_, sum)) => sum.add(&cost),
+            None => costs.push((name(dispatch), cost)),
         }
-        Some((name, cost))
-    };
-    gpu_broad_phase::shaders::passes()
-        .filter_map(|pass| cost(pass.name))
-        .collect()
+    }
+    costs
 }
 
-/// The lines that issue most instructions: which part of the pass's, how many lanes, and the bytes that they ask of the
-/// second cache.
-fn lines(warps: &Warps, pass: &str, most: usize) {
-    let log = warps.log.lock().unwrap_or_else(PoisonError::into_inner);
+impl CostedDispatch {
+    pub fn pass(&self) -> &str {
+        &self.pass
+    }
+
+    fn stage(&self) -> &str {
+        &self.stage
+    }
+}
+
+/// Prints the `most` lines of a pass that issue most instructions: their share, active lanes, and bytes of L2.
+fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     let mut by_line: BTreeMap<String, [f64; 3]> = BTreeMap::new();
-    for (program, stats) in &log[pass].stats {
+    for CostedDispatch { program, stats, .. } in dispatches.iter().filter(|dispatch| dispatch.pass == pass) {
         for pc in 0..program.ops.len() {
             let (instructions, lanes) = issued(program, stats, pc);
             let line = by_line.entry(program.place(program.lines[pc])).or_default();
@@ -164,14 +172,16 @@ pub struct Wanted<'a> {
     /// `uniform`, `power-law`, or a folder with two frames of a mesh.
     pub scene: &'a str,
     pub count: usize,
-    pub asked: Asked,
+    pub work: Work,
     pub gpu: &'a Gpu,
     pub csv: Option<&'a Path>,
-    /// Lines of each pass that are told.
+    /// Rows for stages, each of one or several passes, in place of passes.
+    pub by_stage: bool,
+    /// Number of lines printed of each pass.
     pub lines: usize,
 }
 
-/// Costs of the passes of a step on these boxes, or of what is asked of them: per box, ray or query where it is a rate.
+/// Prints what the passes of `work` cost. Rates are per box, ray, query or pair.
 pub fn cost(wanted: &Wanted<'_>) {
     let mut rng = Rng(7);
     let objects = match wanted.scene {
@@ -179,12 +189,16 @@ pub fn cost(wanted: &Wanted<'_>) {
         "power-law" => power_law(wanted.count, &mut rng),
         folder => mesh::boxes(Path::new(folder)).unwrap_or_else(|error| panic!("{folder}: {error}")),
     };
-    let warps = Arc::new(Warps::counting());
-    let count = step(&mut Bench::new(warps.clone()), &objects, &wanted.asked);
+    let (dispatches, count) = steps::count(&objects, &wanted.work);
+    let name = if wanted.by_stage {
+        CostedDispatch::stage
+    } else {
+        CostedDispatch::pass
+    };
     let mut text =
         "pass,instructions,lanes,sectors,l2_bytes,dram_bytes,bank_conflicts,roofline_us,latency_us\n".to_owned();
     let mut all = Cost::default();
-    for (pass, cost) in costs(&warps, wanted.gpu) {
+    for (pass, cost) in costs(&dispatches, wanted.gpu, name) {
         text += &format!("{}\n", cost.row(pass, count as f64));
         all.add(&cost);
     }
@@ -196,9 +210,9 @@ pub fn cost(wanted: &Wanted<'_>) {
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
     if wanted.lines > 0 {
-        for (pass, _) in costs(&warps, wanted.gpu) {
+        for (pass, _) in costs(&dispatches, wanted.gpu, CostedDispatch::pass) {
             println!("{pass}");
-            lines(&warps, pass, wanted.lines);
+            print_lines(&dispatches, pass, wanted.lines);
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Whole steps on warps, as callers record them: wild scenes, crowds of several rounds, outputs that grow or are too
-//! small, and what a caller records over a step.
+//! Whole steps recorded through the public API and run on the interpreter: random scenes, walks of several rounds,
+//! outputs that overflow and grow, optional components, and a caller's own shaders.
 
 use std::collections::BTreeSet;
-use std::sync::PoisonError;
 
 use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::brute_force;
@@ -10,36 +9,34 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs, Growth, Handle,
     ObjectSet, OutputRows, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene,
-    Scheme, SortStrategy, Source, StepResult, TableShader, reference, wgpu,
+    Scheme, SortStrategy, Source, TableShader, reference, wgpu,
 };
 use pollster::block_on;
 
-use crate::adapter::{Ran, open};
 use crate::agreement::Expected;
 use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, lists, sorted};
 use crate::common::views::views;
 use crate::common::{Rng, TestAdapter, uniform};
-use crate::twin::{check_definition, check_twin};
+use crate::reference_checks::{check_definition, check_reference};
+use crate::wgpu_backend::{Log, open};
 use crate::wild;
 
-/// A device of the interpreter as tests of devices take it, and the dispatches that it ran.
-pub fn warps(lanes: usize, by_chance: bool) -> (TestAdapter, Ran) {
-    let (device, queue, ran) = open(lanes, by_chance);
+/// Returns a device whose dispatches run on warps of `lanes` lanes, watched for faults, and its log.
+pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, Log) {
     let order = if by_chance { "by chance" } else { "in order" };
-    let name = format!("warps of {lanes}, {order}");
-    (TestAdapter::new(name, 0, wgpu::Backends::empty(), device, queue), ran)
+    adapter(format!("warps of {lanes}, {order}"), open(lanes, by_chance, true))
 }
 
-/// Passes that were dispatched.
-pub fn passes_of(ran: &Ran) -> BTreeSet<String> {
-    ran.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .keys()
-        .cloned()
-        .collect()
+/// Returns a device of 32 lanes that runs in order and looks for no faults, and its log.
+pub fn unwatched_device() -> (TestAdapter, Log) {
+    adapter("warps of 32".to_owned(), open(32, false, false))
 }
 
-/// All but wild scenes.
+fn adapter(name: String, (device, queue, log): (wgpu::Device, wgpu::Queue, Log)) -> (TestAdapter, Log) {
+    (TestAdapter::new(name, 0, wgpu::Backends::empty(), device, queue), log)
+}
+
+/// Runs every check except [`check_wild`].
 pub fn check_all(adapter: &TestAdapter) {
     check_growth(adapter);
     check_rounds(adapter);
@@ -51,7 +48,7 @@ pub fn check_all(adapter: &TestAdapter) {
     check_table_shader(adapter);
 }
 
-/// Wild scenes by their numbers, held to the definition and the reference, and their tables asked once more.
+/// Compares wild scenes, and a later query of their tables, with brute force and the CPU reference.
 pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     for number in numbers {
         let descriptor = wild::descriptor(number);
@@ -65,9 +62,9 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         } else {
             steps::whole(adapter, &mut gpu, scene)
         };
-        let twin = reference::step_scene(&descriptor, &scene).unwrap();
+        let expected = reference::step_scene(&descriptor, &scene).unwrap();
         check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
-        check_twin(&descriptor, &scene, &result, &twin);
+        check_reference(&descriptor, &scene, &result, &expected);
         let Some((asks, mode)) = &wild.later else {
             continue;
         };
@@ -99,7 +96,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     }
 }
 
-/// Searches that go on in the next dispatch: each keeps more than one dispatch tests.
+/// Checks searches that continue in a second dispatch, because one dispatch bounds the tests of a walk.
 fn check_rounds(adapter: &TestAdapter) {
     let objects = uniform(100, &mut Rng(5));
     let asked = [objects[7].into(), Query::point([9.0; 3])];
@@ -116,7 +113,7 @@ fn check_rounds(adapter: &TestAdapter) {
         };
         let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
         assert!(result.counters.rounds_needed > 1, "{scheme:?} on {}", adapter.name);
-        check_twin(
+        check_reference(
             &descriptor,
             &scene,
             &result,
@@ -125,7 +122,7 @@ fn check_rounds(adapter: &TestAdapter) {
     }
 }
 
-/// A function of the caller's in the passes of pairs.
+/// Checks a `pair_filter` linked into the passes of pairs.
 fn check_pair_filter(adapter: &TestAdapter) {
     let objects = uniform(150, &mut Rng(3));
     let data = [1, 0, 3];
@@ -144,13 +141,13 @@ fn check_pair_filter(adapter: &TestAdapter) {
         };
         let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
         let admits = |a: u32, b: u32| data[a as usize % 3] & 1 != b & 1;
-        let twin = reference::step_scene_where(&descriptor, &scene, &admits).unwrap();
-        assert!(!twin.pairs.is_empty());
-        check_twin(&descriptor, &scene, &result, &twin);
+        let expected = reference::step_scene_where(&descriptor, &scene, &admits).unwrap();
+        assert!(!expected.pairs.is_empty());
+        check_reference(&descriptor, &scene, &result, &expected);
     }
 }
 
-/// A set whose objects come, go and move, many or few at a time, and its events, read at once or later.
+/// Checks the events of an object set that grows, shrinks and moves, read back at once and asynchronously.
 fn check_events(adapter: &TestAdapter) {
     let rng = &mut Rng(31);
     let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
@@ -160,7 +157,7 @@ fn check_events(adapter: &TestAdapter) {
     let mut before = BTreeSet::new();
     for step in 0..6 {
         match step {
-            // Two of 150 are written to the device one by one.
+            // Few changes are scattered; many are uploaded whole.
             1 => handles[..2]
                 .iter()
                 .for_each(|&handle| set.move_to(handle, [2.0; 3], [3.5; 3]).unwrap()),
@@ -168,7 +165,7 @@ fn check_events(adapter: &TestAdapter) {
             4 => handles.extend(uniform(90, rng).into_iter().map(|object| set.insert(object))),
             _ => {}
         }
-        // A step that does not fit has no events worth reading.
+        // Events of a step that overflows are incomplete.
         let mut encoder = encoder(adapter);
         let scene = set.record(&adapter.device, &mut encoder).unwrap();
         adapter.queue.submit([encoder.finish()]);
@@ -208,7 +205,7 @@ fn touch(mut touch: [Handle; 2]) -> [Handle; 2] {
     touch
 }
 
-/// More rays than are cast unsorted, and the cells that they visit, by each way to sort.
+/// Checks rays above the threshold for sorting, with each sort, and the cells they visit.
 fn check_many_rays(adapter: &TestAdapter) {
     let rng = &mut Rng(21);
     let objects = uniform(60, rng);
@@ -229,11 +226,11 @@ fn check_many_rays(adapter: &TestAdapter) {
         };
         let mut gpu = broad_phase(adapter, &descriptor);
         let result = steps::whole(adapter, &mut gpu, scene);
-        let twin = reference::step_scene(&descriptor, &scene).unwrap();
-        check_twin(&descriptor, &scene, &result, &twin);
+        let expected = reference::step_scene(&descriptor, &scene).unwrap();
+        check_reference(&descriptor, &scene, &result, &expected);
         let what = format!("{sort:?} on {}", adapter.name);
         assert!(
-            result.ray_cell_offsets == twin.ray_cell_offsets && result.ray_cells == twin.ray_cells,
+            result.ray_cell_offsets == expected.ray_cell_offsets && result.ray_cells == expected.ray_cells,
             "{what}"
         );
         let mut encoder = encoder(adapter);
@@ -247,7 +244,7 @@ fn check_many_rays(adapter: &TestAdapter) {
     }
 }
 
-/// Boxes and queries in rows of a caller's that are longer, as many as the device says.
+/// Checks strided boxes and queries in a caller's buffer, with counts from the device.
 fn check_rows_of_a_caller(adapter: &TestAdapter) {
     const ROW: usize = 12;
     let objects = uniform(140, &mut Rng(8));
@@ -285,18 +282,18 @@ fn check_rows_of_a_caller(adapter: &TestAdapter) {
             queries: Queries::Boxes(Source::Host(&objects[..20])),
             ..Scene::default()
         };
-        let twin = reference::step_scene(&descriptor, &alike).unwrap();
+        let expected = reference::step_scene(&descriptor, &alike).unwrap();
         assert_eq!(
             sorted(result.pairs.clone()),
-            sorted(twin.pairs.clone()),
+            sorted(expected.pairs.clone()),
             "{scheme:?} on {}",
             adapter.name
         );
-        assert_eq!(lists(&result)[..20], lists(&twin), "{scheme:?} on {}", adapter.name);
+        assert_eq!(lists(&result)[..20], lists(&expected), "{scheme:?} on {}", adapter.name);
     }
 }
 
-/// What views see, lines that are drawn, and dispatches by numbers of rows.
+/// Checks culling, debug lines and indirect dispatch arguments.
 fn check_views_and_lines(adapter: &TestAdapter) {
     let mut rng = Rng(9);
     let objects = uniform(170, &mut rng);
@@ -354,7 +351,7 @@ fn check_views_and_lines(adapter: &TestAdapter) {
     }
 }
 
-/// A caller's shader that asks the table: the closest hit of a ray, and a count of what a box meets.
+/// Finds a ray's closest hit and counts the boxes around a point.
 const OWN: &str = "
 @group(0) @binding(0) var<storage, read> asked: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> found: array<vec2u>;
@@ -422,7 +419,7 @@ fn check_table_shader(adapter: &TestAdapter) {
             ..Scene::default()
         };
         let mut gpu = broad_phase(adapter, &descriptor);
-        // A table without room for all entries lacks objects.
+        // The entries of the first uniform step overflow, and its table is incomplete.
         steps::whole(adapter, &mut gpu, scene);
         let mut encoder = encoder(adapter);
         let step = steps::record(&mut gpu, &mut encoder, scene);
@@ -442,17 +439,14 @@ fn check_table_shader(adapter: &TestAdapter) {
             .map(|eye| Ray::new(at(eye), [0.5, 0.25, 1.0], 1000.0))
             .collect();
         let points: Vec<_> = asked.iter().map(|eye| Aabb::point(at(eye))).collect();
-        let twin: StepResult = reference::step_scene(
-            &descriptor,
-            &Scene {
-                rays: rays[..].into(),
-                queries: points[..].into(),
-                ..scene
-            },
-        )
-        .unwrap();
-        let counts = twin.query_offsets.windows(2).map(|ends| ends[1] - ends[0]);
-        let expected: Vec<[u32; 2]> = twin
+        let scene = Scene {
+            rays: rays[..].into(),
+            queries: points[..].into(),
+            ..scene
+        };
+        let answer = reference::step_scene(&descriptor, &scene).unwrap();
+        let counts = answer.query_offsets.windows(2).map(|ends| ends[1] - ends[0]);
+        let expected: Vec<[u32; 2]> = answer
             .ray_hits
             .iter()
             .zip(counts)
@@ -462,7 +456,7 @@ fn check_table_shader(adapter: &TestAdapter) {
     }
 }
 
-/// Pairs in a buffer that is too small, then in one that has grown.
+/// Checks a pair buffer that overflows and then grows.
 fn check_growth(adapter: &TestAdapter) {
     let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 120];
     let scene = Scene {

@@ -1,9 +1,8 @@
-//! Warps as a device of wgpu, by its interface for backends of one's own: whole recordings run on the interpreter,
-//! dispatch after dispatch, as a caller makes them. A fault that is not allowed ends the submission by a panic.
-//!
-//! There are buffers, compute pipelines and what a recording does with them. All else panics.
+//! A wgpu device whose dispatches run on the interpreter, through wgpu's interface for custom backends. A submission
+//! runs at once and panics at the first fault that is not allowed. Buffers, compute pipelines and their commands are
+//! implemented; everything else panics.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::{self, Debug, Formatter};
 use std::future::ready;
 use std::ops::Range;
@@ -19,30 +18,64 @@ use crate::code::{BufferKind, Program};
 use crate::devices::{ENDLESS, memories, run, told};
 use crate::lower::lower;
 use crate::machine::Config;
+use crate::stats::Stats;
 
-/// A device and its queue, of warps of so many lanes.
-pub fn open(lanes: usize, by_chance: bool) -> (wgpu::Device, wgpu::Queue, Ran) {
+/// Opens a device with subgroups of `lanes` lanes. Warps run in order or by chance. Unless it `watches`, faults are not
+/// looked for, and loads whose values are unused are left out, as by a compiler.
+pub fn open(lanes: usize, by_chance: bool, watches: bool) -> (wgpu::Device, wgpu::Queue, Log) {
     let shared = Arc::new(Shared {
         lanes,
         by_chance,
-        ran: Ran::default(),
+        watches,
+        counts: Mutex::default(),
+        costs: Mutex::default(),
         callbacks: Mutex::default(),
     });
     let queue = wgpu::Queue::from_custom(Queue(shared.clone()));
-    let ran = shared.ran.clone();
-    (wgpu::Device::from_custom(Device(shared)), queue, ran)
+    let log = Log(shared.clone());
+    (wgpu::Device::from_custom(Device(shared)), queue, log)
 }
 
-/// Dispatches so far, by the label of their pipeline.
-pub type Ran = Arc<Mutex<BTreeMap<String, u64>>>;
+/// Record of a device's dispatches.
+pub struct Log(Arc<Shared>);
+
+/// A dispatch whose operations were counted.
+pub struct CostedDispatch {
+    /// Last part of the compute pass's label.
+    pub stage: String,
+    pub pass: String,
+    pub program: Arc<Program>,
+    pub stats: Stats,
+}
+
+impl Log {
+    /// Returns the labels of the pipelines dispatched so far.
+    pub fn pipelines(&self) -> BTreeSet<String> {
+        lock(&self.0.counts).keys().cloned().collect()
+    }
+
+    /// Counts the costs of the dispatches from here on, and drops earlier ones.
+    pub fn begin_costs(&self) {
+        *lock(&self.0.costs) = Some(Vec::new());
+    }
+
+    /// Returns the dispatches since [`begin_costs`](Self::begin_costs).
+    pub fn end_costs(&self) -> Vec<CostedDispatch> {
+        lock(&self.0.costs).take().unwrap_or_default()
+    }
+}
 
 type Callback = Box<dyn FnOnce() + Send>;
 
 struct Shared {
     lanes: usize,
     by_chance: bool,
-    ran: Ran,
-    /// To be called at the next poll.
+    watches: bool,
+    /// Number of dispatches by pipeline label.
+    counts: Mutex<BTreeMap<String, u64>>,
+    /// Costs of dispatches, while they are counted.
+    costs: Mutex<Option<Vec<CostedDispatch>>>,
+    /// Callbacks of finished work and mapped buffers, run by the next poll.
     callbacks: Mutex<Vec<Callback>>,
 }
 
@@ -57,7 +90,7 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    fn later(&self, callback: Callback) {
+    fn defer(&self, callback: Callback) {
         lock(&self.callbacks).push(callback);
     }
 
@@ -69,7 +102,13 @@ impl Shared {
         }
     }
 
-    fn dispatch(&self, Dispatch { pipeline, groups, size }: Dispatch) {
+    fn dispatch(&self, dispatch: Dispatch) {
+        let Dispatch {
+            stage,
+            pipeline,
+            groups,
+            size,
+        } = dispatch;
         let size = match size {
             Size::Count(size) => size,
             Size::In(buffer, at) => {
@@ -78,11 +117,11 @@ impl Shared {
             }
         };
         let [width, height, depth] = size;
-        let ran = {
-            let mut ran = lock(&self.ran);
-            let ran = ran.entry(pipeline.label.clone()).or_default();
-            *ran += 1;
-            *ran
+        let number = {
+            let mut counts = lock(&self.counts);
+            let count = counts.entry(pipeline.label.clone()).or_default();
+            *count += 1;
+            *count
         };
         if width * height * depth == 0 {
             return;
@@ -115,19 +154,31 @@ impl Shared {
             Some((bytemuck::pod_collect_to_vec(&bytes), bytes.len() / 4))
         });
         let config = Config {
-            watches: true,
-            counts: false,
-            seed: if self.by_chance { ran } else { 0 },
+            watches: self.watches,
+            counts: lock(&self.costs).is_some(),
+            seed: if self.by_chance { number } else { 0 },
             in_flight: 3,
             limit: ENDLESS,
         };
-        let (findings, _) = run(self.lanes, program, &mut memories, [width, height], config);
+        let (findings, stats) = run(self.lanes, program, &mut memories, [width, height], config);
         let faults: Vec<String> = findings
             .iter()
             .filter(|(finding, _)| !is_allowed(program, finding))
             .map(|(finding, tally)| told(program, finding, tally))
             .collect();
-        assert!(faults.is_empty(), "{}\ndispatch {ran} on {self:?}", faults.join("\n"));
+        assert!(
+            faults.is_empty(),
+            "{}\ndispatch {number} on {self:?}",
+            faults.join("\n")
+        );
+        if let (Some(stats), Some(costs)) = (stats, &mut *lock(&self.costs)) {
+            costs.push(CostedDispatch {
+                stage,
+                pass: pipeline.label.clone(),
+                program: pipeline.program.clone(),
+                stats,
+            });
+        }
         for (at, memory) in memories.iter().enumerate() {
             if let (BufferKind::Write, Some(bound)) = (program.buffers[at].kind, bound[at]) {
                 bound
@@ -169,6 +220,7 @@ enum Command {
 }
 
 struct Dispatch {
+    stage: String,
     pipeline: Arc<Pipeline>,
     groups: Vec<Option<Arc<Group>>>,
     size: Size,
@@ -192,9 +244,9 @@ struct Bound {
     range: Range<usize>,
 }
 
-/// The code of a text with these constants. Devices share it.
-fn program(label: &str, source: &str, constants: &[(&str, f64)]) -> Arc<Program> {
-    type Key = (String, Vec<(String, u32)>);
+/// Compiles a module with its constants. Devices share the result.
+fn program(label: &str, source: &str, constants: &[(&str, f64)], keeps_loads: bool) -> Arc<Program> {
+    type Key = (String, Vec<(String, u32)>, bool);
     static PROGRAMS: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
     let constants: Vec<_> = constants.iter().map(|&(name, value)| (name, value as u32)).collect();
     let key = (
@@ -203,12 +255,13 @@ fn program(label: &str, source: &str, constants: &[(&str, f64)]) -> Arc<Program>
             .iter()
             .map(|&(name, value)| (name.to_owned(), value))
             .collect(),
+        keeps_loads,
     );
-    let make = || Arc::new(lower(label, source, &constants, true));
+    let make = || Arc::new(lower(label, source, &constants, keeps_loads));
     lock(&PROGRAMS).entry(key).or_insert_with(make).clone()
 }
 
-/// Objects of wgpu that hold one thing.
+/// Declares wgpu objects that wrap one value.
 macro_rules! objects {
     ($($name:ident($inside:ty): $interface:ident;)+) => {
         $(struct $name($inside);
@@ -255,7 +308,7 @@ struct Buffer {
     bytes: Arc<Bytes>,
 }
 
-/// A range of a buffer as the host sees it.
+/// A mapped range. Bytes written to it reach the buffer when it is dropped.
 struct Mapped {
     bytes: Vec<u8>,
     buffer: Arc<Bytes>,
@@ -268,6 +321,7 @@ struct Staging(Vec<u8>);
 struct CommandEncoder(Arc<Mutex<Vec<Command>>>);
 
 struct ComputePass {
+    stage: String,
     commands: Arc<Mutex<Vec<Command>>>,
     pipeline: Option<Arc<Pipeline>>,
     groups: Vec<Option<Arc<Group>>>,
@@ -277,7 +331,7 @@ fn bytes_of(buffer: &DispatchBuffer) -> &Arc<Bytes> {
     &buffer.as_custom::<Buffer>().expect("a buffer of the interpreter").bytes
 }
 
-/// `size` bytes from `offset`, or all from there.
+/// Returns `size` bytes from `offset`, or all bytes from there.
 fn range(buffer: &Bytes, offset: u64, size: Option<u64>) -> Range<usize> {
     let offset = offset as usize;
     offset..size.map_or(buffer.len(), |size| offset + size as usize)
@@ -301,7 +355,7 @@ impl ComputePipelineInterface for ComputePipeline {
 
 impl BufferInterface for Buffer {
     fn map_async(&self, _: wgpu::MapMode, _: Range<u64>, callback: BufferMapCallback) {
-        self.shared.later(Box::new(|| callback(Ok(()))));
+        self.shared.defer(Box::new(|| callback(Ok(()))));
     }
 
     fn get_mapped_range(&self, range: Range<u64>) -> Result<DispatchBufferMappedRange, wgpu::MapRangeError> {
@@ -410,6 +464,7 @@ impl ComputePassInterface for ComputePass {
 impl ComputePass {
     fn dispatch(&self, size: Size) {
         lock(&self.commands).push(Command::Dispatch(Dispatch {
+            stage: self.stage.clone(),
             pipeline: self.pipeline.clone().expect("a pipeline"),
             groups: self.groups.clone(),
             size,
@@ -434,8 +489,10 @@ impl CommandEncoderInterface for CommandEncoder {
         });
     }
 
-    fn begin_compute_pass(&self, _: &wgpu::ComputePassDescriptor<'_>) -> DispatchComputePass {
+    fn begin_compute_pass(&self, pass: &wgpu::ComputePassDescriptor<'_>) -> DispatchComputePass {
+        let label = pass.label.unwrap_or_default();
         DispatchComputePass::custom(ComputePass {
+            stage: label.rsplit('/').next().unwrap_or_default().to_owned(),
             commands: self.0.clone(),
             pipeline: None,
             groups: Vec::new(),
@@ -558,7 +615,7 @@ impl QueueInterface for Queue {
     }
 
     fn on_submitted_work_done(&self, callback: BoxSubmittedWorkDoneCallback) {
-        self.0.later(callback);
+        self.0.defer(callback);
     }
 
     fn get_timestamp_period(&self) -> f32 {
@@ -589,8 +646,17 @@ impl DeviceInterface for Device {
         wgpu::Features::SUBGROUP
     }
 
+    /// The least that WebGPU promises where faults are looked for, and enough for large scenes where costs are counted.
     fn limits(&self) -> wgpu::Limits {
-        GpuBroadPhase::required_limits()
+        let least = GpuBroadPhase::required_limits();
+        if self.0.watches {
+            return least;
+        }
+        wgpu::Limits {
+            max_storage_buffer_binding_size: 1 << 30,
+            max_buffer_size: 1 << 30,
+            ..least
+        }
     }
 
     fn adapter_info(&self) -> wgpu::AdapterInfo {
@@ -648,7 +714,7 @@ impl DeviceInterface for Device {
             .as_custom::<ShaderModule>()
             .expect("a module of the interpreter")
             .0;
-        let program = program(&label, source, of.compilation_options.constants);
+        let program = program(&label, source, of.compilation_options.constants, self.0.watches);
         DispatchComputePipeline::custom(ComputePipeline(Arc::new(Pipeline { label, program })))
     }
 
