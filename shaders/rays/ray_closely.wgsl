@@ -27,7 +27,7 @@ fn lowered(bits: u32) -> u32 {
     let exponent = bits >> 23u;
     let mantissa = (bits & 0x007fffffu) | 0x00800000u;
     // Nothing is shifted out: it is a multiple of the smallest denormal.
-    let denormal = select(mantissa >> (LIFT + 1u - max(exponent, 26u)), 0u, bits == 0u);
+    let denormal = select(mantissa >> (LIFT + 1u - clamp(exponent, 26u, LIFT)), 0u, bits == 0u);
     return select(denormal, bits - (LIFT << 23u), exponent > LIFT);
 }
 

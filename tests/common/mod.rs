@@ -25,7 +25,7 @@ pub struct TestAdapter {
     /// Tells devices of the process apart. Handles of wgpu do not: those of different instances may be equal.
     pub number: usize,
     /// Index in the list of [`adapters`].
-    place: usize,
+    index: usize,
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
@@ -60,25 +60,26 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// The first of [`adapters`], for tests that take seconds of box tests on each; all with `GPU_BROAD_PHASE_FULL=1`.
-pub fn first_adapter() -> Vec<TestAdapter> {
+/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each.
+pub fn adapters_for_long_tests() -> Vec<TestAdapter> {
     let mut all = adapters();
     all.truncate(if is_full() { all.len() } else { 1 });
     all
 }
 
-/// Each adapter runs all cases, as once a week in CI.
+/// Returns whether each adapter runs all cases, as once a week in CI.
 fn is_full() -> bool {
     std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
 }
 
 impl TestAdapter {
-    pub fn new(name: String, place: usize, backends: wgpu::Backends, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+    /// Adopts a device. `index` is its place among the adapters of a test.
+    pub fn new(name: String, index: usize, backends: wgpu::Backends, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         static OPENED: AtomicUsize = AtomicUsize::new(0);
         Self {
             name,
             number: OPENED.fetch_add(1, Ordering::Relaxed),
-            place,
+            index,
             backends,
             keeper: Arc::new(
                 GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase"),
@@ -88,10 +89,10 @@ impl TestAdapter {
         }
     }
 
-    /// The first adapter runs all cases, others a fifth: a number that shares no divisor with the 2, 3 and 4 by which
-    /// cases vary. With `GPU_BROAD_PHASE_FULL=1` all run all.
+    /// Returns whether this adapter runs `case`. The first runs all cases, others each seventh: cases vary by 2, 3, 4 and 5,
+    /// which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
-        self.place == 0 || case % 5 == self.place % 5 || is_full()
+        self.index == 0 || case % 7 == self.index % 7 || is_full()
     }
 }
 
@@ -138,7 +139,7 @@ impl Drop for Lease {
     }
 }
 
-fn open(name: &str, backends: wgpu::Backends, place: usize) -> Option<TestAdapter> {
+fn open(name: &str, backends: wgpu::Backends, index: usize) -> Option<TestAdapter> {
     let mut flags = wgpu::InstanceFlags::from_env_or_default();
     if validation::is_wanted() {
         flags |= wgpu::InstanceFlags::debugging();
@@ -161,8 +162,9 @@ fn open(name: &str, backends: wgpu::Backends, place: usize) -> Option<TestAdapte
         validation::expect_layer(&device);
     }
     let name = format!("{name} ({})", adapter.get_info().name);
-    Some(TestAdapter::new(name, place, backends, device, queue))
+    Some(TestAdapter::new(name, index, backends, device, queue))
 }
+
 impl Rng {
     fn point(&mut self, side: f32) -> [f32; 3] {
         [0; 3].map(|_| self.unit() * side)

@@ -2,7 +2,7 @@
 //! the work that walks take for them.
 
 use crate::common::pool::pooled;
-use crate::common::{Rng, TestAdapter, adapters, first_adapter};
+use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Queries, Query, QueryMode, Scene, Scheme, Source, Statics,
@@ -360,7 +360,7 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
 /// Crowds and voids, through two tables: walks of more box tests than one dispatch makes.
 #[test]
 fn walks_of_several_rounds_find_the_same() {
-    let adapters = first_adapter();
+    let adapters = adapters_for_long_tests();
     let mut rng = Rng(403);
     for (number, kind) in ["one place", "clusters", "crowd"].into_iter().enumerate() {
         let objects = objects(kind, 9000, &mut rng);

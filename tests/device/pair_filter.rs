@@ -142,6 +142,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &Step
 fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() {
     for adapter in adapters() {
         let mut parted = [0; 2];
+        let mut scenes = 0;
         for number in (0..48).filter(|&number| adapter.runs(number as usize)) {
             let mut rng = Rng(number + 900);
             let given = BroadPhaseDescriptor {
@@ -187,6 +188,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 ..plain
             };
             let expected = defined(&descriptor, &scene, admits);
+            scenes += 1;
             parted[usize::from(descriptor.pair_filter.is_some())] += all.len() - expected.len();
             let what = format!("{number} on {}", adapter.name);
             let on_cpu = reference::step_scene_where(&descriptor, &scene, admits).unwrap();
@@ -261,7 +263,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 assert_eq!(lists(&result), rows, "{what}: partners alone");
             }
         }
-        assert!(parted.iter().all(|&count| count > 40), "{parted:?}");
+        assert!(parted.iter().all(|&count| count > 4 * scenes), "{parted:?}");
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::steps::check_lists;
-use crate::common::{Rng, TestAdapter, adapters, first_adapter, lattice, random_scene, uniform};
+use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests, lattice, random_scene, uniform};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
@@ -469,7 +469,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
 /// 6,000 boxes that each find 6,000: 36 million results are more than a binding of 128 MiB holds.
 #[test]
 fn results_past_one_binding_come_whole_out_of_headless() {
-    for adapter in first_adapter() {
+    for adapter in adapters_for_long_tests() {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
             ..Default::default()

@@ -341,11 +341,12 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
 fn elements_anywhere_in_a_buffer_give_the_answer_of_plain_ones() {
     for adapter in adapters() {
         let mut found = [0; 3];
-        for case in (0..24).filter(|&case| adapter.runs(case)) {
+        let cases: Vec<_> = (0..24).filter(|&case| adapter.runs(case)).collect();
+        for &case in &cases {
             let of_case = check_case(&adapter, case);
             found = [0, 1, 2].map(|kind| found[kind] + of_case[kind]);
         }
-        assert!(found.iter().all(|&rows| rows > 100), "{found:?}");
+        assert!(found.iter().all(|&rows| rows > 20 * cases.len()), "{found:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::common::steps::{
     RAY_MODES, SCHEMES, broad_phase, check_hits, check_lists, check_nearest, counted, encoder, read, record, sorted,
     submit, whole,
 };
-use crate::common::{Rng, TestAdapter, adapters, first_adapter, lattice, sweep};
+use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
@@ -381,7 +381,7 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
 /// Walks of several rounds in both tables, of which those of static objects take more than one.
 #[test]
 fn crowds_of_static_objects_are_walked_in_rounds() {
-    for adapter in first_adapter() {
+    for adapter in adapters_for_long_tests() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,

@@ -49,7 +49,7 @@ pub trait Device: Send + Sync {
 
     fn features(&self) -> wgpu::Features;
 
-    /// As `TestAdapter::runs`.
+    /// Returns whether this device runs `case`: adapters but the first run a part of a long list.
     fn runs(&self, _case: usize) -> bool {
         true
     }

@@ -11,7 +11,7 @@ use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Neighbor, Query};
 
 /// Words that a walk for nearest objects leaves to its next round.
-pub const STATE_WORDS: usize = 6;
+const STATE_WORDS: usize = 6;
 
 /// Tests of a round that no driver cuts.
 const LONG_ROUND: u32 = 2048;

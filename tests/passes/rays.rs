@@ -21,7 +21,7 @@ pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     hits
 }
 
-pub fn ray_bytes(rays: Rays<'_>) -> (&'static str, Vec<u8>) {
+fn ray_bytes(rays: Rays<'_>) -> (&'static str, Vec<u8>) {
     let contents = match rays {
         Rays::Plain(rays) => bytes(rays.elements().unwrap()),
         Rays::Swept(rays) => bytes(rays.elements().unwrap()),
@@ -40,7 +40,7 @@ pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
 }
 
 /// As a step with these rays has them.
-pub fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
+fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
     Params {
         ray_stride: if matches!(rays, Rays::Swept(_)) { 4 } else { 2 },
         rays_sorted: 1,
@@ -49,7 +49,7 @@ pub fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
 }
 
 /// Checks the keys of rays and returns the order that they give.
-pub fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
+fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
     let params = ray_params(trace, rays);
     let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, &wide(rays));
     let counted = Grid {

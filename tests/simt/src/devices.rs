@@ -167,6 +167,15 @@ pub fn told(program: &Program, finding: &Finding, tally: &Tally) -> String {
     )
 }
 
+/// Returns the findings that are not allowed, as messages.
+pub fn faults(program: &Program, findings: &Findings) -> Vec<String> {
+    findings
+        .iter()
+        .filter(|(finding, _)| !is_allowed(program, finding))
+        .map(|(finding, tally)| told(program, finding, tally))
+        .collect()
+}
+
 impl Device for Warps {
     fn name(&self) -> &str {
         &self.name
@@ -212,11 +221,7 @@ impl Device for Warps {
             }
         }
         let (findings, _) = run(self.lanes, &program, &mut memories, dispatch.groups, config);
-        let faults: Vec<String> = findings
-            .iter()
-            .filter(|(finding, _)| !is_allowed(&program, finding))
-            .map(|(finding, tally)| told(&program, finding, tally))
-            .collect();
+        let faults = faults(&program, &findings);
         if !faults.is_empty() {
             let (scene, constants) = (dispatch.scene, &dispatch.constants);
             panic!("{}\n{scene}, {constants:?} on {}", faults.join("\n"), self.name);

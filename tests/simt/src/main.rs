@@ -121,6 +121,7 @@ fn costs() {
         (_, _, Some(radius), _) => cost::Work::Neighbors(radius),
         (.., Some(count)) => cost::Work::Views(count),
         _ if flag("events") => cost::Work::Events,
+        _ if option("nearest").is_some() => panic!("--nearest goes with --queries"),
         _ => cost::Work::Pairs,
     };
     cost::cost(&cost::Wanted {

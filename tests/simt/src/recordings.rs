@@ -18,21 +18,21 @@ use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, lists,
 use crate::common::views::views;
 use crate::common::{Rng, TestAdapter, uniform};
 use crate::reference_checks::{check_definition, check_reference};
-use crate::wgpu_backend::{Log, open};
+use crate::wgpu_backend::{DispatchLog, open};
 use crate::wild;
 
 /// Returns a device whose dispatches run on warps of `lanes` lanes, watched for faults, and its log.
-pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, Log) {
+pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, DispatchLog) {
     let order = if by_chance { "by chance" } else { "in order" };
     adapter(format!("warps of {lanes}, {order}"), open(lanes, by_chance, true))
 }
 
 /// Returns a device of 32 lanes that runs in order and looks for no faults, and its log.
-pub fn unwatched_device() -> (TestAdapter, Log) {
+pub fn unwatched_device() -> (TestAdapter, DispatchLog) {
     adapter("warps of 32".to_owned(), open(32, false, false))
 }
 
-fn adapter(name: String, (device, queue, log): (wgpu::Device, wgpu::Queue, Log)) -> (TestAdapter, Log) {
+fn adapter(name: String, (device, queue, log): (wgpu::Device, wgpu::Queue, DispatchLog)) -> (TestAdapter, DispatchLog) {
     (TestAdapter::new(name, 0, wgpu::Backends::empty(), device, queue), log)
 }
 

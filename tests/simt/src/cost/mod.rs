@@ -167,6 +167,21 @@ fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     }
 }
 
+/// Returns a line per stage: scene, boxes, stage, roofline and latency in microseconds.
+pub fn stage_rows(scene: &str, boxes: usize, dispatches: &[CostedDispatch], gpu: &Gpu) -> String {
+    let mut sum = Cost::default();
+    let mut stages = costs(dispatches, gpu, CostedDispatch::stage);
+    stages.iter().for_each(|(_, cost)| sum.add(cost));
+    stages.push(("step", sum));
+    let row = |(stage, cost): &(&str, Cost)| {
+        format!(
+            "{scene},{boxes},{stage},{:.1},{:.1}\n",
+            cost.roofline_us, cost.latency_us
+        )
+    };
+    stages.iter().map(row).collect()
+}
+
 /// What is asked for at the command line.
 pub struct Wanted<'a> {
     /// `uniform`, `power-law`, or a folder with two frames of a mesh.
@@ -175,7 +190,7 @@ pub struct Wanted<'a> {
     pub work: Work,
     pub gpu: &'a Gpu,
     pub csv: Option<&'a Path>,
-    /// Rows for stages, each of one or several passes, in place of passes.
+    /// Prints the lines of [`stage_rows`] and nothing else.
     pub by_stage: bool,
     /// Number of lines printed of each pass.
     pub lines: usize,
@@ -190,15 +205,13 @@ pub fn cost(wanted: &Wanted<'_>) {
         folder => mesh::boxes(Path::new(folder)).unwrap_or_else(|error| panic!("{folder}: {error}")),
     };
     let (dispatches, count) = steps::count(&objects, &wanted.work);
-    let name = if wanted.by_stage {
-        CostedDispatch::stage
-    } else {
-        CostedDispatch::pass
-    };
+    if wanted.by_stage {
+        return print!("{}", stage_rows(wanted.scene, objects.len(), &dispatches, wanted.gpu));
+    }
     let mut text =
         "pass,instructions,lanes,sectors,l2_bytes,dram_bytes,bank_conflicts,roofline_us,latency_us\n".to_owned();
     let mut all = Cost::default();
-    for (pass, cost) in costs(&dispatches, wanted.gpu, name) {
+    for (pass, cost) in costs(&dispatches, wanted.gpu, CostedDispatch::pass) {
         text += &format!("{}\n", cost.row(pass, count as f64));
         all.add(&cost);
     }

@@ -124,7 +124,7 @@ pub struct Lowerer<'m> {
     builtins: Vec<(BuiltIn, u32, u32)>,
     /// Rows that are stored to while both sides of a branch are worked out.
     spec: Option<BTreeSet<u32>>,
-    /// The variable that each row belongs to, for what stores to it.
+    /// Variables that each function stores to beside its own, once computed.
     stores_of_function: HashMap<Handle<Function>, HashSet<Stored>>,
     keep_loads: bool,
 }
