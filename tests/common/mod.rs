@@ -92,7 +92,12 @@ impl TestAdapter {
     /// Returns whether this adapter runs `case`. The first runs all cases, others each seventh: cases vary by 2, 3, 4 and 5,
     /// which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
-        self.index == 0 || case % 7 == self.index % 7 || is_full()
+        self.runs_one_in(7, case)
+    }
+
+    /// As [`runs`](Self::runs), with another part than a seventh.
+    pub fn runs_one_in(&self, parts: usize, case: usize) -> bool {
+        self.index == 0 || case % parts == self.index % parts || is_full()
     }
 }
 

@@ -39,7 +39,8 @@ impl Device for TestAdapter {
     }
 
     fn runs(&self, case: usize) -> bool {
-        TestAdapter::runs(self, case)
+        // With fewer, not every pass is dispatched.
+        self.runs_one_in(5, case)
     }
 
     fn features(&self) -> wgpu::Features {
