@@ -33,7 +33,6 @@ pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Itera
 }
 
 /// Checks with all scenes, all windows and all forms of questions, the tests of passes that are no scenes, and whole steps.
-/// The table counts the dispatches of passes alone.
 pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
     println!("| warps | passes | dispatches | invocations | seconds |\n|---|--:|--:|--:|--:|");
     for &lanes in lanes {
@@ -54,9 +53,12 @@ pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
                     table::check_gaps(warps.clone());
                     table::check_crowds(warps.clone());
                     table::check_many_workgroups(warps.clone());
-                    let (adapter, _) = recordings::device(lanes, by_chance);
+                    let (adapter, log) = recordings::device(lanes, by_chance);
                     recordings::check_wild(&adapter, 0..1000);
                     recordings::check_all(&adapter);
+                    let recorded = log.dispatches();
+                    let (count, dispatches) = (recorded.len(), recorded.values().sum::<u64>());
+                    println!("| {}, whole steps | {count} | {dispatches} | | |", adapter.name);
                 }
             }
             let log = warps.log.lock().unwrap_or_else(PoisonError::into_inner);

@@ -290,7 +290,7 @@ fn whole_steps_are_right_and_run_every_pass() {
         let first = 50 * place as u64;
         recordings::check_wild(&adapter, first..first + 50);
         recordings::check_all(&adapter);
-        log.pipelines()
+        log.dispatches().into_keys()
     };
     let ran: BTreeSet<_> = std::thread::scope(|scope| {
         let threads = [0, 1, 2].map(|place| scope.spawn(move || run(place)));

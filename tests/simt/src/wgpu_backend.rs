@@ -3,7 +3,7 @@
 //! implemented, and what the project has no use for panics. Nothing is validated but the number of workgroups and the
 //! binding of one buffer for writing and reading at once: error scopes are empty.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug, Formatter};
 use std::future::ready;
 use std::ops::Range;
@@ -49,9 +49,9 @@ pub struct CostedDispatch {
 }
 
 impl DispatchLog {
-    /// Returns the labels of the pipelines dispatched so far.
-    pub fn pipelines(&self) -> BTreeSet<String> {
-        lock(&self.0.counts).keys().cloned().collect()
+    /// Returns the number of dispatches so far by pipeline label, without those of no workgroup.
+    pub fn dispatches(&self) -> BTreeMap<String, u64> {
+        lock(&self.0.counts).clone()
     }
 
     /// Counts the costs of the dispatches from here on, and drops earlier ones.

@@ -13,7 +13,9 @@ use crate::common::{Rng, power_law, uniform};
 use crate::stats::Stats;
 use crate::wgpu_backend::CostedDispatch;
 pub use gpu::Gpu;
-pub use steps::{Work, count};
+pub use steps::Work;
+#[cfg(test)]
+pub use steps::count;
 
 /// Of one pass, all of its dispatches in one step.
 #[derive(Clone, Copy, Default)]
