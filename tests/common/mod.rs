@@ -89,8 +89,8 @@ impl TestAdapter {
         }
     }
 
-    /// Returns whether this adapter runs `case`. The first runs all cases, others each seventh: cases vary by 2, 3, 4 and 5,
-    /// which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
+    /// Returns whether this adapter runs `case`. The first runs all cases, others each seventh: cases vary by 2, 3, 4
+    /// and 5, which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
         self.runs_one_in(7, case)
     }

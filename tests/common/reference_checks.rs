@@ -1,6 +1,8 @@
 //! Compares the result of a step with the definition and with the CPU reference.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, RayMode, Rays, Scene, StepResult};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, QueryMode, RayMode, Rays, Scene, StepResult,
+};
 
 use crate::agreement::{Expected, check};
 use crate::common::answers::{by_object, counted, hits_by_ray, lists, sorted};
@@ -31,6 +33,27 @@ pub fn check_definition(
         ..*scene
     };
     check(&asked, &scene, expected, result, what);
+}
+
+/// Compares a later query of the scene's table with brute force.
+pub fn check_later_query(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    (queries, query_mode): (Queries<'_>, QueryMode),
+    result: &StepResult,
+    what: &str,
+) {
+    let descriptor = BroadPhaseDescriptor {
+        pairs: false,
+        ..*descriptor
+    };
+    let scene = Scene {
+        rays: Rays::default(),
+        queries,
+        query_mode,
+        ..*scene
+    };
+    check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
 }
 
 /// Compares with the CPU reference: bit for bit, except distances.

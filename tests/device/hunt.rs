@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use crate::agreement::{Expected, check};
 use crate::common::{Rng, TestAdapter, adapters, lattice};
-use crate::reference_checks::{check_definition, check_reference};
+use crate::reference_checks::{check_definition, check_later_query, check_reference};
 use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Queries,
-    QueryInput, QueryMode, Rays, Scene, Scheme, Source, Status, StepResult, reference,
+    QueryInput, QueryMode, Scene, Scheme, Source, Status, StepResult, reference,
 };
 use pollster::block_on;
 
@@ -342,22 +342,10 @@ impl Hunter {
         }
         if let Some((asks, mode)) = wild.later.as_ref().filter(|_| is_answered) {
             let result = caught(|| self.answer_later(*number, descriptor, asks.queries(), *mode));
-            let later = Scene {
-                rays: Rays::default(),
-                queries: asks.queries(),
-                query_mode: *mode,
-                ..scene
-            };
-            let unpaired = BroadPhaseDescriptor {
-                pairs: false,
-                ..*descriptor
-            };
+            let query = (asks.queries(), *mode);
             let checked = result.and_then(|result| {
                 verdict.tally.results += (result.query_objects.len() + result.query_nearest.len()) as u64;
-                caught(|| {
-                    let expected = Expected::of(&unpaired, &later);
-                    check_definition(&unpaired, &later, &expected, &result, "asked later");
-                })
+                caught(|| check_later_query(descriptor, &scene, query, &result, "asked later"))
             });
             verdict.hold(&who, checked);
         }

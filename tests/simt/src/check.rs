@@ -32,7 +32,8 @@ pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Itera
     assert!(untested.is_empty(), "no scene runs {untested:?}");
 }
 
-/// Checks with all scenes, all windows and all forms of questions, the tests of passes that are no scenes, and whole steps.
+/// Checks with all scenes, all windows and all forms of questions, the tests of passes that are no scenes, and whole
+/// steps.
 pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
     println!("| warps | passes | dispatches | invocations | seconds |\n|---|--:|--:|--:|--:|");
     for &lanes in lanes {

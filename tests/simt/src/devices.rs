@@ -1,6 +1,6 @@
 //! Warps as devices that run passes: each dispatch is watched, and a fault that is not allowed ends the test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -49,17 +49,23 @@ pub struct Warps {
 /// A warp that takes so many operations does not come to an end.
 pub const ENDLESS: u64 = 200_000_000;
 
+/// Watched for faults, in order.
+pub const CONFIG: Config = Config {
+    watches: true,
+    counts: false,
+    seed: 0,
+    in_flight: 3,
+    limit: ENDLESS,
+};
+
 impl Warps {
     pub fn new(lanes: usize, by_chance: bool) -> Self {
         Self {
             name: format!("warps of {lanes}, {}", if by_chance { "by chance" } else { "in order" }),
             lanes,
             config: Config {
-                watches: true,
-                counts: false,
                 seed: u64::from(by_chance),
-                in_flight: 3,
-                limit: ENDLESS,
+                ..CONFIG
             },
             dispatches: AtomicU64::new(0),
             kept: 0,
@@ -75,11 +81,12 @@ impl Warps {
     }
 }
 
-/// The code of a text with these constants. `keeps_loads` keeps loads whose values nobody uses.
-pub fn program(name: &'static str, source: &str, constants: &Constants, keeps_loads: bool) -> Arc<Program> {
-    type Key = (&'static str, Constants, bool);
-    static PROGRAMS: LazyLock<Mutex<BTreeMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
-    let key = (name, constants.clone(), keeps_loads);
+/// Compiles a module with its constants, once for all devices. `keeps_loads` keeps loads whose values are unused.
+pub fn program(name: &str, source: &str, constants: &[(&str, u32)], keeps_loads: bool) -> Arc<Program> {
+    type Key = (String, String, Vec<(String, u32)>, bool);
+    static PROGRAMS: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
+    let owned = constants.iter().map(|&(name, value)| (name.to_owned(), value));
+    let key = (name.to_owned(), source.to_owned(), owned.collect(), keeps_loads);
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || Arc::new(lower(name, source, constants, keeps_loads));
     programs.entry(key).or_insert_with(make).clone()

@@ -3,21 +3,20 @@
 //! implemented, and what the project has no use for panics. Nothing is validated but the number of workgroups and the
 //! binding of one buffer for writing and reading at once: error scopes are empty.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
 use std::future::ready;
 use std::ops::Range;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gpu_broad_phase::{GpuBroadPhase, wgpu};
 use wgpu::custom::*;
 
 use crate::code::{BufferKind, Program};
-use crate::devices::{ENDLESS, faults, memories, run};
-use crate::lower::lower;
-use crate::machine::Config;
+use crate::devices::{CONFIG, faults, program, run};
+use crate::machine::{Config, Memory};
 use crate::stats::Stats;
 
 /// Opens a device with subgroups of `lanes` lanes. Warps run in order or by chance. Unless it `watches`, faults are not
@@ -154,17 +153,19 @@ impl Shared {
                 buffer.name
             );
         }
-        let mut memories = memories(program, |buffer| {
-            let at = program.buffers.iter().position(|other| std::ptr::eq(other, buffer))?;
-            let bytes = bound[at]?.buffer.read(bound[at]?.range.clone());
-            Some((bytemuck::pod_collect_to_vec(&bytes), bytes.len() / 4))
-        });
+        let memory = |bound: &Option<&Bound>| {
+            let bytes = bound.map_or_else(Vec::new, |bound| bound.buffer.read(bound.range.clone()));
+            Memory {
+                words: bytemuck::pod_collect_to_vec(&bytes),
+                given: bytes.len() / 4,
+            }
+        };
+        let mut memories: Vec<Memory> = bound.iter().map(memory).collect();
         let config = Config {
             watches: self.watches,
             counts: lock(&self.costs).is_some(),
             seed: if self.by_chance { number } else { 0 },
-            in_flight: 3,
-            limit: ENDLESS,
+            ..CONFIG
         };
         let (findings, stats) = run(self.lanes, program, &mut memories, [width, height], config);
         let faults = faults(program, &findings);
@@ -244,28 +245,6 @@ struct Bound {
     binding: u32,
     buffer: Arc<Bytes>,
     range: Range<usize>,
-}
-
-/// Compiles a module with its constants. Devices share the result.
-fn program(label: &str, source: &str, constants: &[(&str, f64)], keeps_loads: bool) -> Arc<Program> {
-    type Key = (String, String, Vec<(String, u32)>, bool);
-    static PROGRAMS: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
-    let word = |value: f64| {
-        assert_eq!(f64::from(value as u32), value, "{label}: a constant that is no u32");
-        value as u32
-    };
-    let constants: Vec<_> = constants.iter().map(|&(name, value)| (name, word(value))).collect();
-    let key = (
-        label.to_owned(),
-        source.to_owned(),
-        constants
-            .iter()
-            .map(|&(name, value)| (name.to_owned(), value))
-            .collect(),
-        keeps_loads,
-    );
-    let make = || Arc::new(lower(label, source, &constants, keeps_loads));
-    lock(&PROGRAMS).entry(key).or_insert_with(make).clone()
 }
 
 macro_rules! debug {
@@ -718,7 +697,13 @@ impl DeviceInterface for Device {
             .as_custom::<ShaderModule>()
             .expect("a module of the interpreter")
             .0;
-        let program = program(&label, source, of.compilation_options.constants, self.0.watches);
+        let word = |value: f64| {
+            assert_eq!(f64::from(value as u32), value, "{label}: a constant that is no u32");
+            value as u32
+        };
+        let constants = of.compilation_options.constants.iter();
+        let constants: Vec<_> = constants.map(|&(name, value)| (name, word(value))).collect();
+        let program = program(&label, source, &constants, self.0.watches);
         DispatchComputePipeline::custom(ComputePipeline(Arc::new(Pipeline { label, program })))
     }
 

@@ -2,8 +2,8 @@
 
 use super::table::{Table, short};
 
-/// Steady steps of the hierarchical scheme on an H100, by `simt cost --stages` for each scene and number of boxes. A test
-/// of `tests/simt` compares the first ones with today's passes.
+/// Steady steps of the hierarchical scheme on an H100, by `simt cost --stages` for each scene and number of boxes. A
+/// test of `tests/simt` compares the first ones with today's passes.
 const MODEL: &str = include_str!("model.csv");
 
 /// Returns a row per stage of the scene, or `None` without a model of the scene or without measured stages. `measured`

@@ -318,10 +318,7 @@ impl Report<'_> {
         }
         let modelled = if self.is_software() { &[][..] } else { &self.blocks };
         for Measured { block, .. } in modelled {
-            let measured = |stage: &str| {
-                let of_stage = |row: &&Row| row.engine == gpu::NAME && row.stage == stage;
-                block.rows.iter().find(of_stage).map(|row| row.median_ms)
-            };
+            let measured = |stage: &str| own_row(block, stage).map(|row| row.median_ms);
             if let Some(table) = model::beside_measured(&block.scene, block.objects, measured) {
                 writeln!(
                     out,
@@ -368,12 +365,12 @@ impl Report<'_> {
         ];
         let mut table = Table::new(&header);
         for Measured { block, .. } in &self.blocks {
-            let row = |stage: &str| {
-                let mut rows = block.rows.iter();
-                rows.find(|row| row.engine == gpu::NAME && row.stage == stage)
+            let time = |stage| {
+                own_row(block, stage)
+                    .map(|row| short(row.median_ms))
+                    .unwrap_or_default()
             };
-            let time = |stage| row(stage).map(|row| short(row.median_ms)).unwrap_or_default();
-            let results = row(super::measure::TOTAL).map(|row| grouped(row.answer.results));
+            let results = own_row(block, super::measure::TOTAL).map(|row| grouped(row.answer.results));
             let dispatches = block.exact.map(|exact| exact.dispatches.to_string());
             let runs = block.rows.iter().map(|row| row.runs).min();
             table.push([
@@ -392,6 +389,12 @@ impl Report<'_> {
         }
         table
     }
+}
+
+/// Returns the library's row of a stage.
+fn own_row<'b>(block: &'b Block, stage: &str) -> Option<&'b Row> {
+    let mut rows = block.rows.iter();
+    rows.find(|row| row.engine == gpu::NAME && row.stage == stage)
 }
 
 /// A driver without memory for a scene ends in a panic of wgpu. What else there is to measure should not be lost.

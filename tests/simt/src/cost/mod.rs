@@ -169,12 +169,26 @@ fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     }
 }
 
+/// Returns a header and a line per pass, rates per `count`.
+fn pass_rows(by_pass: &[(&str, Cost)], count: f64) -> String {
+    let header = "pass,instructions,lanes,sectors,l2_bytes,dram_bytes,bank_conflicts,roofline_us,latency_us\n";
+    let sum = ("step", sum(by_pass));
+    let rows = by_pass.iter().chain([&sum]);
+    rows.fold(header.to_owned(), |text, (pass, cost)| {
+        text + &cost.row(pass, count) + "\n"
+    })
+}
+
+fn sum(costs: &[(&str, Cost)]) -> Cost {
+    let mut sum = Cost::default();
+    costs.iter().for_each(|(_, cost)| sum.add(cost));
+    sum
+}
+
 /// Returns a line per stage: scene, boxes, stage, roofline and latency in microseconds.
 pub fn stage_rows(scene: &str, boxes: usize, dispatches: &[CostedDispatch], gpu: &Gpu) -> String {
-    let mut sum = Cost::default();
     let mut stages = costs(dispatches, gpu, CostedDispatch::stage);
-    stages.iter().for_each(|(_, cost)| sum.add(cost));
-    stages.push(("step", sum));
+    stages.push(("step", sum(&stages)));
     let row = |(stage, cost): &(&str, Cost)| {
         format!(
             "{scene},{boxes},{stage},{:.1},{:.1}\n",
@@ -192,7 +206,7 @@ pub struct Wanted<'a> {
     pub work: Work,
     pub gpu: &'a Gpu,
     pub csv: Option<&'a Path>,
-    /// Prints the lines of [`stage_rows`] and nothing else.
+    /// Lines of [`stage_rows`] in place of rows of passes.
     pub by_stage: bool,
     /// Number of lines printed of each pass.
     pub lines: usize,
@@ -207,17 +221,12 @@ pub fn cost(wanted: &Wanted<'_>) {
         folder => mesh::boxes(Path::new(folder)).unwrap_or_else(|error| panic!("{folder}: {error}")),
     };
     let (dispatches, count) = steps::count(&objects, &wanted.work);
-    if wanted.by_stage {
-        return print!("{}", stage_rows(wanted.scene, objects.len(), &dispatches, wanted.gpu));
-    }
-    let mut text =
-        "pass,instructions,lanes,sectors,l2_bytes,dram_bytes,bank_conflicts,roofline_us,latency_us\n".to_owned();
-    let mut all = Cost::default();
-    for (pass, cost) in costs(&dispatches, wanted.gpu, CostedDispatch::pass) {
-        text += &format!("{}\n", cost.row(pass, count as f64));
-        all.add(&cost);
-    }
-    text += &format!("{}\n", all.row("step", count as f64));
+    let by_pass = costs(&dispatches, wanted.gpu, CostedDispatch::pass);
+    let text = if wanted.by_stage {
+        stage_rows(wanted.scene, objects.len(), &dispatches, wanted.gpu)
+    } else {
+        pass_rows(&by_pass, count as f64)
+    };
     print!("{text}");
     if let Some(path) = wanted.csv {
         let mut file = std::fs::File::create(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -225,7 +234,7 @@ pub fn cost(wanted: &Wanted<'_>) {
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
     if wanted.lines > 0 {
-        for (pass, _) in costs(&dispatches, wanted.gpu, CostedDispatch::pass) {
+        for (pass, _) in by_pass {
             println!("{pass}");
             print_lines(&dispatches, pass, wanted.lines);
         }
