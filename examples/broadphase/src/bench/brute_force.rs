@@ -10,7 +10,7 @@ use gpu_broad_phase::wgpu::{
 };
 
 use super::answer::Answer;
-use super::gpu::OnDevice;
+use super::gpu::{OnDevice, upload};
 use super::measure::{Contestant, Question, TOTAL};
 
 pub const NAME: &str = "brute-force";
@@ -44,6 +44,12 @@ impl<'a> BruteForce<'a> {
             cache: None,
         });
         let count = scene.boxes.len() as u32;
+        let corners: Vec<_> = scene
+            .boxes
+            .iter()
+            .flat_map(|aabb| [corner(aabb.min), corner(aabb.max)])
+            .collect();
+        let corners = upload(device, &corners);
         let found = device.create_buffer(&BufferDescriptor {
             label: Some(NAME),
             size: 4 * u64::from(count),
@@ -57,7 +63,7 @@ impl<'a> BruteForce<'a> {
                 contents: bytemuck::cast_slice(&[count, first, last, 0]),
                 usage: BufferUsages::UNIFORM,
             });
-            let buffers = [scene.buffer(), &found, &tile];
+            let buffers = [&corners, &found, &tile];
             let entries: Vec<_> = (0..)
                 .zip(buffers)
                 .map(|(binding, buffer)| BindGroupEntry {
@@ -96,6 +102,16 @@ impl<'a> BruteForce<'a> {
         self.scene.wait()?;
         Ok(start.elapsed().as_secs_f64() * 1e3)
     }
+}
+
+/// Returns integers in the order of the coordinates, and an unused word.
+fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
+    let key = |value: f32| {
+        // −0 becomes +0.
+        let bits = (value + 0.0).to_bits() as i32;
+        if bits < 0 { bits ^ i32::MAX } else { bits }
+    };
+    [key(x), key(y), key(z), 0]
 }
 
 /// The words of a buffer that can be copied from.

@@ -1,4 +1,4 @@
-// Every box against all later ones, in tiles: what any broad phase has to beat.
+// Tests every box against all later ones, in tiles: what any broad phase has to beat.
 
 struct Tile {
     count: u32,
@@ -8,8 +8,9 @@ struct Tile {
     unused: u32,
 }
 
-// Two elements a box: lower corner and upper corner, each with a word that does not matter here.
-@group(0) @binding(0) var<storage, read> boxes: array<vec4<f32>>;
+// Two elements per box, its lower and its upper corner, each with an unused word. Coordinates are integers in the order
+// of the floats: GPUs may compare denormal floats as zeros.
+@group(0) @binding(0) var<storage, read> boxes: array<vec4<i32>>;
 @group(0) @binding(1) var<storage, read_write> found: array<u32>;
 @group(0) @binding(2) var<uniform> tile: Tile;
 

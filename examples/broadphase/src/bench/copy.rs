@@ -1,27 +1,28 @@
-//! How fast the device copies from one buffer to another: what stage times are held to.
+//! Copy rate of the device, with which stage times are compared.
 
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use gpu_broad_phase::wgpu::{
-    AdapterInfo, Backends, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, Device, DeviceDescriptor, Features,
-    Limits, MapMode, PollType, QuerySet, QuerySetDescriptor, QueryType, Queue,
+    AdapterInfo, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages, CommandEncoder,
+    ComputePassDescriptor, ComputePassTimestampWrites, ComputePipelineDescriptor, Device, DeviceDescriptor, Features,
+    MapMode, PollType, QuerySet, QuerySetDescriptor, QueryType, Queue, include_wgsl,
 };
 use gpu_broad_phase::{GpuBroadPhase, adapters};
 use pollster::block_on;
 
+use super::gpu::warm_up;
 use super::measure::median;
 
-/// Bytes of a buffer, far more than caches hold.
-const BYTES: u64 = 256 << 20;
-/// Copies between two time stamps, there and back again.
+/// Bytes of a buffer: what the default limits bind, and more than caches hold.
+const BYTES: u64 = 128 << 20;
+/// Bytes that a workgroup of copy.wgsl copies.
+const GROUP_BYTES: u64 = 256 * 16;
+/// Dispatches between two time stamps.
 const COPIES: u32 = 4;
-/// Measured after one more that warms up.
 const RUNS: usize = 5;
-/// What the device's clock needs. It stands outside of passes, as copies do.
-const CLOCK: Features = Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
-/// What was measured.
+/// Median time of a copy from one buffer to another by a shader: copy engines of GPUs are slower than their memory.
 #[derive(Clone, Copy)]
 pub struct DeviceCopy {
     pub bytes: u64,
@@ -50,52 +51,73 @@ pub fn measure(info: &AdapterInfo) -> Result<DeviceCopy> {
     let found = block_on(adapters(Backends::from(info.backend)));
     let adapter = found.into_iter().find(|adapter| adapter.get_info() == *info);
     let adapter = adapter.context("the adapter is gone")?;
-    let has_clock = adapter.features().contains(CLOCK);
     let request = DeviceDescriptor {
-        required_features: if has_clock { CLOCK } else { Features::empty() },
-        required_limits: Limits {
-            max_buffer_size: adapter.limits().max_buffer_size,
-            ..GpuBroadPhase::required_limits()
-        },
+        required_features: adapter.features() & Features::TIMESTAMP_QUERY,
+        required_limits: GpuBroadPhase::required_limits(),
         ..Default::default()
     };
     let (device, queue) = block_on(adapter.request_device(&request))?;
-    let bytes = BYTES.min(device.limits().max_buffer_size);
-    let buffers = [(); 2].map(|()| {
+    let pipeline = device.create_compute_pipeline(&ComputePipelineDescriptor {
+        label: Some("copy"),
+        layout: None,
+        module: &device.create_shader_module(include_wgsl!("copy.wgsl")),
+        entry_point: None,
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let [source, destination] = [(); 2].map(|()| {
         device.create_buffer(&BufferDescriptor {
             label: Some("copy"),
-            size: bytes,
-            usage: BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+            size: BYTES,
+            usage: BufferUsages::STORAGE,
             mapped_at_creation: false,
         })
     });
+    let entry = |(binding, buffer)| BindGroupEntry {
+        binding,
+        resource: Buffer::as_entire_binding(buffer),
+    };
+    let bindings = device.create_bind_group(&BindGroupDescriptor {
+        label: Some("copy"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[(0, &source), (1, &destination)].map(entry),
+    });
+    let has_clock = device.features().contains(Features::TIMESTAMP_QUERY);
     let clock = has_clock.then(|| Clock::new(&device, &queue));
-    let mut times = Vec::new();
-    for _ in 0..=RUNS {
+    let copy = || -> Result<f64> {
         let start = Instant::now();
         let mut encoder = device.create_command_encoder(&Default::default());
-        if let Some(clock) = &clock {
-            encoder.write_timestamp(&clock.queries, 0);
+        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor {
+            label: Some("copy"),
+            timestamp_writes: clock.as_ref().map(|clock| ComputePassTimestampWrites {
+                query_set: &clock.queries,
+                beginning_of_pass_write_index: Some(0),
+                end_of_pass_write_index: Some(1),
+            }),
+        });
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &bindings, &[]);
+        for _ in 0..COPIES {
+            pass.dispatch_workgroups((BYTES / GROUP_BYTES) as u32, 1, 1);
         }
-        for copy in 0..COPIES as usize {
-            let [from, to] = [&buffers[copy % 2], &buffers[(copy + 1) % 2]];
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
-        }
+        drop(pass);
         if let Some(clock) = &clock {
-            clock.end(&mut encoder);
+            clock.resolve(&mut encoder);
         }
         queue.submit([encoder.finish()]);
         device.poll(PollType::wait_indefinitely())?;
-        let by_host = start.elapsed().as_secs_f64() * 1e3;
-        times.push(match &clock {
-            Some(clock) => clock.milliseconds(&device)?,
-            None => by_host,
-        });
-    }
-    times.remove(0);
+        match &clock {
+            Some(clock) => clock.milliseconds(&device),
+            None => Ok(start.elapsed().as_secs_f64() * 1e3),
+        }
+    };
+    // Compiles the shader, and zeroes the buffers.
+    copy()?;
+    warm_up(info.device_type, || copy().map(drop))?;
+    let mut times = (0..RUNS).map(|_| copy()).collect::<Result<Vec<_>>>()?;
     times.sort_by(f64::total_cmp);
     Ok(DeviceCopy {
-        bytes,
+        bytes: BYTES,
         median_ms: median(&times) / f64::from(COPIES),
         is_by_device: has_clock,
     })
@@ -123,8 +145,7 @@ impl Clock {
         }
     }
 
-    fn end(&self, encoder: &mut CommandEncoder) {
-        encoder.write_timestamp(&self.queries, 1);
+    fn resolve(&self, encoder: &mut CommandEncoder) {
         encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.read, 0, 16);
     }

@@ -282,7 +282,7 @@ impl Report<'_> {
         match &self.copy {
             Some(copy) => writeln!(
                 out,
-                "- Copy of {} MiB from buffer to buffer, by the clock of the {}: {} ms, {} GB/s read and written",
+                "- Copy of {} MiB from buffer to buffer by a shader, by the clock of the {}: {} ms, {} GB/s read and written",
                 copy.bytes >> 20,
                 if copy.is_by_device { "device" } else { "host" },
                 short(copy.median_ms),

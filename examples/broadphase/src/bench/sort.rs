@@ -2,7 +2,7 @@
 //! keys.
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, Limits, PollType, Queue};
+use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, DeviceType, Limits, PollType, Queue};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, adapters, internals::reference::trace, wgpu::Buffer,
 };
@@ -85,6 +85,7 @@ fn without_pairs(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescri
 pub struct SortDevice {
     pub device: Device,
     pub queue: Queue,
+    device_type: DeviceType,
 }
 
 impl SortDevice {
@@ -110,7 +111,11 @@ impl SortDevice {
             ..Default::default()
         };
         let (device, queue) = block_on(adapter.request_device(&request))?;
-        Ok(Self { device, queue })
+        Ok(Self {
+            device,
+            queue,
+            device_type: info.device_type,
+        })
     }
 
     /// Whether stages can be timed.
@@ -183,6 +188,7 @@ impl Contestant for StageOfStep<'_> {
     }
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        gpu::warm_up(self.on.device_type, || self.step(false).map(drop))?;
         self.step(false)?;
         let result = block_on(self.broad_phase.read_back())?;
         let sort = result.timings.iter().find(|timing| timing.stage == "sort");

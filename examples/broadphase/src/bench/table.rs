@@ -358,7 +358,8 @@ pub fn write_head(out: &mut impl Write, adapter: Option<&AdapterInfo>, runs: u32
     writeln!(out, "- CPU: {threads} threads{cpu}")?;
     writeln!(
         out,
-        "- Medians of {runs} alternating runs after a warm-up, milliseconds of wall time; stages by the device's clock"
+        "- Medians of {runs} alternating runs after a warm-up, milliseconds of wall time; stages by the device's clock. \
+         Hardware that was idle works for 300 ms before a run, since an idle GPU lowers its clocks"
     )?;
     writeln!(out, "- Command: `{}`", command(std::env::args()))
 }
