@@ -1,4 +1,4 @@
-// uses: common/prelude
+// uses: common/prelude, pairs/pair_filter
 
 // The first partners of every entry are kept, so that writing its pairs seldom needs a second walk.
 
@@ -7,12 +7,21 @@ const MOST_KEPT: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
 
-// In registers until the walk ends: drivers for CPUs pay for a store in a loop as if every turn made it.
+// Whether a partner is stored when it is found. Otherwise partners stay in registers until the walk ends: drivers for CPUs
+// pay for a store in a loop as if every turn made it, GPUs for the selects of every turn.
+override STORES_IN_LOOP: bool = true;
+
 var<private> first_partners: vec4<u32>;
 var<private> next_partners: vec4<u32>;
 var<private> last_partners: vec4<u32>;
 
 fn keep_partner(place: u32, other: u32, is_pair: bool) {
+    if (STORES_IN_LOOP) {
+        if (is_pair && place < params.partners_kept) {
+            pair_slots[place * params.entry_capacity + entry] = other;
+        }
+        return;
+    }
     let takes = vec4<bool>(is_pair);
     first_partners = select(first_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(0u, 1u, 2u, 3u)));
     next_partners = select(next_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(4u, 5u, 6u, 7u)));
@@ -27,6 +36,9 @@ fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) 
 
 // Those that this round found, which begin behind what earlier ones kept.
 fn store_partners(index: u32, before: u32, count: u32) {
+    if (STORES_IN_LOOP) {
+        return;
+    }
     store_partner(index, 0u, first_partners.x, before, count);
     store_partner(index, 1u, first_partners.y, before, count);
     store_partner(index, 2u, first_partners.z, before, count);

@@ -166,7 +166,7 @@ impl GpuBroadPhase {
             return Err(error);
         }
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
-        let constants = constants(descriptor);
+        let constants = constants(descriptor, device);
         let descriptor = &BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
@@ -282,9 +282,9 @@ impl GpuBroadPhase {
             ..*descriptor
         };
         plan::check_smallest_step(&descriptor, binding_limit(&device.limits()))?;
-        let constants_after = constants(&descriptor);
+        let constants_after = constants(&descriptor, device);
         let replacement_after = replacement(&descriptor);
-        let is_alike = constants_after == constants(&self.descriptor)
+        let is_alike = constants_after == constants(&self.descriptor, device)
             && replacement_after.as_ref() == self.pipelines.replacement();
         let pipelines = if is_alike {
             Arc::clone(&self.pipelines)
@@ -562,12 +562,14 @@ fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
 }
 
 /// What pipelines depend on.
-fn constants(descriptor: &BroadPhaseDescriptor<'_>) -> [(&'static str, f64); 5] {
+fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 6] {
+    let is_hardware = device.adapter_info().device_type != wgpu::DeviceType::Cpu;
     [
         ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
         ("FILTERS", descriptor.filters.into()),
         ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ("WORLDS", descriptor.has_worlds().into()),
         ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
+        ("STORES_IN_LOOP", is_hardware.into()),
     ]
 }

@@ -11,13 +11,14 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
 
 /// Every value that a host gives the pipeline constants.
-const CONSTANTS: [(&str, &[u32]); 6] = [
+const CONSTANTS: [(&str, &[u32]); 7] = [
     ("SCHEME", &[0, 1, 2]),
     ("FILTERS", &[0, 1]),
     ("COUNT_CANDIDATES", &[0, 1]),
     ("WORLDS", &[0, 1]),
     ("PERIODIC", &[0, 1]),
     ("SWEPT", &[0, 1]),
+    ("STORES_IN_LOOP", &[0, 1]),
 ];
 
 /// What `GPU_BROAD_PHASE_COMPILERS` may name: programs of `tests/compilers.rs` and drivers of `tests/registers.rs`.

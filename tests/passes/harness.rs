@@ -93,6 +93,8 @@ pub struct Bench {
     pub base: Cell<Round>,
     /// Whether rays sweep a box.
     pub sweeps: Cell<bool>,
+    /// Whether counting stores partners as it finds them, or at the end of a walk.
+    pub stores_in_loop: bool,
     /// As the uniform block numbers it.
     pub scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
@@ -117,6 +119,7 @@ impl Bench {
             round: Cell::new(ONE_ROUND),
             base: Cell::new(ONE_ROUND),
             sweeps: Cell::new(false),
+            stores_in_loop: true,
             scheme: 0,
             fold: 65_535,
             tries_all: true,
@@ -134,6 +137,7 @@ impl Bench {
             ("FILTERS", self.overrides.filters.into()),
             ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
             ("SWEPT", self.sweeps.get().into()),
+            ("STORES_IN_LOOP", self.stores_in_loop.into()),
         ];
         let source = pass.source();
         let is_declared = |(name, _): &(&str, u32)| source.contains(&format!("override {name}:"));

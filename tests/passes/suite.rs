@@ -183,6 +183,7 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
     let strategies = strategies(&*bench.device);
     for (index, scene) in scenes {
         bench.fold = [65_535, 1, 3][index % 3];
+        bench.stores_in_loop = index % 2 == 0;
         let descriptor = |scheme, entries| BroadPhaseDescriptor {
             sort: strategies[index % strategies.len()],
             ..descriptor(scheme, entries)
