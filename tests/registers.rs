@@ -3,10 +3,10 @@
 //! Two drivers of Mesa make devices that compile and never run. RADV does so for AMD. NVK does so for NVIDIA, with a
 //! library in front of it that stands in for the kernel. wgpu cannot open such a device, so this asks Vulkan itself.
 //!
-//! RADV is used where it is found, with two choices of constants per scheme: all off, and all on. With
-//! `GPU_BROAD_PHASE_COMPILERS=radv` it has to be there, and takes each choice. NVK takes minutes, so it is used only
-//! with `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV: `GPU_BROAD_PHASE_COMPILERS=radv cargo test --locked
-//! --test registers -- --nocapture`
+//! RADV is used where it is found, and has to be there with `GPU_BROAD_PHASE_COMPILERS=radv`. It takes two choices of
+//! constants per scheme: all off, and all on. With `GPU_BROAD_PHASE_FULL=1` it takes each choice. NVK takes minutes, so
+//! it is used only with `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV: `GPU_BROAD_PHASE_FULL=1 cargo test
+//! --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
 #[path = "common/specialised.rs"]
@@ -24,7 +24,7 @@ use std::time::Instant;
 use ash::{khr, vk};
 use gpu_broad_phase::shaders::passes;
 use gpu_broad_phase::wgpu::{BindingType, BufferBindingType};
-use specialised::{Specialised, is_required, specialised};
+use specialised::{Specialised, is_full, is_required, specialised};
 use tempfile::TempDir;
 
 /// VGPRs, spilled SGPRs, and waves that fit on a SIMD.
@@ -188,10 +188,7 @@ fn start(target: &Target, report: &Path) -> Child {
         .env("VK_DRIVER_FILES", &manifests)
         .env("MESA_SHADER_CACHE_DISABLE", "true")
         .env(REPORT, report)
-        .env(
-            WHOLE,
-            u8::from(is_required(target.driver) && !target.is_slow).to_string(),
-        )
+        .env(WHOLE, u8::from(is_full() && !target.is_slow).to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
@@ -323,13 +320,6 @@ impl Compiler {
     }
 }
 
-/// Whether all of its constants but the scheme are off, or all on.
-fn is_plain_or_full(one: &Specialised) -> bool {
-    let mut switches = one.constants.iter().filter(|(name, _)| *name != "SCHEME");
-    let first = switches.next().map(|(_, value)| value);
-    switches.all(|(_, value)| Some(value) == first)
-}
-
 /// Run by the other test, for each target in a process of its own.
 #[test]
 #[ignore = "a part of the other test"]
@@ -338,7 +328,7 @@ fn one_driver_compiles_every_pass() {
     let Some(compiler) = Compiler::open() else { return };
     let mut all = specialised();
     if std::env::var_os(WHOLE).is_some_and(|value| value == "0") {
-        all.retain(is_plain_or_full);
+        all.retain(Specialised::is_plain_or_full);
     }
     let mut report = fs::File::create(report).unwrap();
     writeln!(report, "{}", compiler.name).unwrap();

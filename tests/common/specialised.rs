@@ -38,6 +38,11 @@ pub fn is_required(name: &str) -> bool {
     required.contains(&name)
 }
 
+/// Returns whether slow compilers take each choice of the constants, as once a week in CI.
+pub fn is_full() -> bool {
+    std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
+}
+
 /// A pass with its pipeline constants set.
 pub struct Specialised {
     pub pass: &'static Pass,
@@ -51,6 +56,13 @@ impl Specialised {
     pub fn name(&self) -> String {
         let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
         format!("{}{}", self.pass.name, constants.collect::<String>())
+    }
+
+    /// Whether all of its constants but the scheme are off, or all on.
+    pub fn is_plain_or_full(&self) -> bool {
+        let mut switches = self.constants.iter().filter(|(name, _)| *name != "SCHEME");
+        let first = switches.next().map(|(_, value)| value);
+        switches.all(|(_, value)| Some(value) == first)
     }
 
     /// As wgpu's Vulkan backend writes it for the crate's pipelines. `device_checks_buffers`: the device has

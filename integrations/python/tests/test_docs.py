@@ -70,7 +70,9 @@ def test_the_first_example_needs_nothing_but_what_the_install_brings(tmp_path: P
         [sys.executable, "-c", hidden + first], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
     )
     assert run.returncode == 0, run.stderr
-    assert re.match(r"\d+ pairs, such as \[ *\d+ +\d+\]\nup to \d+ of them lie over one cell\n$", run.stdout), run.stdout
+    assert re.match(r"\d+ pairs, such as \[ *\d+ +\d+\]\nup to \d+ of them lie over one cell\n$", run.stdout), (
+        run.stdout
+    )
 
 
 @pytest.mark.parametrize("name", gpu_broad_phase.__all__)
