@@ -68,7 +68,7 @@ pub fn adapters_for_long_tests() -> Vec<TestAdapter> {
 }
 
 /// Returns whether each adapter runs all cases, as once a week in CI.
-fn is_full() -> bool {
+pub fn is_full() -> bool {
     std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
 }
 
@@ -93,6 +93,12 @@ impl TestAdapter {
     /// and 5, which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
         self.runs_one_in(7, case)
+    }
+
+    /// Returns whether this adapter runs `case` of a long list of random cases: the first adapter two of seven, others
+    /// one. With `GPU_BROAD_PHASE_FULL=1` all run all.
+    pub fn runs_random(&self, case: usize) -> bool {
+        is_full() || case % 7 == self.index % 7 || self.index == 0 && case % 7 == 3
     }
 
     /// As [`runs`](Self::runs), with another part than a seventh.

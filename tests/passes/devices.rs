@@ -19,6 +19,31 @@ pub fn on_each_device(test: impl Fn(Arc<dyn Device>) + Sync) {
     });
 }
 
+/// Runs `test` as [`on_each_device`] does, with the number of a part and of all parts: the first adapter has the most
+/// cases, and two threads with a device each share them. Returns what `test` returns.
+pub fn on_parts_of_each_device<T: Send>(test: impl Fn(Arc<dyn Device>, usize, usize) -> T + Sync) -> Vec<T> {
+    let test = &test;
+    std::thread::scope(|scope| {
+        let again = scope.spawn(|| {
+            let first = adapters().into_iter().next();
+            first.map(|adapter| test(Arc::new(adapter), 1, 2))
+        });
+        let threads: Vec<_> = (0..)
+            .zip(adapters())
+            .map(|(index, adapter)| {
+                let parts = if index == 0 { 2 } else { 1 };
+                scope.spawn(move || test(Arc::new(adapter), 0, parts))
+            })
+            .collect();
+        let found = threads.into_iter().map(|thread| thread.join().unwrap());
+        found
+            .collect::<Vec<_>>()
+            .into_iter()
+            .chain(again.join().unwrap())
+            .collect()
+    })
+}
+
 /// Number of the device, name of the pass, and the constants that it declares.
 type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);
 
