@@ -107,8 +107,7 @@
 //! - [`PairOrder::Sorted`] costs two sorts of the output.
 //! - One step of many [`worlds`](BroadPhaseDescriptor::worlds) beats many steps of one.
 //! - A few hundred boxes are done on the CPU before a GPU starts.
-//! - [`timestamps`](BroadPhaseDescriptor::timestamps) tell the time of each stage, and [`StepResult::chrome_trace`]
-//!   shows them.
+//! - [`timestamps`](BroadPhaseDescriptor::timestamps) return the GPU time of each stage.
 //!
 //! # Platforms
 //!

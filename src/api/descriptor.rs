@@ -282,8 +282,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// false.
     pub count_candidates: bool,
     /// Whether each stage is timed on the GPU. A device without the feature
-    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps without times:
-    /// [`GpuBroadPhase::has_timings`](crate::GpuBroadPhase::has_timings) tells. Default: false.
+    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps, and
+    /// [`timings`](crate::StepResult::timings) is empty. Default: false.
     pub timestamps: bool,
 }
 

@@ -36,8 +36,8 @@ pub struct StepResult {
     pub world_pairs: Vec<u32>,
     /// What the step counted.
     pub counters: Counters,
-    /// GPU time of each stage; none without [`has_timings`](crate::GpuBroadPhase::has_timings). No part of the answer,
-    /// and not stored with it by serde.
+    /// GPU time of each stage. Empty without [`timestamps`](crate::BroadPhaseDescriptor::timestamps), and on a device
+    /// without [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY). Serde skips it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Vec<StageTime>,
 }
@@ -73,60 +73,4 @@ pub struct StageTime {
     pub begin: f64,
     /// How long it took.
     pub nanoseconds: f64,
-}
-
-impl StepResult {
-    /// The stage times as a JSON text in the trace event format, which Perfetto and the tracing page of Chromium open:
-    /// a complete event a stage, in microseconds.
-    ///
-    /// Source: "Trace Event Format", Google, 2016.
-    pub fn chrome_trace(&self) -> String {
-        let events: Vec<_> = self
-            .timings
-            .iter()
-            .map(|time| {
-                let [begin, duration] = [time.begin, time.nanoseconds].map(|nanoseconds| nanoseconds / 1e3);
-                // Names of stages are identifiers: nothing in them has to be escaped.
-                format!(
-                    r#"{{"name":"{}","cat":"gpu","ph":"X","ts":{begin:.3},"dur":{duration:.3},"pid":0,"tid":0}}"#,
-                    time.stage
-                )
-            })
-            .collect();
-        format!(
-            "{{\"traceEvents\":[{}],\"displayTimeUnit\":\"ns\"}}\n",
-            events.join(",\n")
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_trace_has_an_event_a_stage() {
-        let time = |stage, begin, nanoseconds| StageTime {
-            stage,
-            begin,
-            nanoseconds,
-        };
-        let result = StepResult {
-            timings: vec![time("sort", 0.0, 1500.0), time("pair_count", 2000.0, 0.25)],
-            ..StepResult::default()
-        };
-        assert_eq!(
-            result.chrome_trace(),
-            concat!(
-                r#"{"traceEvents":[{"name":"sort","cat":"gpu","ph":"X","ts":0.000,"dur":1.500,"pid":0,"tid":0},"#,
-                "\n",
-                r#"{"name":"pair_count","cat":"gpu","ph":"X","ts":2.000,"dur":0.000,"pid":0,"tid":0}],"displayTimeUnit":"ns"}"#,
-                "\n"
-            )
-        );
-        assert_eq!(
-            StepResult::default().chrome_trace(),
-            "{\"traceEvents\":[],\"displayTimeUnit\":\"ns\"}\n"
-        );
-    }
 }

@@ -437,12 +437,6 @@ impl GpuBroadPhase {
         self.pipelines.made()
     }
 
-    /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the
-    /// device was requested with [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
-    pub const fn has_timings(&self) -> bool {
-        self.timing.is_some()
-    }
-
     /// What the broad phase was made from, without the label. The text of a
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) is a copy that stays in memory until the program ends, once
     /// for all broad phases with the same text.
