@@ -3,7 +3,7 @@
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
-use crate::gpu::link::{self, Slots};
+use crate::gpu::link::{self, Holes};
 use crate::gpu::scope::Scopes;
 use crate::shared::grid;
 use crate::shared::submission::Dependency;
@@ -369,7 +369,7 @@ fn declares_objects(line: &str) -> bool {
 
 /// What walks a table: that of schemes of one entry per object, or of covered cells.
 fn files(kind: TableKind, casts: Casts) -> Vec<File> {
-    let slots: Slots = if kind.0 == grid::SCHEME_UNIFORM {
+    let holes: Holes = if kind.0 == grid::SCHEME_UNIFORM {
         &[("entry", "covered")]
     } else {
         &[("entry", "one_cell")]
@@ -379,7 +379,7 @@ fn files(kind: TableKind, casts: Casts) -> Vec<File> {
     } else {
         "table_shader/cast"
     };
-    link::link(root, slots)
+    link::link(root, holes)
 }
 
 /// The text with a constant in place of what passes leave to their pipelines.

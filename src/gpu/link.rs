@@ -7,7 +7,7 @@
 //! // needs: accept_hit
 //! ```
 //!
-//! `{entry}` is a slot. Each pass fills it with a word of its own, so that one file is joined in several ways. What a
+//! `{entry}` is a hole. Each pass fills it with a word of its own, so that one file is joined in several ways. What a
 //! file *needs* is declared by those who use it.
 
 use crate::shared::wgsl::{FILES, File};
@@ -23,8 +23,8 @@ pub enum Binding {
     Write,
 }
 
-/// What the slots of a module are filled with.
-pub(crate) type Slots = &'static [(&'static str, &'static str)];
+/// What the holes of a module are filled with.
+pub(crate) type Holes = &'static [(&'static str, &'static str)];
 
 /// The words of the lines that begin with `// uses: ` or the like.
 pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'static str> {
@@ -36,13 +36,13 @@ pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'st
 }
 
 /// The files of a module, the root last. Files stand behind what they use.
-pub(crate) fn link(root: &str, slots: Slots) -> Vec<File> {
+pub(crate) fn link(root: &str, holes: Holes) -> Vec<File> {
     let mut linked = Vec::new();
-    visit(root, slots, &mut Vec::new(), &mut linked);
+    visit(root, holes, &mut Vec::new(), &mut linked);
     linked
 }
 
-fn visit(path: &str, slots: Slots, met: &mut Vec<&'static str>, linked: &mut Vec<File>) {
+fn visit(path: &str, holes: Holes, met: &mut Vec<&'static str>, linked: &mut Vec<File>) {
     let found = FILES.binary_search_by_key(&path, |&(known, _)| known);
     let (path, text) = FILES[found.unwrap_or_else(|_| panic!("src/shared/wgsl.rs lists no file {path}"))];
     if met.contains(&path) {
@@ -50,21 +50,21 @@ fn visit(path: &str, slots: Slots, met: &mut Vec<&'static str>, linked: &mut Vec
     }
     met.push(path);
     for used in named(text, "uses") {
-        visit(&filled(used, slots), slots, met, linked);
+        visit(&filled(used, holes), holes, met, linked);
     }
     linked.push((path, text));
 }
 
-/// A path with its slot filled.
-fn filled(path: &str, slots: Slots) -> String {
+/// A path with its hole filled.
+fn filled(path: &str, holes: Holes) -> String {
     let Some((before, rest)) = path.split_once('{') else {
         return path.to_owned();
     };
     let (name, after) = rest
         .split_once('}')
-        .unwrap_or_else(|| panic!("a slot without an end: {path}"));
-    let choice = slots.iter().find(|(slot, _)| *slot == name);
-    let (_, choice) = choice.unwrap_or_else(|| panic!("the slot {name} of {path} is not filled"));
+        .unwrap_or_else(|| panic!("a hole without an end: {path}"));
+    let choice = holes.iter().find(|(hole, _)| *hole == name);
+    let (_, choice) = choice.unwrap_or_else(|| panic!("the hole {name} of {path} is not filled"));
     format!("{before}{choice}{after}")
 }
 

@@ -4,19 +4,19 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 pub use super::link::Binding;
-use super::link::{self, Replacement, Slots};
+use super::link::{self, Replacement, Holes};
 use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::shared::wgsl::File;
 
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file, and without that of its
-    /// kind of sort that of its twin in [`reference`](crate::reference).
+    /// Name of the pass: that of its root, which a suffix of the variant may follow. The reference pass has the name of
+    /// the root too, but for sorts, of which one stands for all.
     pub name: &'static str,
     /// The WGSL file that has the entry point.
     root: &'static str,
-    slots: Slots,
+    holes: Holes,
     is_needed: fn(&Needed<'_>) -> bool,
     linked: OnceLock<Linked>,
 }
@@ -34,13 +34,13 @@ impl Pass {
     pub(crate) const fn new(
         name: &'static str,
         root: &'static str,
-        slots: Slots,
+        holes: Holes,
         is_needed: fn(&Needed<'_>) -> bool,
     ) -> Self {
         Self {
             name,
             root,
-            slots,
+            holes,
             is_needed,
             linked: OnceLock::new(),
         }
@@ -48,7 +48,7 @@ impl Pass {
 
     fn linked(&self) -> &Linked {
         self.linked.get_or_init(|| {
-            let files = link::link(self.root, self.slots);
+            let files = link::link(self.root, self.holes);
             let bindings = link::bindings(&files);
             let overrides = link::overrides(&files);
             let workgroup = link::workgroup(&files);
@@ -133,8 +133,8 @@ impl Pass {
     }
 
     #[cfg(test)]
-    pub(crate) fn slots(&self) -> Slots {
-        self.slots
+    pub(crate) fn holes(&self) -> Holes {
+        self.holes
     }
 
     /// What a device needs to have for this pass.
@@ -164,19 +164,19 @@ impl<'d> Deref for Needed<'d> {
 }
 
 /// The rows of a stage's part of the pass table. A pass is joined from the file of its own name in the stage's folder,
-/// or `from` another file there with these choices for slots. `if` says with which descriptors, and which uses beside
+/// or `from` another file there with these choices for holes. `if` says with which descriptors, and which uses beside
 /// them, steps run it, so that its pipeline is made ahead. Without it the pipeline is made when it is first used.
 macro_rules! passes {
     ($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal
-            $(from $root:literal { $($slot:ident: $choice:literal),+ })? $(if $is_needed:expr)?;
+            $(from $root:literal { $($hole:ident: $choice:literal),+ })? $(if $is_needed:expr)?;
     )+ }) => {
         $(
             $(#[$doc])*
             pub static $constant: $crate::gpu::shader::Pass = $crate::gpu::shader::Pass::new(
                 $name,
                 $crate::gpu::shader::root!($stage $name $($root)?),
-                &[$($((stringify!($slot), $choice)),+)?],
+                &[$($((stringify!($hole), $choice)),+)?],
                 $crate::gpu::shader::is_needed!($($is_needed)?),
             );
         )+

@@ -1,9 +1,9 @@
 //! The CPU reference: every compute pass once more in plain Rust.
 //!
-//! A file of this module is the twin of the WGSL file of the same name under `shaders/`. Its function takes the pass's
-//! bindings in order (the uniform block first), returns or fills what the pass writes, and leaves the same bytes in it
-//! as the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some
-//! things may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
+//! `pairs::pair_count` in `pairs/pair_count.rs` is the twin of the pass in `shaders/pairs/pair_count.wgsl`, and so on in
+//! the folder of each stage. It returns or fills what the pass writes, with the same bytes: tests run each pass on the
+//! output of the reference passes before it and compare buffers. Some things may differ and are not compared byte for
+//! byte: box tests of rays, the order of a ray's hits under
 //! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are
 //! chosen in floating point with a margin, and words that a pass leaves unwritten. The order of pairs, hits and results
 //! differs where `max_bytes` or the size of a binding leaves a device no room for the table of larger objects or for

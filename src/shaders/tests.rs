@@ -162,8 +162,8 @@ fn every_loop_has_a_condition() {
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
     let tables = ["one_cell", "covered"].into_iter().flat_map(|entry| {
-        let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
-        ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, slots)))
+        let holes: link::Holes = Box::leak(Box::new([("entry", entry)]));
+        ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, holes)))
     });
     of_passes.chain(tables).collect()
 }
@@ -230,12 +230,12 @@ fn what_files_use_and_need_is_there_and_every_choice_counts() {
         }
     }
     for pass in passes() {
-        let mut slots: BTreeSet<_> = pass.slots().iter().map(|(slot, _)| format!("{{{slot}}}")).collect();
-        assert_eq!(slots.len(), pass.slots().len(), "{}: a slot is filled twice", pass.name);
+        let mut holes: BTreeSet<_> = pass.holes().iter().map(|(hole, _)| format!("{{{hole}}}")).collect();
+        assert_eq!(holes.len(), pass.holes().len(), "{}: a hole is filled twice", pass.name);
         let files = pass.files();
         let used: Vec<_> = files.iter().flat_map(|(_, text)| link::named(text, "uses")).collect();
-        slots.retain(|slot| !used.iter().any(|path| path.contains(slot)));
-        assert!(slots.is_empty(), "{}: nothing uses {slots:?}", pass.name);
+        holes.retain(|hole| !used.iter().any(|path| path.contains(hole)));
+        assert!(holes.is_empty(), "{}: nothing uses {holes:?}", pass.name);
     }
 }
 
@@ -253,7 +253,7 @@ fn files_use_nothing_in_vain() {
             .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .collect();
         for used in link::named(text, "uses") {
-            // One of a slot's files will do: they declare the same names.
+            // One of a hole's files will do: they declare the same names.
             let is_like = |known: &str| match used.split_once('{') {
                 Some((before, rest)) => known.starts_with(before) && known.ends_with(rest.split_once('}').unwrap().1),
                 None => known == used,
