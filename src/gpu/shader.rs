@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 pub use super::link::Binding;
-use super::link::{self, Replacement, Holes};
+use super::link::{self, Holes, Replacement};
 use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::shared::wgsl::File;
 
