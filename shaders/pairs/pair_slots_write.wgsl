@@ -7,8 +7,8 @@ const MOST_KEPT: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
 
-// Whether a partner is stored when it is found. Otherwise partners stay in registers until the walk ends: drivers for CPUs
-// pay for a store in a loop as if every turn made it, GPUs for the selects of every turn.
+// True: each partner is stored when it is found, which is faster on GPUs (docs/tried.md, "On an H100"). False: partners
+// stay in registers until the walk ends. Software adapters pay for a store in a loop as if each iteration made it.
 override STORES_IN_LOOP: bool = true;
 
 var<private> first_partners: vec4<u32>;

@@ -58,9 +58,10 @@ impl Specialised {
         format!("{}{}", self.pass.name, constants.collect::<String>())
     }
 
-    /// Whether all of its constants but the scheme are off, or all on.
+    /// Returns whether its switches are all off or all on. The scheme and `STORES_IN_LOOP` take every value.
     pub fn is_plain_or_full(&self) -> bool {
-        let mut switches = self.constants.iter().filter(|(name, _)| *name != "SCHEME");
+        let is_switch = |name| !["SCHEME", "STORES_IN_LOOP"].contains(&name);
+        let mut switches = self.constants.iter().filter(|(name, _)| is_switch(name));
         let first = switches.next().map(|(_, value)| value);
         switches.all(|(_, value)| Some(value) == first)
     }

@@ -35,12 +35,9 @@ pub fn on_parts_of_each_device<T: Send>(test: impl Fn(Arc<dyn Device>, usize, us
                 scope.spawn(move || test(Arc::new(adapter), 0, parts))
             })
             .collect();
-        let found = threads.into_iter().map(|thread| thread.join().unwrap());
+        let mut found: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        found.extend(again.join().unwrap());
         found
-            .collect::<Vec<_>>()
-            .into_iter()
-            .chain(again.join().unwrap())
-            .collect()
     })
 }
 

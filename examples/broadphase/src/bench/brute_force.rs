@@ -10,7 +10,7 @@ use gpu_broad_phase::wgpu::{
 };
 
 use super::answer::Answer;
-use super::gpu::{OnDevice, upload};
+use super::gpu::{OnDevice, note_work, upload, warm_up};
 use super::measure::{Contestant, Question, TOTAL};
 
 pub const NAME: &str = "brute-force";
@@ -158,6 +158,9 @@ impl Contestant for BruteForce<'_> {
     }
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
-        Ok(vec![(TOTAL, self.time()?)])
+        warm_up(self.scene.headless.adapter_info().device_type, || self.time().map(drop))?;
+        let time = self.time()?;
+        note_work();
+        Ok(vec![(TOTAL, time)])
     }
 }

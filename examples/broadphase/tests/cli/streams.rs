@@ -41,7 +41,8 @@ fn printing() -> Vec<Vec<&'static str>> {
     ];
     static ADAPTERS: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok());
     // An adapter of another backend that gives no device would be a warning.
-    if let Some(backend) = ADAPTERS.as_ref().and_then(|names| names.split(',').next()) {
+    let names = ADAPTERS.iter().flat_map(|names| names.split(','));
+    if let Some(backend) = names.map(str::trim).find(|name| !name.is_empty()) {
         commands.push(vec!["verify", "boxes.csv", "--quiet", "--backend", backend]);
     }
     commands
