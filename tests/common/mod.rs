@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod answers;
+mod full;
 pub mod golden;
 pub mod pool;
 pub mod rng;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
 
+pub use full::is_full;
 pub use rng::Rng;
 
 /// A device with nothing beyond the required limits.
@@ -67,11 +69,6 @@ pub fn adapters_for_long_tests() -> Vec<TestAdapter> {
     all
 }
 
-/// Returns whether each adapter runs all cases, as once a week in CI.
-pub fn is_full() -> bool {
-    std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
-}
-
 impl TestAdapter {
     /// Adopts a device. `index` is its place among the adapters of a test.
     pub fn new(name: String, index: usize, backends: wgpu::Backends, device: wgpu::Device, queue: wgpu::Queue) -> Self {
@@ -93,12 +90,6 @@ impl TestAdapter {
     /// and 5, which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
         self.runs_one_in(7, case)
-    }
-
-    /// Returns whether this adapter runs `case` of a long list of random cases: the first adapter two of seven, others
-    /// one. With `GPU_BROAD_PHASE_FULL=1` all run all.
-    pub fn runs_random(&self, case: usize) -> bool {
-        is_full() || case % 7 == self.index % 7 || self.index == 0 && case % 7 == 3
     }
 
     /// As [`runs`](Self::runs), with another part than a seventh.

@@ -1,6 +1,8 @@
 //! Every pass with each choice of its pipeline constants, and what of it compilers get.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+mod full;
+
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::shaders::{Pass, passes};
@@ -9,6 +11,8 @@ use naga::back::{PipelineConstants, pipeline_constants, spv};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ShaderStage};
+
+pub use full::is_full;
 
 /// Every value that a host gives the pipeline constants.
 const CONSTANTS: [(&str, &[u32]); 7] = [
@@ -36,11 +40,6 @@ pub fn is_required(name: &str) -> bool {
     let unknown = required.iter().find(|name| !COMPILERS.contains(name));
     assert!(unknown.is_none(), "GPU_BROAD_PHASE_COMPILERS names {unknown:?}");
     required.contains(&name)
-}
-
-/// Returns whether slow compilers take each choice of the constants, as once a week in CI.
-pub fn is_full() -> bool {
-    std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
 }
 
 /// A pass with its pipeline constants set.

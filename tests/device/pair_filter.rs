@@ -143,7 +143,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
     for adapter in adapters() {
         let mut parted = [0; 2];
         let mut scenes = 0;
-        for number in (0..48).filter(|&number| adapter.runs_random(number as usize)) {
+        for number in (0..48).filter(|&number| adapter.runs(number as usize)) {
             let mut rng = Rng(number + 900);
             let given = BroadPhaseDescriptor {
                 pairs: true,
@@ -263,7 +263,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 assert_eq!(lists(&result), rows, "{what}: partners alone");
             }
         }
-        assert!(parted.iter().all(|&count| count > scenes), "{parted:?}");
+        assert!(parted.iter().all(|&count| count > 4 * scenes), "{parted:?}");
     }
 }
 

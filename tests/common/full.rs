@@ -1,0 +1,4 @@
+/// Returns whether every adapter runs all cases and slow compilers take each choice of constants, as once a week in CI.
+pub fn is_full() -> bool {
+    std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
+}
