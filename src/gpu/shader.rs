@@ -11,8 +11,8 @@ use crate::shared::wgsl::File;
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass: the name of its root file, which a suffix of the variant may follow. The reference pass has the
-    /// name of the root. `sort_scatter` is also the reference of `sort_scatter_subgroups`.
+    /// Name of the pass: the name of its root file, which a suffix of the variant may follow. The reference pass has
+    /// the name of the root. `sort_scatter` is also the reference of `sort_scatter_subgroups`.
     pub name: &'static str,
     /// The WGSL file that has the entry point.
     root: &'static str,

@@ -1,7 +1,7 @@
 //! The CPU reference: every compute pass once more in plain Rust.
 //!
-//! `pairs::pair_count` in `pairs/pair_count.rs` is the twin of the pass in `shaders/pairs/pair_count.wgsl`, and so on in
-//! the folder of each stage. It returns or fills what the pass writes, with the same bytes: tests run each pass on the
+//! `pairs::pair_count` in `pairs/pair_count.rs` is the twin of the pass in `shaders/pairs/pair_count.wgsl`, and so on
+//! in the folder of each stage. It returns or fills what the pass writes, with the same bytes: tests run each pass on the
 //! output of the reference passes before it and compare buffers. Some things may differ and are not compared byte for
 //! byte: box tests of rays, the order of a ray's hits under
 //! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are
