@@ -412,10 +412,8 @@ fn worst(columns: &[Column], compiled: &[Compiled]) -> Vec<(&'static str, usize,
     rows.collect()
 }
 
-/// What a pass is held to on RADV's device of this number. Where a list of the caller's parts pairs, that is what it is
-/// held to without.
+/// What a pass is held to on RADV's device of this number.
 fn bounds(device: usize, pass: &str) -> Figures {
-    let pass = pass.replace("_excluding", "");
     let worse = WORSE.iter().find(|(name, _)| *name == pass);
     worse.map_or(BOUNDS[device], |(_, figures)| figures[device])
 }

@@ -1,4 +1,4 @@
-// uses: common/round, common/workgroup, pairs/pair_excludes_{excludes}, pairs/pair_filter, pairs/pair_walk_{entry}
+// uses: common/round, common/workgroup, pairs/pair_excludes, pairs/pair_filter, pairs/pair_walk_{entry}
 // uses: pairs/pair_walks_{walks}, pairs/pair_write
 
 // Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or

@@ -1,5 +1,5 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_excludes_{excludes}, pairs/pair_slots_static_{kept}, pairs/pair_static, pairs/pair_sums_{entry}
+// uses: pairs/pair_slots_static_{kept}, pairs/pair_static, pairs/pair_sums_{entry}
 // uses: queries/query_image_own
 
 // How many static objects each moving one meets: rows of counts behind those of the entries, and one row more, so that
@@ -9,11 +9,6 @@ var<private> row: u32;
 var<private> found_count: u32;
 
 fn accept_result(other: u32, distance: u32) {
-    if (EXCLUDES) {
-        if (is_excluded(own_records[2u * row].w, other)) {
-            return;
-        }
-    }
     if (found_count < STATIC_KEPT) {
         keep_partner(row, found_count, other);
     }

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, pairs/pair_excludes_{excludes}
+// uses: common/prelude, common/round, common/workgroup
 // uses: pairs/pair_slots_static_{kept}, pairs/pair_static, pairs/pair_write, pairs/pair_write_kept
 // uses: queries/query_image_own
 
@@ -12,9 +12,7 @@ fn entry_object(index: u32) -> u32 {
 }
 
 fn accept_result(other: u32, distance: u32) {
-    if (!is_excluded(own_object, other)) {
-        write_pair(other);
-    }
+    write_pair(other);
 }
 
 fn goes_on(index: u32) -> bool {

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query_counters, queries/query_excludes_{excludes}
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query_counters
 // uses: queries/query_images, queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
@@ -12,9 +12,7 @@ fn distance_limit() -> u32 {
 }
 
 fn accept_result(object: u32, distance: u32) {
-    if (!is_parted(object)) {
-        found_count += 1u;
-    }
+    found_count += 1u;
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -28,7 +26,6 @@ fn main(
         let query = begin_query(index);
         let answer = answer_of(query, index);
         begin_counters(query);
-        begin_excludes(query);
         begin_round();
         if (!is_first_of_all()) {
             found_count = query_offsets[answer];

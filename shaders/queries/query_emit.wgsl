@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query_excludes_{excludes}, queries/query_images
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query_images
 // uses: queries/query_input
 
 // The walk once more, writing the objects whose places fall into the page that the output buffer shows. What earlier
@@ -17,9 +17,6 @@ fn distance_limit() -> u32 {
 }
 
 fn accept_result(object: u32, distance: u32) {
-    if (is_parted(object)) {
-        return;
-    }
     let place = place_of_next;
     if (place >= params.first_result && place - params.first_result < params.result_capacity && place != NO_PLACE) {
         query_objects[place - params.first_result] = object;
@@ -54,7 +51,6 @@ fn main(
         return;
     }
     begin_round();
-    begin_excludes(query);
     walk_query(query);
     if (!is_last_of_all()) {
         query_offsets[progress] = place_of_next;

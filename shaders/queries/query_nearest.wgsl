@@ -1,5 +1,5 @@
 // uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters
-// uses: queries/query_excludes_{excludes}, queries/query_input, queries/query_rings
+// uses: queries/query_input, queries/query_rings
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
@@ -31,9 +31,6 @@ fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
 
 // An object that is held already stays as it is, or moves where this distance is rounded down further.
 fn accept_result(object: u32, distance: u32) {
-    if (is_parted(object)) {
-        return;
-    }
     var moved = vec2<u32>(object, distance);
     var slot = first_slot;
     let end = first_slot + filled;
@@ -105,7 +102,6 @@ fn main(
         update_limit();
     }
     begin_counters(query);
-    begin_excludes(query);
     begin_round();
     var ring = begun_ring();
     if (query.answers) {

@@ -1,5 +1,5 @@
 // uses: common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows
-// uses: queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}
+// uses: pairs/pair_excludes, queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}
 // needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_limit, distance_to, image_of, nearest_of_all
 // needs: second_images, tests_clusters, with_images
 
@@ -8,8 +8,8 @@
 
 const WALKS_CLUSTERS: bool = HAS_CLUSTERS && MAY_TEST_CLUSTERS;
 
-// Distance of a candidate if it is within `distance_limit`, or of the box around its cluster, which no member is nearer than. That box is of no object
-// and of any world. Lower corners of members may lie anywhere in it.
+// Distance of a candidate if it is within `distance_limit`, or of the box around its cluster, which no member is nearer
+// than. That box is of no object and of any world. Lower corners of members may lie anywhere in it.
 fn distance_of(given: Query, record: u32, is_member: bool) -> u32 {
     var query = given;
     var low = records[2u * record];
@@ -33,7 +33,7 @@ fn members_end_of(query: Query, first: u32, end: u32) -> u32 {
 
 fn found(query: Query, record: u32, distance: u32) {
     let object = records[2u * record].w;
-    if (admitted(query, object)) {
+    if (admitted(query, object) && !is_excluded(query.asker, object)) {
         accept_result(object, distance);
     }
 }

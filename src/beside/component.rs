@@ -2,12 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::api::descriptor::Uses;
 use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::{Buffers, Sizes};
 use crate::gpu::home::Home;
-use crate::gpu::pipelines::{Form, Pipelines};
+use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::reading::or_lost;
 use crate::gpu::recorder::{Input, Recorder, variables};
@@ -73,8 +72,8 @@ impl Component {
     /// All of its pipelines, which are still to be made for the steps of a broad phase.
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         let home = self.home.get_or_init(|| Arc::clone(broad_phase.home()));
-        let forms = self.passes.iter().flat_map(|&pass| Form::of(pass, Uses::ALL));
-        let preparation = Preparation::new(broad_phase.home(), &self.pipelines, forms.collect());
+        let variants = self.passes.iter().flat_map(|pass| pass.variants());
+        let preparation = Preparation::new(broad_phase.home(), &self.pipelines, variants.collect());
         preparation.refused(home.check(broad_phase.home()).is_err())
     }
 
@@ -102,7 +101,6 @@ impl Component {
             device,
             encoder,
             pipelines: &self.pipelines,
-            sweeps: false,
             bindings: &mut self.bindings,
             buffers: &self.buffers,
             uniforms,

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use encase::UniformBuffer;
 
-use crate::api::descriptor::Uses;
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
 use crate::gpu::home::{Home, KnownDevice};
-use crate::gpu::pipelines::{Form, Groups, Pipelines};
+use crate::gpu::pipelines::{Groups, Pipelines};
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::WORKGROUP;
 use crate::gpu::scope::Scopes;
@@ -109,8 +108,8 @@ impl Mirror {
         let device = home.device();
         self.resident.take_if(|resident| !resident.home.is(device));
         let resident = self.resident.get_or_insert_with(|| Resident::new(device, 0));
-        let forms = PASSES.iter().flat_map(|&pass| Form::of(pass, Uses::ALL));
-        Preparation::new(home, &resident.pipelines, forms.collect())
+        let variants = PASSES.iter().flat_map(|pass| pass.variants());
+        Preparation::new(home, &resident.pipelines, variants.collect())
     }
 
     /// Bytes on the device: of the boxes, and of what changes are read from.
@@ -193,13 +192,14 @@ impl Resident {
                 _ => &self.buffer,
             }))
         };
-        let form = Form {
-            pass: &SCATTER,
-            sweeps: false,
-        };
-        let bindings = &mut self.bindings;
-        self.pipelines
-            .dispatch(&self.device, bindings, &mut compute, form, Groups::Count(groups), bound);
+        self.pipelines.dispatch(
+            &self.device,
+            &mut self.bindings,
+            &mut compute,
+            (&SCATTER).into(),
+            Groups::Count(groups),
+            bound,
+        );
         // Later updates are submitted after this one.
         self.changes.shelf().put(slot_buffer);
         self.changes.shelf().put(value_buffer);

@@ -14,10 +14,13 @@ struct Used<T> {
     it: T,
 }
 
-/// A pass and what its bindings are.
+/// The name of a pass and the number of its variant.
+type PassVariant = (&'static str, usize);
+
+/// A variant of a pass and what its bindings are.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
-    pass: &'static str,
+    variant: PassVariant,
     bound: Vec<Range>,
 }
 
@@ -94,25 +97,28 @@ impl Bindings {
         uniform.it.clone()
     }
 
-    /// The bind group of a pass with these bindings.
+    /// The bind group of a variant of a pass with these bindings.
     pub fn group(
         &mut self,
-        pass: &'static str,
+        variant: PassVariant,
         bound: Vec<Range>,
         create: impl FnOnce(&[Range]) -> wgpu::BindGroup,
     ) -> &wgpu::BindGroup {
         let recording = self.recording;
-        let group = self.groups.entry(Key { pass, bound }).or_insert_with_key(|key| Used {
-            last: recording,
-            it: create(&key.bound),
-        });
+        let group = self
+            .groups
+            .entry(Key { variant, bound })
+            .or_insert_with_key(|key| Used {
+                last: recording,
+                it: create(&key.bound),
+            });
         group.last = recording;
         &group.it
     }
 
-    /// Whether a late recording dispatched a pass.
-    pub fn has(&self, pass: &str) -> bool {
-        self.groups.keys().any(|key| key.pass == pass)
+    /// Whether a late recording dispatched a variant of a pass.
+    pub fn has(&self, variant: PassVariant) -> bool {
+        self.groups.keys().any(|key| key.variant == variant)
     }
 
     /// Gives up the bind groups of buffers that are given up themselves: nothing else would free their memory at once.

@@ -15,9 +15,8 @@ use super::bindings::{Bindings, Range};
 use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
-use super::shader::Pass;
+use super::shader::{EXCLUDES, Pass, SWEPT, Variant};
 use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
-use crate::api::descriptor::Uses;
 use crate::shared::bounds::MAX_GROUPS;
 
 /// Pipelines that one broad phase or component uses, each made when it is first asked for.
@@ -28,48 +27,13 @@ pub(crate) struct Pipelines {
     replacement: Option<Replacement>,
     /// The table of the device; a private one with the caller's cache.
     shared: OnceLock<Arc<SharedPipelines>>,
-    by_pass: HashMap<&'static str, Forms>,
+    by_pass: HashMap<&'static str, Variants>,
     /// Dispatches that were recorded so far.
     dispatches: AtomicU32,
 }
 
-/// A pass's pipelines.
-struct Forms {
-    plain: OnceLock<Arc<Pipeline>>,
-    /// With [`SWEPT`], where the pass declares it.
-    swept: Option<OnceLock<Arc<Pipeline>>>,
-}
-
-/// A pass as it is dispatched.
-#[derive(Clone, Copy)]
-pub(crate) struct Form<'p> {
-    pub pass: &'p Pass,
-    /// Whether rays sweep a box.
-    pub sweeps: bool,
-}
-
-impl Forms {
-    fn new(pass: &Pass) -> Self {
-        Self {
-            plain: OnceLock::new(),
-            swept: pass.declares(SWEPT).then(OnceLock::new),
-        }
-    }
-
-    fn of(&self, sweeps: bool) -> &OnceLock<Arc<Pipeline>> {
-        self.swept.as_ref().filter(|_| sweeps).unwrap_or(&self.plain)
-    }
-}
-
-impl<'p> Form<'p> {
-    /// The forms of a pass that are made for these uses.
-    pub fn of(pass: &'p Pass, uses: Uses) -> impl Iterator<Item = Self> {
-        let has_swept = pass.declares(SWEPT);
-        let plain = (!has_swept || uses.rays).then_some(false);
-        let swept = (has_swept && uses.swept_rays).then_some(true);
-        plain.into_iter().chain(swept).map(move |sweeps| Self { pass, sweeps })
-    }
-}
+/// The pipelines of a pass, by [`Variant::index`].
+type Variants = [OnceLock<Arc<Pipeline>>; Variant::COUNT];
 
 /// How many workgroups are dispatched.
 #[derive(Clone, Copy)]
@@ -78,9 +42,6 @@ pub(crate) enum Groups<'b> {
     /// As many as a buffer says, in three dimensions.
     In(&'b wgpu::Buffer),
 }
-
-/// The constant of passes that have a form of their own where rays sweep a box.
-const SWEPT: &str = "SWEPT";
 
 impl Pipelines {
     /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name. `replacement`
@@ -98,7 +59,10 @@ impl Pipelines {
             label: label.to_owned(),
             constants: constants.to_vec(),
             shared: OnceLock::new(),
-            by_pass: passes.into_iter().map(|pass| (pass.name, Forms::new(pass))).collect(),
+            by_pass: passes
+                .into_iter()
+                .map(|pass| (pass.name, Variants::default()))
+                .collect(),
             dispatches: AtomicU32::new(0),
         }
     }
@@ -123,14 +87,14 @@ impl Pipelines {
                 replacement,
             )
         };
-        for form in passes.into_iter().flat_map(|pass| Form::of(pass, Uses::ALL)) {
+        for variant in passes.into_iter().flat_map(Pass::variants) {
             let made = self
                 .by_pass
-                .get(form.pass.name)
-                .and_then(|forms| forms.of(form.sweeps).get());
-            if let Some(made) = made.filter(|_| self.key(form) == others.key(form)) {
+                .get(variant.pass.name)
+                .and_then(|variants| variants[variant.index()].get());
+            if let Some(made) = made.filter(|_| self.key(variant) == others.key(variant)) {
                 // Nobody has set it yet.
-                let _ = others.by_pass[form.pass.name].of(form.sweeps).set(Arc::clone(made));
+                let _ = others.by_pass[variant.pass.name][variant.index()].set(Arc::clone(made));
             }
         }
         others
@@ -148,21 +112,20 @@ impl Pipelines {
 
     /// Number of pipelines used so far.
     pub fn made(&self) -> usize {
-        let forms = self.by_pass.values();
-        let both = forms.flat_map(|forms| [Some(&forms.plain), forms.swept.as_ref()]);
-        both.flatten().filter(|made| made.get().is_some()).count()
+        let variants = self.by_pass.values().flatten();
+        variants.filter(|made| made.get().is_some()).count()
     }
 
     /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
     /// of errors that the caller's scopes did not see.
     #[cfg(not(target_family = "wasm"))]
-    pub fn make(&self, device: &wgpu::Device, forms: &[Form<'_>]) -> Option<String> {
+    pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicUsize::new(0);
         // The walks take longest, and stand last.
         let make = || {
-            while let Some(&form) = forms.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
-                self.get(device, form);
+            while let Some(&variant) = variants.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                self.get(device, variant);
             }
         };
         let make_beside = || {
@@ -172,7 +135,7 @@ impl Pipelines {
             scopes.end().now()
         };
         thread::scope(|scope| {
-            let beside: Vec<_> = (1..threads.min(forms.len()))
+            let beside: Vec<_> = (1..threads.min(variants.len()))
                 // Where no thread is to be had, this one does it all.
                 .map_while(|_| thread::Builder::new().spawn_scoped(scope, make_beside).ok())
                 .collect();
@@ -184,34 +147,47 @@ impl Pipelines {
 
     /// Makes pipelines ahead of their use.
     #[cfg(target_family = "wasm")]
-    pub fn make(&self, device: &wgpu::Device, forms: &[Form<'_>]) -> Option<String> {
-        for &form in forms {
-            self.get(device, form);
+    pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
+        for &variant in variants {
+            self.get(device, variant);
         }
         None
     }
 
-    fn get(&self, device: &wgpu::Device, form: Form<'_>) -> &Pipeline {
-        self.by_pass[form.pass.name].of(form.sweeps).get_or_init(|| {
+    fn get(&self, device: &wgpu::Device, variant: Variant<'_>) -> &Pipeline {
+        self.by_pass[variant.pass.name][variant.index()].get_or_init(|| {
             let shared = self.shared.get_or_init(|| match self.cache {
                 // Pipelines have to be compiled into it.
                 Some(_) => Arc::new(SharedPipelines::new(device)),
                 None => SharedPipelines::of(device),
             });
-            shared.get(device, self.key(form), || {
-                let source = form.pass.source_with(self.replacement.as_ref());
-                create(device, form.pass, source, &self.constants(form), self.cache.as_ref())
+            shared.get(device, self.key(variant), || {
+                let source = variant.pass.source_with(self.replacement_in(variant));
+                create(
+                    device,
+                    variant.pass,
+                    source,
+                    &self.constants(variant),
+                    self.cache.as_ref(),
+                )
             })
         })
     }
 
-    fn constants(&self, form: Form<'_>) -> Vec<(&'static str, f64)> {
-        let all = self.constants.iter().copied().chain([(SWEPT, form.sweeps.into())]);
-        all.filter(|(name, _)| form.pass.declares(name)).collect()
+    fn constants(&self, variant: Variant<'_>) -> Vec<(&'static str, f64)> {
+        let of_variant = [(SWEPT, variant.sweeps.into()), (EXCLUDES, variant.excludes.into())];
+        let all = self.constants.iter().copied().chain(of_variant);
+        all.filter(|(name, _)| variant.pass.declares(name)).collect()
     }
 
-    fn key(&self, form: Form<'_>) -> Key {
-        Key::new(form.pass, &self.constants(form), self.replacement.as_ref())
+    /// The caller's function is called where a variant excludes pairs, so that another text leaves the others as they
+    /// are.
+    fn replacement_in(&self, variant: Variant<'_>) -> Option<&Replacement> {
+        self.replacement.as_ref().filter(|_| variant.excludes)
+    }
+
+    fn key(&self, variant: Variant<'_>) -> Key {
+        Key::new(variant.pass, &self.constants(variant), self.replacement_in(variant))
     }
 
     /// Dispatches a pass; `bound` finds each binding of the pass table by name.
@@ -220,17 +196,17 @@ impl Pipelines {
         device: &wgpu::Device,
         bindings: &mut Bindings,
         compute: &mut wgpu::ComputePass<'_>,
-        form: Form<'_>,
+        variant: Variant<'_>,
         groups: Groups<'_>,
         bound: impl Fn(&'static str) -> Range,
     ) {
         if matches!(groups, Groups::Count(0)) {
             return;
         }
-        let Pipeline { layout, pipeline } = self.get(device, form);
-        let pass = form.pass;
+        let Pipeline { layout, pipeline } = self.get(device, variant);
+        let pass = variant.pass;
         let bound = pass.bindings().iter().map(|&(_, _, name)| bound(name)).collect();
-        let group = bindings.group(pass.name, bound, |bound| {
+        let group = bindings.group((pass.name, variant.index()), bound, |bound| {
             let entries: Vec<_> = std::iter::zip(pass.bindings(), bound)
                 .map(|(&(binding, _, _), range)| wgpu::BindGroupEntry {
                     binding,

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::home::Home;
-use super::pipelines::{Form, Pipelines};
+use super::pipelines::Pipelines;
 use super::scope::Scopes;
+use super::shader::Variant;
 use crate::api::error::CreateError;
 
 /// Pipelines that are still to be made: what the `prepare` calls return.
@@ -21,14 +22,14 @@ pub struct Preparation {
     is_refused: bool,
 }
 
-/// Forms of passes, and what makes their pipelines.
-type Part = (Arc<Pipelines>, Vec<Form<'static>>);
+/// Variants of passes, and what makes their pipelines.
+type Part = (Arc<Pipelines>, Vec<Variant<'static>>);
 
 impl Preparation {
-    pub(crate) fn new(home: &Arc<Home>, pipelines: &Arc<Pipelines>, forms: Vec<Form<'static>>) -> Self {
+    pub(crate) fn new(home: &Arc<Home>, pipelines: &Arc<Pipelines>, variants: Vec<Variant<'static>>) -> Self {
         Self {
             home: Arc::clone(home),
-            parts: vec![(Arc::clone(pipelines), forms)],
+            parts: vec![(Arc::clone(pipelines), variants)],
             is_refused: false,
         }
     }
@@ -64,7 +65,7 @@ impl Preparation {
         let error = self
             .parts
             .iter()
-            .find_map(|(pipelines, forms)| pipelines.make(device, forms));
+            .find_map(|(pipelines, variants)| pipelines.make(device, variants));
         match error.or_else(|| scopes.end().now()) {
             None => Ok(()),
             Some(error) => Err(CreateError::Device(error)),
@@ -74,8 +75,8 @@ impl Preparation {
 
 impl fmt::Debug for Preparation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let forms = self.parts.iter().flat_map(|(_, forms)| forms);
-        let passes: Vec<_> = forms.map(|form| form.pass.name).collect();
+        let variants = self.parts.iter().flat_map(|(_, variants)| variants);
+        let passes: Vec<_> = variants.map(|variant| variant.pass.name).collect();
         formatter.debug_struct("Preparation").field("passes", &passes).finish()
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::bindings::{Bindings, Range, RangeRef};
 use super::buffers::{BufferId, Buffers};
-use super::pipelines::{Form, Groups, Pipelines};
-use super::shader::Pass;
+use super::pipelines::{Groups, Pipelines};
+use super::shader::Variant;
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
 use super::waiting;
@@ -24,8 +24,6 @@ pub(crate) struct Recorder<'r> {
     pub device: &'r wgpu::Device,
     pub encoder: &'r mut wgpu::CommandEncoder,
     pub pipelines: &'r Pipelines,
-    /// Whether rays sweep a box.
-    pub sweeps: bool,
     pub bindings: &'r mut Bindings,
     pub buffers: &'r Buffers,
     pub uniforms: &'r Uniforms,
@@ -86,7 +84,6 @@ pub(crate) struct Stage<'s> {
     device: &'s wgpu::Device,
     compute: wgpu::ComputePass<'s>,
     pipelines: &'s Pipelines,
-    sweeps: bool,
     bindings: &'s mut Bindings,
     buffers: &'s Buffers,
     uniforms: &'s Uniforms,
@@ -181,6 +178,9 @@ impl BufferId {
     }
 }
 
+/// The uniform block of what excludes pairs, which is there where a variant of a pass reads it.
+pub(crate) const EXCLUSIONS: &str = "exclusions";
+
 /// The uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
 pub(crate) const PARAMS: Variable = Variable("params");
 
@@ -238,7 +238,6 @@ impl Recorder<'_> {
             device: self.device,
             compute,
             pipelines: self.pipelines,
-            sweeps: self.sweeps,
             bindings: self.bindings,
             buffers: self.buffers,
             uniforms: self.uniforms,
@@ -319,23 +318,24 @@ impl<'r> SubmittedParts<'r> {
 
 impl Stage<'_> {
     /// Dispatches a pass with one invocation per element.
-    pub fn run(&mut self, pass: &Pass, elements: u32, binds: &[Binds]) {
-        self.run_groups(pass, elements.div_ceil(pass.workgroup()), binds);
+    pub fn run<'p>(&mut self, pass: impl Into<Variant<'p>>, elements: u32, binds: &[Binds]) {
+        let variant = pass.into();
+        self.run_groups(variant, elements.div_ceil(variant.pass.workgroup()), binds);
     }
 
     /// Dispatches a number of workgroups. `binds` says what the pass's variables stand for where they do not have the
     /// name of the buffer that is meant.
-    pub fn run_groups(&mut self, pass: &Pass, groups: u32, binds: &[Binds]) {
-        self.dispatch(pass, Groups::Count(groups), binds);
+    pub fn run_groups<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: u32, binds: &[Binds]) {
+        self.dispatch(pass.into(), Groups::Count(groups), binds);
     }
 
     /// Dispatches as many workgroups as one of the own buffers says, which has the usage `INDIRECT`.
-    pub fn run_indirect(&mut self, pass: &Pass, groups: BufferId, binds: &[Binds]) {
+    pub fn run_indirect<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: BufferId, binds: &[Binds]) {
         let buffers = self.buffers;
-        self.dispatch(pass, Groups::In(buffers.get(groups)), binds);
+        self.dispatch(pass.into(), Groups::In(buffers.get(groups)), binds);
     }
 
-    fn dispatch(&mut self, pass: &Pass, groups: Groups<'_>, binds: &[Binds]) {
+    fn dispatch(&mut self, variant: Variant<'_>, groups: Groups<'_>, binds: &[Binds]) {
         let Self {
             buffers,
             uniforms,
@@ -348,7 +348,7 @@ impl Stage<'_> {
             Range::from(range.unwrap_or_else(|| {
                 panic!(
                     "{} binds {name}, which has no size in this step and which no dispatch names",
-                    pass.name
+                    variant.pass.name
                 )
             }))
         };
@@ -356,13 +356,11 @@ impl Stage<'_> {
             Some((_, Bound::Block(block))) => uniforms.range(*block),
             Some((_, Bound::Buffer(id))) => found(id.name),
             None if name == PARAMS.0 => uniforms.range(params),
+            // Any block will do: nothing reads it.
+            None if name == EXCLUSIONS && !variant.excludes => uniforms.range(params),
             None => found(name),
         };
-        let form = Form {
-            pass,
-            sweeps: self.sweeps,
-        };
         self.pipelines
-            .dispatch(self.device, self.bindings, &mut self.compute, form, groups, bound);
+            .dispatch(self.device, self.bindings, &mut self.compute, variant, groups, bound);
     }
 }

@@ -117,12 +117,47 @@ impl Pass {
         self.linked().overrides.contains(&constant)
     }
 
-    /// Whether every step with this descriptor runs it; with `uses`, whether any such step does.
-    pub(crate) fn is_needed(&self, descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> bool {
-        (self.is_needed)(&Needed {
-            descriptor,
-            is_ahead: uses.is_some(),
-            uses: uses.unwrap_or_default(),
+    /// The pass where rays sweep a box, or do not.
+    pub(crate) const fn sweeping(&self, sweeps: bool) -> Variant<'_> {
+        let excludes = false;
+        Variant {
+            pass: self,
+            sweeps,
+            excludes,
+        }
+    }
+
+    /// The pass where a list or a function of the caller's excludes pairs, or neither does.
+    pub(crate) const fn excluding(&self, excludes: bool) -> Variant<'_> {
+        let sweeps = false;
+        Variant {
+            pass: self,
+            sweeps,
+            excludes,
+        }
+    }
+
+    /// Returns all variants that the pass has.
+    pub(crate) fn variants(&self) -> impl Iterator<Item = Variant<'_>> {
+        let sweeping = self.declares(SWEPT).then(|| self.sweeping(true));
+        let excluding = self.declares(EXCLUDES).then(|| self.excluding(true));
+        [self.into()].into_iter().chain(sweeping).chain(excluding)
+    }
+
+    /// Returns the variants that every step with this descriptor runs; with `uses`, those that any such step may run.
+    pub(crate) fn needed(
+        &self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        uses: Option<Uses>,
+    ) -> impl Iterator<Item = Variant<'_>> {
+        self.variants().filter(move |variant| {
+            (self.is_needed)(&Needed {
+                descriptor,
+                is_ahead: uses.is_some(),
+                uses: uses.unwrap_or_default(),
+                sweeps: variant.sweeps,
+                excludes: variant.excludes,
+            })
         })
     }
 
@@ -147,10 +182,45 @@ impl Pass {
     }
 }
 
-/// What decides whether a pass is made ahead: the descriptor, and what steps may use beside it.
+/// The constant that is on where rays sweep a box.
+pub(crate) const SWEPT: &str = "SWEPT";
+/// The constant that is on where a list or a function of the caller's excludes pairs.
+pub(crate) const EXCLUDES: &str = "EXCLUDES";
+
+/// A pass as it is dispatched: with the constants that differ from step to step.
+#[derive(Clone, Copy)]
+pub(crate) struct Variant<'p> {
+    pub pass: &'p Pass,
+    /// Whether rays sweep a box.
+    pub sweeps: bool,
+    /// Whether a list or a function of the caller's excludes pairs.
+    pub excludes: bool,
+}
+
+impl Variant<'_> {
+    /// How many variants a pass may have.
+    pub const COUNT: usize = 3;
+
+    /// The number of the variant among those of its pass. No pass both casts rays and finds pairs.
+    pub const fn index(self) -> usize {
+        self.sweeps as usize + 2 * self.excludes as usize
+    }
+}
+
+impl<'p> From<&'p Pass> for Variant<'p> {
+    fn from(pass: &'p Pass) -> Self {
+        pass.sweeping(false)
+    }
+}
+
+/// What decides whether a variant of a pass is made ahead: the descriptor, and what steps may use beside it.
 pub(crate) struct Needed<'d> {
     descriptor: &'d BroadPhaseDescriptor<'d>,
     pub uses: Uses,
+    /// Of the variant.
+    pub sweeps: bool,
+    /// Of the variant.
+    pub excludes: bool,
     /// Whether this is about all that steps may come to need, not about what each of them runs.
     pub is_ahead: bool,
 }

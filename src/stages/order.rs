@@ -185,7 +185,7 @@ impl Ordered {
                 ORDERED_ROWS.is(buffer::ROWS),
             ]
         };
-        let [by_second, by_first, into_rows] = self.passes;
+        let &[by_second, by_first, into_rows] = self.passes;
         sort::clear_sums(recorder, &blocks.digits);
         recorder.stage(self.stage, |stage| {
             let unsorted = SIDES.unsorted();

@@ -13,7 +13,7 @@ use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
-use crate::gpu::shader::{Needed, Pass, passes};
+use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{Exclusions, Round, STATIC_PARTNERS_KEPT};
 use crate::shared::grid::{FORM_CROWDED, FORM_SPARSE, Params};
@@ -29,36 +29,18 @@ passes! {
 
     /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
-        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen", excludes: "none"
-    } if |of| filters_alone(of) && of.is_hierarchical();
+        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen"
+    } if |of| are_found(of) && of.is_hierarchical();
 
     /// Pairs per entry of crowded scenes, schemes of one entry per object: by clusters, and a bit per box is kept.
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
-        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen",
-        excludes: "none"
-    } if |of| filters_alone(of) && !of.is_uniform();
+        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen"
+    } if |of| are_found(of) && !of.is_uniform();
 
     /// Pairs per entry, scheme of covered cells.
     PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" {
-        entry: "covered", kept: "none", bits: "none", groups: "all", excludes: "none"
-    } if |of| filters_alone(of) && of.is_uniform();
-
-    /// As `PAIR_COUNT_ONE_CELL`, where a list or a function of the caller's parts pairs.
-    PAIR_COUNT_EXCLUDING_ONE_CELL = "pair_count_excluding_one_cell" from "pair_count" {
-        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen",
-        excludes: "listed"
-    } if |of| excludes(of) && of.is_hierarchical();
-
-    /// As `PAIR_COUNT_CROWDED`, where a list or a function of the caller's parts pairs.
-    PAIR_COUNT_EXCLUDING_CROWDED = "pair_count_excluding_crowded" from "pair_count" {
-        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen",
-        excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform();
-
-    /// As `PAIR_COUNT_COVERED`, where a list or a function of the caller's parts pairs.
-    PAIR_COUNT_EXCLUDING_COVERED = "pair_count_excluding_covered" from "pair_count" {
-        entry: "covered", kept: "none", bits: "none", groups: "all", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform();
+        entry: "covered", kept: "none", bits: "none", groups: "all"
+    } if |of| are_found(of) && of.is_uniform();
 
     /// Pairs per world.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
@@ -73,110 +55,46 @@ passes! {
 
     /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
-        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed", excludes: "none"
-    } if |of| filters_alone(of) && !of.is_uniform();
+        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed"
+    } if |of| are_found(of) && !of.is_uniform();
 
     /// The pairs, scheme of covered cells.
-    PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" {
-        entry: "covered", walks: "all", excludes: "none"
-    } if |of| filters_alone(of) && of.is_uniform();
-
-    /// As `PAIR_EMIT_ONE_CELL`, where a list or a function of the caller's parts pairs.
-    PAIR_EMIT_EXCLUDING_ONE_CELL = "pair_emit_excluding_one_cell" from "pair_emit" {
-        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed", excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform();
-
-    /// As `PAIR_EMIT_COVERED`, where a list or a function of the caller's parts pairs.
-    PAIR_EMIT_EXCLUDING_COVERED = "pair_emit_excluding_covered" from "pair_emit" {
-        entry: "covered", walks: "all", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform();
+    PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" { entry: "covered", walks: "all" }
+        if |of| are_found(of) && of.is_uniform();
 
     /// Pairs with static objects per moving object, schemes of one entry per object.
     PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
-        entry: "one_cell", kept: "write", excludes: "none"
-    } if |of| filters_alone(of) && !of.is_uniform() && of.uses.statics;
+        entry: "one_cell", kept: "write"
+    } if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
-        entry: "covered", kept: "none", excludes: "none"
-    } if |of| filters_alone(of) && of.is_uniform() && of.uses.statics;
-
-    /// As `PAIR_STATIC_COUNT_ONE_CELL`, where a list or a function of the caller's parts pairs.
-    PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL = "pair_static_count_excluding_one_cell" from "pair_static_count" {
-        entry: "one_cell", kept: "write", excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform() && of.uses.statics;
-
-    /// As `PAIR_STATIC_COUNT_COVERED`, where a list or a function of the caller's parts pairs.
-    PAIR_STATIC_COUNT_EXCLUDING_COVERED = "pair_static_count_excluding_covered" from "pair_static_count" {
-        entry: "covered", kept: "none", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform() && of.uses.statics;
+        entry: "covered", kept: "none"
+    } if |of| are_found(of) && of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per world.
     WORLD_PAIRS_STATIC = "world_pairs_static" if |of| of.pairs && of.has_worlds() && of.uses.statics;
 
     /// The pairs with static objects, schemes of one entry per object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
-        entry: "one_cell", kept: "read", excludes: "none"
-    } if |of| filters_alone(of) && !of.is_uniform() && of.uses.statics;
+        entry: "one_cell", kept: "read"
+    } if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered" from "pair_static_emit" {
-        entry: "covered", kept: "none", excludes: "none"
-    } if |of| filters_alone(of) && of.is_uniform() && of.uses.statics;
-
-    /// As `PAIR_STATIC_EMIT_ONE_CELL`, where a list or a function of the caller's parts pairs.
-    PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL = "pair_static_emit_excluding_one_cell" from "pair_static_emit" {
-        entry: "one_cell", kept: "read", excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform() && of.uses.statics;
-
-    /// As `PAIR_STATIC_EMIT_COVERED`, where a list or a function of the caller's parts pairs.
-    PAIR_STATIC_EMIT_EXCLUDING_COVERED = "pair_static_emit_excluding_covered" from "pair_static_emit" {
-        entry: "covered", kept: "none", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform() && of.uses.statics;
+        entry: "covered", kept: "none"
+    } if |of| are_found(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
-/// The passes that walk for pairs: of the schemes of one entry per object, and of covered cells.
-struct WalkPasses {
-    count: [&'static Pass; 2],
-    count_crowded: &'static Pass,
-    emit: [&'static Pass; 2],
-    static_count: [&'static Pass; 2],
-    static_emit: [&'static Pass; 2],
-}
-
-/// Where filters alone part pairs.
-static PLAIN: WalkPasses = WalkPasses {
-    count: [&PAIR_COUNT_ONE_CELL, &PAIR_COUNT_COVERED],
-    count_crowded: &PAIR_COUNT_CROWDED,
-    emit: [&PAIR_EMIT_ONE_CELL, &PAIR_EMIT_COVERED],
-    static_count: [&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED],
-    static_emit: [&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED],
-};
-
-/// Where a list or a function of the caller's parts pairs, too.
-static EXCLUDING: WalkPasses = WalkPasses {
-    count: [&PAIR_COUNT_EXCLUDING_ONE_CELL, &PAIR_COUNT_EXCLUDING_COVERED],
-    count_crowded: &PAIR_COUNT_EXCLUDING_CROWDED,
-    emit: [&PAIR_EMIT_EXCLUDING_ONE_CELL, &PAIR_EMIT_EXCLUDING_COVERED],
-    static_count: [
-        &PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL,
-        &PAIR_STATIC_COUNT_EXCLUDING_COVERED,
-    ],
-    static_emit: [
-        &PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL,
-        &PAIR_STATIC_EMIT_EXCLUDING_COVERED,
-    ],
-};
-
-/// Whether pairs are wanted, and steps may do without a list or a function that parts them.
-fn filters_alone(of: &Needed<'_>) -> bool {
-    of.pairs && of.pair_filter.is_none()
-}
-
-/// Whether pairs are wanted, and a list or a function of the caller's may part them.
-fn excludes(of: &Needed<'_>) -> bool {
-    of.pairs && (of.pair_filter.is_some() || of.uses.excluded_pairs)
+/// Whether pairs are found in the variant. With a function of the caller's no step finds them in the plain one.
+fn are_found(of: &Needed<'_>) -> bool {
+    let has_filter = of.pair_filter.is_some();
+    of.pairs
+        && match of.excludes {
+            true => has_filter || of.uses.excluded_pairs,
+            false => !has_filter,
+        }
 }
 
 buffers! {
@@ -412,12 +330,9 @@ impl PairPlan {
         }
     }
 
-    /// The passes that walk.
-    fn passes(&self) -> &'static WalkPasses {
-        match self.exclusions {
-            None => &PLAIN,
-            Some(_) => &EXCLUDING,
-        }
+    /// The variant of a pass that walks.
+    fn walk<'p>(&self, pass: &'p Pass) -> Variant<'p> {
+        pass.excluding(self.exclusions.is_some())
     }
 
     /// Records what walks look the caller's list and data up in.
@@ -444,30 +359,29 @@ impl PairPlan {
         }
         let params = &shape.params;
         let entries = params.entry_capacity;
-        let passes = self.passes();
         if sum_words(params) > 0 {
             recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
         }
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
             let binds = blocks.binds(sorted, round);
-            let [count, count_covered] = passes.count;
+            let [sparse, crowded] = [&PAIR_COUNT_ONE_CELL, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));
             if params.is_uniform() {
-                stage.run(count_covered, entries + 1, &binds);
+                stage.run(self.walk(&PAIR_COUNT_COVERED), entries + 1, &binds);
             } else {
                 match counts_crowded(params) {
-                    Some(true) => stage.run(passes.count_crowded, entries + 1, &binds),
-                    Some(false) => stage.run(count, entries + 1, &binds),
+                    Some(true) => stage.run(crowded, entries + 1, &binds),
+                    Some(false) => stage.run(sparse, entries + 1, &binds),
                     None => {
-                        stage.run_indirect(count, table::buffer::SPARSE_GROUPS, &binds);
-                        stage.run_indirect(passes.count_crowded, table::buffer::CROWDED_GROUPS, &binds);
+                        stage.run_indirect(sparse, table::buffer::SPARSE_GROUPS, &binds);
+                        stage.run_indirect(crowded, table::buffer::CROWDED_GROUPS, &binds);
                     }
                 }
             }
         });
         if params.has_statics() {
-            let pass = params.by_scheme(passes.static_count[0], passes.static_count[1]);
+            let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);
             recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
-                stage.run_groups(pass, static_tiles(params), &blocks.static_binds(round));
+                stage.run_groups(self.walk(pass), static_tiles(params), &blocks.static_binds(round));
             });
         }
         if params.has_worlds() {
@@ -488,10 +402,9 @@ impl PairPlan {
     pub fn record_emit(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
         let params = &shape.params;
         let entries = params.entry_capacity;
-        let passes = self.passes();
         if params.is_uniform() {
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
-                stage.run(passes.emit[1], entries, &blocks.binds(sorted, round));
+                stage.run(self.walk(&PAIR_EMIT_COVERED), entries, &blocks.binds(sorted, round));
             });
         } else {
             let list = table::unused_keys(sorted);
@@ -509,13 +422,13 @@ impl PairPlan {
             }
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
                 let binds = [&[walks][..], &blocks.binds(sorted, round)].concat();
-                stage.run_indirect(passes.emit[0], buffer::WALK_GROUPS, &binds);
+                stage.run_indirect(self.walk(&PAIR_EMIT_ONE_CELL), buffer::WALK_GROUPS, &binds);
             });
         }
         if params.has_statics() {
-            let pass = params.by_scheme(passes.static_emit[0], passes.static_emit[1]);
+            let pass = params.by_scheme(&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED);
             recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
-                stage.run(pass, params.object_count, &blocks.static_binds(round));
+                stage.run(self.walk(pass), params.object_count, &blocks.static_binds(round));
             });
         }
     }

@@ -15,7 +15,7 @@ use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
-use crate::gpu::shader::{Needed, Pass, passes};
+use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::asked::Asked;
 use crate::shared::blocks::LimitParams;
@@ -25,86 +25,35 @@ use crate::shared::wgsl::number;
 passes! {
     "queries" {
     /// Results per query, schemes of one entry per object.
-    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell", excludes: "none" }
-        if |of| !of.is_uniform() && of.uses.queries;
+    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" }
+        if |of| of.uses.queries && may_exclude(of) && !of.is_uniform();
 
     /// Results per query, scheme of covered cells.
-    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered", excludes: "none" }
-        if |of| of.is_uniform() && of.uses.queries;
-
-    /// As `QUERY_COUNT_ONE_CELL`, where a list or a function of the caller's parts partners.
-    QUERY_COUNT_EXCLUDING_ONE_CELL = "query_count_excluding_one_cell" from "query_count" {
-        entry: "one_cell", excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform() && of.uses.queries;
-
-    /// As `QUERY_COUNT_COVERED`, where a list or a function of the caller's parts partners.
-    QUERY_COUNT_EXCLUDING_COVERED = "query_count_excluding_covered" from "query_count" {
-        entry: "covered", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform() && of.uses.queries;
+    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" }
+        if |of| of.uses.queries && may_exclude(of) && of.is_uniform();
 
     /// The results, schemes of one entry per object.
-    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell", excludes: "none" }
-        if |of| !of.is_uniform() && of.uses.queries;
+    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" }
+        if |of| of.uses.queries && may_exclude(of) && !of.is_uniform();
 
     /// The results, scheme of covered cells.
-    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered", excludes: "none" }
-        if |of| of.is_uniform() && of.uses.queries;
-
-    /// As `QUERY_EMIT_ONE_CELL`, where a list or a function of the caller's parts partners.
-    QUERY_EMIT_EXCLUDING_ONE_CELL = "query_emit_excluding_one_cell" from "query_emit" {
-        entry: "one_cell", excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform() && of.uses.queries;
-
-    /// As `QUERY_EMIT_COVERED`, where a list or a function of the caller's parts partners.
-    QUERY_EMIT_EXCLUDING_COVERED = "query_emit_excluding_covered" from "query_emit" {
-        entry: "covered", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform() && of.uses.queries;
+    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" }
+        if |of| of.uses.queries && may_exclude(of) && of.is_uniform();
 
     /// The nearest objects of each query, schemes of one entry per object.
-    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell", excludes: "none" }
-        if |of| !of.is_uniform() && of.uses.nearest;
+    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" }
+        if |of| of.uses.nearest && may_exclude(of) && !of.is_uniform();
 
     /// The nearest objects of each query, scheme of covered cells.
-    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered", excludes: "none" }
-        if |of| of.is_uniform() && of.uses.nearest;
-
-    /// As `QUERY_NEAREST_ONE_CELL`, where a list or a function of the caller's parts partners.
-    QUERY_NEAREST_EXCLUDING_ONE_CELL = "query_nearest_excluding_one_cell" from "query_nearest" {
-        entry: "one_cell", excludes: "listed"
-    } if |of| excludes(of) && !of.is_uniform() && of.uses.nearest;
-
-    /// As `QUERY_NEAREST_COVERED`, where a list or a function of the caller's parts partners.
-    QUERY_NEAREST_EXCLUDING_COVERED = "query_nearest_excluding_covered" from "query_nearest" {
-        entry: "covered", excludes: "listed"
-    } if |of| excludes(of) && of.is_uniform() && of.uses.nearest;
+    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered" }
+        if |of| of.uses.nearest && may_exclude(of) && of.is_uniform();
     }
 }
 
-/// Whether a list or a function of the caller's may part partners.
-fn excludes(of: &Needed<'_>) -> bool {
-    of.pair_filter.is_some() || of.uses.excluded_pairs
+/// Whether partners may be excluded, in the variant that excludes them.
+fn may_exclude(of: &Needed<'_>) -> bool {
+    !of.excludes || of.pair_filter.is_some() || of.uses.excluded_pairs
 }
-
-/// The passes that walk: of the schemes of one entry per object, and of covered cells.
-struct WalkPasses {
-    count: [&'static Pass; 2],
-    emit: [&'static Pass; 2],
-    nearest: [&'static Pass; 2],
-}
-
-/// Where filters alone part what asks from what it finds.
-static PLAIN: WalkPasses = WalkPasses {
-    count: [&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED],
-    emit: [&QUERY_EMIT_ONE_CELL, &QUERY_EMIT_COVERED],
-    nearest: [&QUERY_NEAREST_ONE_CELL, &QUERY_NEAREST_COVERED],
-};
-
-/// Where a list or a function of the caller's parts partners, too.
-static EXCLUDING: WalkPasses = WalkPasses {
-    count: [&QUERY_COUNT_EXCLUDING_ONE_CELL, &QUERY_COUNT_EXCLUDING_COVERED],
-    emit: [&QUERY_EMIT_EXCLUDING_ONE_CELL, &QUERY_EMIT_EXCLUDING_COVERED],
-    nearest: [&QUERY_NEAREST_EXCLUDING_ONE_CELL, &QUERY_NEAREST_EXCLUDING_COVERED],
-};
 
 /// Vectors of two words that a walk for nearest objects leaves to its next round.
 const STATE_VECTORS: u32 = number("queries/query_nearest", "STATE_VECTORS");
@@ -140,7 +89,6 @@ pub(crate) struct QueryBlocks {
     pub copied: Option<Copied>,
     scan: Scan,
     rounds: Vec<WalkRound>,
-    passes: &'static WalkPasses,
 }
 
 impl QueryPlan {
@@ -289,10 +237,6 @@ impl QueryPlan {
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryBlocks {
         let params = &shape.params;
         QueryBlocks {
-            passes: match self.has_exclusions && params.askers == askers::PARTNERS {
-                true => &EXCLUDING,
-                false => &PLAIN,
-            },
             copied: self.copying.map(|copying| {
                 let of_copy = [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES];
                 Copied::new(blocks, copying, of_copy)
@@ -317,6 +261,11 @@ impl QueryPlan {
         }
     }
 
+    /// The variant of a pass that walks: the pairs of partners alone are excluded.
+    fn walk<'p>(&self, pass: &'p Pass, params: &Params) -> Variant<'p> {
+        pass.excluding(self.has_exclusions && params.askers == askers::PARTNERS)
+    }
+
     /// Records everything from the table to the offsets of results.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &QueryBlocks, sorted: Side) {
         let params = &shape.params;
@@ -324,10 +273,13 @@ impl QueryPlan {
             recorder.clear_words(buffer::OFFSETS, 0, 1);
         }
         if asks_all(params) {
-            let [one_cell, covered] = blocks.passes.count;
-            let pass = params.by_scheme(one_cell, covered);
+            let pass = params.by_scheme(&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED);
             recorder.rounds("query_count", &blocks.rounds, |stage, round| {
-                stage.run(pass, round.walks + 1, &blocks.binds(params, round, sorted));
+                stage.run(
+                    self.walk(pass, params),
+                    round.walks + 1,
+                    &blocks.binds(params, round, sorted),
+                );
             });
             recorder.stage("query_scan", |stage| blocks.scan.record(stage));
         }
@@ -345,16 +297,24 @@ impl QueryPlan {
         let params = &shape.params;
         let mut walk = |name, pass: &'static Pass| {
             recorder.rounds(name, &blocks.rounds, |stage, round| {
-                stage.run(pass, round.walks, &blocks.binds(params, round, sorted));
+                stage.run(
+                    self.walk(pass, params),
+                    round.walks,
+                    &blocks.binds(params, round, sorted),
+                );
             });
         };
         if asks_all(params) {
-            let [one_cell, covered] = blocks.passes.emit;
-            walk("query_emit", params.by_scheme(one_cell, covered));
+            walk(
+                "query_emit",
+                params.by_scheme(&QUERY_EMIT_ONE_CELL, &QUERY_EMIT_COVERED),
+            );
         }
         if asks_nearest(params) && first {
-            let [one_cell, covered] = blocks.passes.nearest;
-            walk("query_nearest", params.by_scheme(one_cell, covered));
+            walk(
+                "query_nearest",
+                params.by_scheme(&QUERY_NEAREST_ONE_CELL, &QUERY_NEAREST_COVERED),
+            );
         }
     }
 }

@@ -9,6 +9,7 @@ use super::table::{self, statics};
 use super::walks::WalkRound;
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode};
+use crate::api::input::SWEPT_STRIDE;
 use crate::api::output::{Lists, RayOutput};
 use crate::api::types::{RayCell, RayHit};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
@@ -24,50 +25,60 @@ use crate::shared::wgsl::number;
 passes! {
     "rays" {
     /// Keys by which rays are put in the order of where they start.
-    RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
+    RAY_KEYS = "ray_keys" if |of| casts(of) && !of.is_uniform();
 
     /// Hits per ray, schemes of one entry per object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell" from "ray_count" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts(of, RayMode::All);
+        if |of| !of.is_uniform() && casts_in(of, RayMode::All);
 
     /// Hits per ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered" from "ray_count" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts(of, RayMode::All);
+        if |of| of.is_uniform() && casts_in(of, RayMode::All);
 
     /// The hits, schemes of one entry per object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell" from "ray_emit" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts(of, RayMode::All);
+        if |of| !of.is_uniform() && casts_in(of, RayMode::All);
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered" from "ray_emit" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts(of, RayMode::All);
+        if |of| of.is_uniform() && casts_in(of, RayMode::All);
 
     /// The closest hits, schemes of one entry per object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell" from "ray_closest" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts(of, RayMode::Closest);
+        if |of| !of.is_uniform() && casts_in(of, RayMode::Closest);
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered" from "ray_closest" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts(of, RayMode::Closest);
+        if |of| of.is_uniform() && casts_in(of, RayMode::Closest);
 
     /// Whether rays meet anything, schemes of one entry per object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell" from "ray_any" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts(of, RayMode::Any);
+        if |of| !of.is_uniform() && casts_in(of, RayMode::Any);
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered" from "ray_any" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts(of, RayMode::Any);
+        if |of| of.is_uniform() && casts_in(of, RayMode::Any);
 
     /// Cells per ray.
-    RAY_CELLS_COUNT = "ray_cells_count" if |of| of.uses.casts() && of.ray_cells;
+    RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.ray_cells;
 
     /// The cells of rays.
-    RAY_CELLS_EMIT = "ray_cells_emit" if |of| of.uses.casts() && of.ray_cells;
+    RAY_CELLS_EMIT = "ray_cells_emit" if |of| casts(of) && of.ray_cells;
     }
 }
 
-fn casts(of: &Needed<'_>, mode: RayMode) -> bool {
-    of.uses.casts() && of.ray_mode == mode
+/// Whether rays are cast in the variant.
+fn casts(of: &Needed<'_>) -> bool {
+    if of.sweeps { of.uses.swept_rays } else { of.uses.rays }
+}
+
+fn casts_in(of: &Needed<'_>, mode: RayMode) -> bool {
+    casts(of) && of.ray_mode == mode
+}
+
+/// Whether rays sweep a box, or have a start or a world.
+const fn sweeps(params: &Params) -> bool {
+    params.ray_stride == SWEPT_STRIDE
 }
 
 buffers! {
@@ -393,7 +404,11 @@ impl RayPlan {
         if self.all_hits(params) {
             let pass = params.by_scheme(&RAY_COUNT_ONE_CELL, &RAY_COUNT_COVERED);
             recorder.rounds("ray_count", &blocks.rounds, |stage, round| {
-                stage.run(pass, round.walks + 1, &binds(params, blocks, round, sorted));
+                stage.run(
+                    pass.sweeping(sweeps(params)),
+                    round.walks + 1,
+                    &binds(params, blocks, round, sorted),
+                );
             });
             recorder.stage("ray_scan", |stage| blocks.hits.record(stage));
         }
@@ -401,7 +416,7 @@ impl RayPlan {
             recorder.stage("ray_cells_count", |stage| {
                 for round in blocks.rounds.iter().filter(|round| round.is_first) {
                     stage.run(
-                        &RAY_CELLS_COUNT,
+                        RAY_CELLS_COUNT.sweeping(sweeps(params)),
                         params.ray_count + 1,
                         &binds(params, blocks, round, sorted),
                     );
@@ -423,7 +438,11 @@ impl RayPlan {
         let params = &shape.params;
         let mut walk = |name, pass: &'static Pass| {
             recorder.rounds(name, &blocks.rounds, |stage, round| {
-                stage.run(pass, round.walks, &binds(params, blocks, round, sorted));
+                stage.run(
+                    pass.sweeping(sweeps(params)),
+                    round.walks,
+                    &binds(params, blocks, round, sorted),
+                );
             });
         };
         match self.mode {
@@ -459,7 +478,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
         if params.static_count > params.object_count {
             binds.push(table::buffer::GRID.is(statics::buffer::GRID));
         }
-        stage.run(&RAY_KEYS, params.ray_count, &binds);
+        stage.run(RAY_KEYS.sweeping(sweeps(params)), params.ray_count, &binds);
         sort.record(stage, &blocks.digits, unsorted);
     });
 }

@@ -18,11 +18,11 @@ use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
 use crate::gpu::link::Replacement;
-use crate::gpu::pipelines::{Form, Pipelines};
+use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder;
 use crate::gpu::scope::{Caught, Scopes};
-use crate::gpu::shader::Pass;
+use crate::gpu::shader::{Pass, Variant};
 use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
 use crate::shared::bounds::binding_limit;
@@ -183,7 +183,7 @@ impl GpuBroadPhase {
             cache.cloned(),
             replacement(descriptor),
         ));
-        let error = pipelines.make(device, &forms(descriptor, None));
+        let error = pipelines.make(device, &variants(descriptor, None));
         let timing = Timing::new(device, label, descriptor.timestamps);
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
@@ -248,7 +248,7 @@ impl GpuBroadPhase {
     /// # }
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
-        Preparation::new(&self.home, &self.pipelines, forms(&self.descriptor, Some(uses)))
+        Preparation::new(&self.home, &self.pipelines, variants(&self.descriptor, Some(uses)))
     }
 
     /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
@@ -297,7 +297,7 @@ impl GpuBroadPhase {
                 .with_others(passes(), &constants_after, replacement_after);
             Arc::new(pipelines)
         };
-        Preparation::new(&home, &pipelines, forms(&descriptor, None)).run()?;
+        Preparation::new(&home, &pipelines, variants(&descriptor, None)).run()?;
         self.pipelines = pipelines;
         if descriptor.timestamps != self.descriptor.timestamps {
             self.timing = Timing::new(device, &self.label, descriptor.timestamps);
@@ -318,9 +318,9 @@ impl GpuBroadPhase {
     /// dispatched. No part of the interface: tests hold rows of the pass table to it.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
-        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor, uses));
-        let unused = needed.filter(|pass| !self.bindings.has(pass.name));
-        unused.map(|pass| pass.name).collect()
+        let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
+        let unused = needed.filter(|variant| !self.bindings.has((variant.pass.name, variant.index())));
+        unused.map(|variant| variant.pass.name).collect()
     }
 
     /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
@@ -539,12 +539,10 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     stages.into_iter().flatten().copied()
 }
 
-/// Passes in the forms in which every step with this descriptor runs them; with `uses`, in which any such step does.
-fn forms(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Form<'static>> {
-    let needed = passes().filter(|pass| pass.is_needed(descriptor, uses));
-    needed
-        .flat_map(|pass| Form::of(pass, uses.unwrap_or_default()))
-        .collect()
+/// Returns the variants of passes that every step with this descriptor runs; with `uses`, those that any such step may
+/// run.
+fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
+    passes().flat_map(|pass| pass.needed(descriptor, uses)).collect()
 }
 
 /// The caller's function, in place of the file that admits all pairs.

@@ -12,7 +12,7 @@ use crate::gpu::scope::Scopes;
 /// The file that the text stands in place of.
 pub(crate) const REPLACED: &str = "pairs/admits_pair";
 
-/// What stands behind the text: the functions that it may call, as `shaders/pairs/pair_excludes_listed.wgsl` declares
+/// What stands behind the text: the functions that it may call, as `shaders/pairs/pair_excludes.wgsl` declares
 /// them, and a call of its own.
 const FRAME: &str = "
 fn pair_data(index: u32) -> u32 { return index; }
@@ -100,10 +100,7 @@ mod tests {
 
     #[test]
     fn the_functions_that_a_text_may_call_are_those_of_the_passes() {
-        let (_, text) = FILES
-            .iter()
-            .find(|(path, _)| *path == "pairs/pair_excludes_listed")
-            .unwrap();
+        let (_, text) = FILES.iter().find(|(path, _)| *path == "pairs/pair_excludes").unwrap();
         let declared = |text: &'static str| -> Vec<_> {
             let lines = text.lines().filter(|line| line.starts_with("fn pair_"));
             lines
@@ -143,7 +140,7 @@ Shader validation error: Function [0] 'admits_pair' is invalid
         for (path, text) in FILES.iter().filter(|(path, _)| *path != REPLACED) {
             let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
             let taken: Vec<_> = words.filter(|word| word.starts_with("admits_")).collect();
-            let may_call = *path == "pairs/pair_excludes_listed";
+            let may_call = *path == "pairs/pair_excludes";
             assert!(
                 taken.iter().all(|&word| may_call && word == "admits_pair"),
                 "{path}: {taken:?}"

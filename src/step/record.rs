@@ -8,7 +8,7 @@ use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
-use crate::api::input::{self, SWEPT_STRIDE, Source};
+use crate::api::input::{self, Source};
 use crate::api::scene::{QueryInput, Scene, Statics, check_limit};
 use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
@@ -474,7 +474,6 @@ impl GpuBroadPhase {
                     device,
                     encoder,
                     pipelines: &self.pipelines,
-                    sweeps: false,
                     bindings: &mut bindings,
                     buffers: &buffers,
                     uniforms: &uniforms,
@@ -528,7 +527,6 @@ impl GpuBroadPhase {
             device,
             encoder,
             pipelines: &self.pipelines,
-            sweeps: plan.shape.params.ray_stride == SWEPT_STRIDE,
             bindings: &mut self.bindings,
             buffers: &self.buffers,
             uniforms: &uniforms,

@@ -15,7 +15,7 @@ use naga::{Module, ShaderStage};
 pub use full::is_full;
 
 /// Every value that a host gives the pipeline constants.
-const CONSTANTS: [(&str, &[u32]); 7] = [
+const CONSTANTS: [(&str, &[u32]); 8] = [
     ("SCHEME", &[0, 1, 2]),
     ("FILTERS", &[0, 1]),
     ("COUNT_CANDIDATES", &[0, 1]),
@@ -23,6 +23,7 @@ const CONSTANTS: [(&str, &[u32]); 7] = [
     ("PERIODIC", &[0, 1]),
     ("SWEPT", &[0, 1]),
     ("STORES_IN_LOOP", &[0, 1]),
+    ("EXCLUDES", &[0, 1]),
 ];
 
 /// What `GPU_BROAD_PHASE_COMPILERS` may name: programs of `tests/compilers.rs` and drivers of `tests/registers.rs`.
@@ -57,9 +58,9 @@ impl Specialised {
         format!("{}{}", self.pass.name, constants.collect::<String>())
     }
 
-    /// Returns whether its switches are all off or all on. The scheme and `STORES_IN_LOOP` take every value.
+    /// Returns whether its switches are all off or all on. The scheme, `STORES_IN_LOOP` and `EXCLUDES` take every value.
     pub fn is_plain_or_full(&self) -> bool {
-        let is_switch = |name| !["SCHEME", "STORES_IN_LOOP"].contains(&name);
+        let is_switch = |name| !["SCHEME", "STORES_IN_LOOP", "EXCLUDES"].contains(&name);
         let mut switches = self.constants.iter().filter(|(name, _)| is_switch(name));
         let first = switches.next().map(|(_, value)| value);
         switches.all(|(_, value)| Some(value) == first)

@@ -83,10 +83,14 @@ pub struct Bound {
     pub given: usize,
 }
 
+/// What passes declare that run otherwise where a list excludes pairs.
+pub const EXCLUDES: &str = "override EXCLUDES:";
+
 /// Runs passes on one device and remembers which.
 pub struct Bench {
     pub device: Arc<dyn Device>,
-    pub run: RefCell<BTreeSet<&'static str>>,
+    /// Names of passes, and whether a list excluded pairs.
+    pub run: RefCell<BTreeSet<(&'static str, bool)>>,
     pub overrides: Overrides,
     pub round: Cell<Round>,
     /// What all rounds have in common.
@@ -131,13 +135,15 @@ impl Bench {
     /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
     /// block, `contents` the rest.
     pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
-        self.run.borrow_mut().insert(pass.name);
+        let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && pass.source().contains(EXCLUDES);
+        self.run.borrow_mut().insert((pass.name, excludes));
         let constants = [
             ("SCHEME", self.scheme),
             ("FILTERS", self.overrides.filters.into()),
             ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
             ("SWEPT", self.sweeps.get().into()),
             ("STORES_IN_LOOP", self.stores_in_loop.into()),
+            ("EXCLUDES", excludes.into()),
         ];
         let source = pass.source();
         let is_declared = |(name, _): &(&str, u32)| source.contains(&format!("override {name}:"));
@@ -161,13 +167,7 @@ impl Bench {
             }
         };
         let is_indirect = pass.name.starts_with("event_")
-            || [
-                "pair_count_one_cell",
-                "pair_count_crowded",
-                "pair_count_excluding_one_cell",
-                "pair_count_excluding_crowded",
-            ]
-            .contains(&pass.name)
+            || ["pair_count_one_cell", "pair_count_crowded"].contains(&pass.name)
             || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
         let fold = if is_indirect { 65_535 } else { self.fold };
         let dispatch = Dispatch {

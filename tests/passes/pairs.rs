@@ -59,10 +59,9 @@ fn excludes(trace: &Trace) -> Excludes<'_> {
 
 /// What walks find behind the candidates.
 pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<u8>)> {
-    vec![
-        ("objects", [bytes(objects), bytes(&trace.exclusion_table)].concat()),
-        ("exclusions", uniform(&trace.exclusions)),
-    ]
+    let objects = ("objects", [bytes(objects), bytes(&trace.exclusion_table)].concat());
+    let exclusions = has_list(trace).then(|| ("exclusions", uniform(&trace.exclusions)));
+    [objects].into_iter().chain(exclusions).collect()
 }
 
 /// A list that names every third of some pairs, most of them once, and others that are none.
@@ -174,22 +173,10 @@ pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
 
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
     let keeps_bits = layout::keeps_bits(&trace.params, &trace.grid);
-    let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits, has_list(trace)) {
-        (true, _, false) => (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED),
-        (_, false, false) => (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL),
-        (_, _, false) => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL),
-        (true, _, true) => (
-            &shaders::PAIR_COUNT_EXCLUDING_COVERED,
-            &shaders::PAIR_EMIT_EXCLUDING_COVERED,
-        ),
-        (_, false, true) => (
-            &shaders::PAIR_COUNT_EXCLUDING_ONE_CELL,
-            &shaders::PAIR_EMIT_EXCLUDING_ONE_CELL,
-        ),
-        _ => (
-            &shaders::PAIR_COUNT_EXCLUDING_CROWDED,
-            &shaders::PAIR_EMIT_EXCLUDING_ONE_CELL,
-        ),
+    let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits) {
+        (true, _) => (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED),
+        (false, false) => (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL),
+        (false, true) => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL),
     };
     let entries = trace.params.entry_capacity as usize;
     let inputs =
@@ -458,14 +445,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
 
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
-    let (count_pass, emit_pass) = if has_list(trace) {
-        (
-            &shaders::PAIR_COUNT_EXCLUDING_CROWDED,
-            &shaders::PAIR_EMIT_EXCLUDING_ONE_CELL,
-        )
-    } else {
-        (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL)
-    };
+    let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL);
     let entries = trace.params.entry_capacity as usize;
     let input = PairReads {
         table: table(trace),
@@ -570,20 +550,13 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
 
 /// Pairs of moving and static objects: their rows behind those of the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
-    let (count_pass, emit_pass) = match (uniform_scheme, has_list(trace)) {
-        (true, false) => (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED),
-        (false, false) => (
+    let (count_pass, emit_pass) = if uniform_scheme {
+        (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED)
+    } else {
+        (
             &shaders::PAIR_STATIC_COUNT_ONE_CELL,
             &shaders::PAIR_STATIC_EMIT_ONE_CELL,
-        ),
-        (true, true) => (
-            &shaders::PAIR_STATIC_COUNT_EXCLUDING_COVERED,
-            &shaders::PAIR_STATIC_EMIT_EXCLUDING_COVERED,
-        ),
-        (false, true) => (
-            &shaders::PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL,
-            &shaders::PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL,
-        ),
+        )
     };
     let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.static_pair_input()) else {
         panic!("no static objects");

@@ -20,27 +20,18 @@ const LONG_ROUND: u32 = 2048;
 pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
     // A list parts partners alone.
     let has_list = trace.exclusions.list_count > 0;
-    let [count_pass, emit_pass, nearest_pass] = match (uniform_scheme, has_list) {
-        (true, false) => [
+    let [count_pass, emit_pass, nearest_pass] = if uniform_scheme {
+        [
             &shaders::QUERY_COUNT_COVERED,
             &shaders::QUERY_EMIT_COVERED,
             &shaders::QUERY_NEAREST_COVERED,
-        ],
-        (false, false) => [
+        ]
+    } else {
+        [
             &shaders::QUERY_COUNT_ONE_CELL,
             &shaders::QUERY_EMIT_ONE_CELL,
             &shaders::QUERY_NEAREST_ONE_CELL,
-        ],
-        (true, true) => [
-            &shaders::QUERY_COUNT_EXCLUDING_COVERED,
-            &shaders::QUERY_EMIT_EXCLUDING_COVERED,
-            &shaders::QUERY_NEAREST_EXCLUDING_COVERED,
-        ],
-        (false, true) => [
-            &shaders::QUERY_COUNT_EXCLUDING_ONE_CELL,
-            &shaders::QUERY_EMIT_EXCLUDING_ONE_CELL,
-            &shaders::QUERY_NEAREST_EXCLUDING_ONE_CELL,
-        ],
+        ]
     };
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();

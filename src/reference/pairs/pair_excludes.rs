@@ -1,4 +1,4 @@
-//! What parts pairs beside filters: the twin of `shaders/pairs/pair_excludes_listed.wgsl` and of
+//! What parts pairs beside filters: the twin of `shaders/pairs/pair_excludes.wgsl` and of
 //! `shaders/pairs/exclusions.wgsl`.
 
 use std::fmt::{Debug, Formatter};

@@ -1,9 +1,9 @@
 // uses: pairs/admits_pair, pairs/exclusions
 // needs: objects
 
-// A list of the caller's, a function of the caller's, or both part pairs.
+// A list of the caller's, a function of the caller's, or both exclude pairs.
 
-const EXCLUDES: bool = true;
+override EXCLUDES: bool = false;
 
 // For the caller's function: a word of its data, 0 past their end.
 fn pair_data(index: u32) -> u32 {
@@ -44,6 +44,9 @@ fn names_pair(pair: vec2<u32>) -> bool {
 }
 
 fn is_excluded(a: u32, b: u32) -> bool {
+    if (!EXCLUDES) {
+        return false;
+    }
     let pair = vec2<u32>(min(a, b), max(a, b));
     if (names_pair(pair)) {
         return true;
