@@ -252,9 +252,7 @@ pub mod internals {
     }
 
     pub mod shaders {
-        pub use crate::beside::cull::{
-            CULL_ARGS, CULL_COUNT, CULL_EMIT, CULL_OBJECTS_COVERED, CULL_OBJECTS_ONE_CELL, CULL_VIEWS,
-        };
+        pub use crate::beside::cull::{CULL_ARGS, CULL_COUNT, CULL_EMIT, CULL_OBJECTS, CULL_VIEWS};
         pub use crate::beside::dispatch::DISPATCH_ARGS;
         pub use crate::beside::draw::*;
         pub use crate::beside::events::*;

@@ -1,10 +1,12 @@
-// uses: common/box, common/prelude, common/runs, common/workgroup, cull/cull_entry_{entry}, cull/plane, cull/view
+// uses: common/box, common/cells, common/grid, common/prelude, common/runs, common/workgroup, cull/plane, cull/view
 
 // A bit for each object of a table and each view that sees it. A workgroup takes records that follow each other, and
 // holds the box around all of them to the planes first: what lies outside with it, or inside, is not looked at again.
 
 @group(0) @binding(1) var<storage, read> views: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> starts: array<u32>;
+@group(0) @binding(4) var<storage, read> grid: Grid;
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> visible: array<atomic<u32>>;
 
@@ -25,6 +27,15 @@ fn lower(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
 
 fn upper(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
     return bitcast<vec3<u32>>(max(bitcast<vec3<i32>>(a), bitcast<vec3<i32>>(b)));
+}
+
+// Whether the table has the object. Records of the uniform scheme are those of all objects. In the others, records are in
+// the order of the entries, and those of objects that the table leaves out come last.
+fn takes_part(record: u32, name: u32) -> bool {
+    if (params.scheme == SCHEME_UNIFORM) {
+        return classify(objects[2u * name], objects[2u * name + 1u]) < CLASS_INVALID;
+    }
+    return record < starts[absent_key(grid.table_cells)];
 }
 
 // The box around the records of the workgroup, in the first place of the runs.

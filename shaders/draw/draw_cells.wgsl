@@ -1,4 +1,4 @@
-// uses: common/cells, common/grid, common/workgroup, draw/cell_lines, draw/draw_entry_{entry}, draw/lines
+// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, draw/cell_lines, draw/lines
 
 // Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where
 // hashed cells share slots.
@@ -6,11 +6,44 @@
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> starts: array<u32>;
+@group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
+// The object of each entry, in the uniform scheme.
+@group(0) @binding(6) var<storage, read> values: array<u32>;
 // Vertices that are drawn, instances, first vertex and first instance; then vertices that there are.
 @group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
 
 // Entries of a slot that are looked through for an earlier one of the same cell.
 const MOST_SHARING: u32 = 8u;
+
+fn drawn_record(entry: u32) -> u32 {
+    if (SCHEME == SCHEME_UNIFORM) {
+        return values[entry] & ID_MASK;
+    }
+    return entry;
+}
+
+// The cells that have entries of a record; none if it is in the large list or left out.
+fn cells_entered(record: u32) -> Placement {
+    let nowhere = Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
+    if (SCHEME == SCHEME_UNIFORM) {
+        // Records come in the order of the objects.
+        let low = objects[2u * (params.first_object + record)];
+        let high = objects[2u * (params.first_object + record) + 1u];
+        if (classify(low, high) != CLASS_FINITE) {
+            return nowhere;
+        }
+        return place_uniform(low.xyz, high.xyz, params.cell_inverse);
+    }
+    // Records come in the order of the entries, and those of cells come first.
+    if (record >= starts[grid.table_cells]) {
+        return nowhere;
+    }
+    let low = unordered(bitcast<vec3<i32>>(records[2u * record].xyz));
+    let high = unordered(bitcast<vec3<i32>>(records[2u * record + 1u].xyz));
+    let placement = place_one_cell(low, high, grid.base_inverse);
+    let cell = placement.lower >> vec3<u32>(grid.x_detail, 0u, 0u);
+    return Placement(placement.level, cell, cell);
+}
 
 fn is_entered_in(record: u32, level: u32, cell: vec3<i32>) -> bool {
     let entered = cells_entered(record);

@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/entry_{entry}, common/grid, common/rows, queries/query_entry_{entry}
+// uses: common/box, common/cells, common/entry, common/grid, common/rows, queries/query_entry
 // needs: FILTERS, Query, objects
 
 // Where a query looks on a level, and whom it may find.

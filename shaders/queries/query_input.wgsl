@@ -4,6 +4,8 @@
 
 // Where the objects ask, the records of those that do.
 @group(0) @binding(4) var<storage, read> queries: array<vec4<u32>>;
+// The object of each entry, in the uniform scheme.
+@group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const QUERY_VECTORS: u32 = 3u;
 // Who asks; other numbers are objects that ask for what they overlap.

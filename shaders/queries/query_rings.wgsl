@@ -1,5 +1,5 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/round, common/rows, queries/query
-// uses: queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}, queries/query_images
+// uses: queries/query_again, queries/query_cells, queries/query_entry, queries/query_images
 // uses: queries/query_walk
 // needs: begin_ring, distance_limit
 
@@ -145,7 +145,7 @@ fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     }
     // Rows of the ring before are visited on both sides of it.
     let counts = cell_counts(cells_of(query_within(query, ring.inner), level), level);
-    let more_turns = select(ROW_TURNS * counts.y * counts.z, 0.0, ring.inner < 0.0);
+    let more_turns = select(row_turns() * counts.y * counts.z, 0.0, ring.inner < 0.0);
     if (look != LOOKS_AT_ALL && !takes_turns(1.0 + more_turns)) {
         return LOOKS_AT_ALL;
     }
@@ -217,7 +217,7 @@ fn walk_ring(given: Query, image: Query, ring: Ring, level: Level) {
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
             let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
-            let is_member = !WALKS_CLUSTERS || past <= members_end;
+            let is_member = !walks_clusters() || past <= members_end;
             members_end = select(past, members_end, is_member);
             let record = tested_record(entry_record(entry), is_member);
             let found_distance = distance_of(query, record, is_member);

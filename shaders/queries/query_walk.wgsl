@@ -1,12 +1,14 @@
-// uses: common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows
-// uses: pairs/pair_excludes, queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}
+// uses: common/entry, common/grid, common/round, common/rows
+// uses: pairs/pair_excludes, queries/query_again, queries/query_cells, queries/query_entry
 // needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_limit, distance_to, image_of, nearest_of_all
 // needs: second_images, tests_clusters, with_images
 
 // Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
 // before as objects there reach. What it finds goes to `accept_result`.
 
-const WALKS_CLUSTERS: bool = HAS_CLUSTERS && MAY_TEST_CLUSTERS;
+fn walks_clusters() -> bool {
+    return MAY_TEST_CLUSTERS && may_have_clusters();
+}
 
 // Distance of a candidate if it is within `distance_limit`, or of the box around its cluster, which no member is nearer
 // than. That box is of no object and of any world. Lower corners of members may lie anywhere in it.
@@ -14,7 +16,7 @@ fn distance_of(given: Query, record: u32, is_member: bool) -> u32 {
     var query = given;
     var low = records[2u * record];
     var high = records[2u * record + 1u];
-    if (WALKS_CLUSTERS) {
+    if (walks_clusters()) {
         low.w = select(0xffffffffu, low.w, is_member);
         high.w = select(query.world, high.w, is_member);
         query.seeks_corners = query.seeks_corners && is_member;
@@ -44,7 +46,7 @@ fn test_all(query: Query, listing: Listing) {
     for (var k = share.x; k < share.y;) {
         let place = listing.first + k;
         let past = cluster_end(k, place, share.y);
-        let is_member = !WALKS_CLUSTERS || past <= members_end;
+        let is_member = !walks_clusters() || past <= members_end;
         members_end = select(past, members_end, is_member);
         var distance = MISS;
         if (is_listed(listing.is_of_records, place)) {
@@ -75,7 +77,7 @@ fn look_of(query: Query, second: u32, level: Level) -> u32 {
     }
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
-    let turns = ROW_TURNS * images.x * (counts.y + images.y) * (counts.z + images.z);
+    let turns = row_turns() * images.x * (counts.y + images.y) * (counts.z + images.z);
     if (are_crowded(counts, query, level) || !takes_turns(turns) || meets_entries_again(query, second, level)) {
         return LOOKS_AT_ALL;
     }
@@ -110,7 +112,7 @@ fn walk_cells(query: Query, level: Level) {
             let entry = row_entry(row, k);
             // What follows in the same cluster, and in the same range of the row.
             let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
-            let is_member = !WALKS_CLUSTERS || past <= members_end;
+            let is_member = !walks_clusters() || past <= members_end;
             members_end = select(past, members_end, is_member);
             let record = tested_record(entry_record(entry), is_member);
             let distance = distance_of(query, record, is_member);

@@ -1,8 +1,12 @@
-// uses: common/candidates, common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows
-// uses: rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}, rays/ray_pays, rays/ray_walk
+// uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows
+// uses: rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
 
 // What a walk finds in its cells. table_shader/cast walks the same way in a caller's shader, one hit at a time.
+
+// The object of each entry, in the uniform scheme. In the others, which need no such list, the order in which rays are
+// walked: passes bind as many buffers as WebGPU allows.
+@group(0) @binding(6) var<storage, read> values: array<u32>;
 
 // One more than the record that needs a closer look before the walk goes on, or 0.
 var<private> waiting: u32;
@@ -11,6 +15,14 @@ var<private> row_tested: u32;
 // The row that it is in, or that the slab begins with.
 var<private> row_y: i32;
 var<private> row_z: i32;
+
+// The ray that an invocation walks: in the order that `ray_keys` gave them, if there are many.
+fn ray_at(place: u32) -> u32 {
+    if (SCHEME != SCHEME_UNIFORM && params.rays_sorted != 0u && place < params.ray_count) {
+        return values[place];
+    }
+    return place;
+}
 
 // Below every t: nothing more is looked for.
 fn is_done() -> bool {
@@ -60,7 +72,7 @@ fn test_all(ray: Ray, listing: Listing) {
         for (; k < share.y && !is_done() && waiting == 0u;) {
             let place = listing.first + k;
             let past = cluster_end(k, place, share.y);
-            let is_member = !HAS_CLUSTERS || past <= members_end;
+            let is_member = !may_have_clusters() || past <= members_end;
             var is_met = false;
             if (is_listed(listing.is_of_records, place)) {
                 let record = tested_record(listed_record(listing.is_of_records, place), is_member);
@@ -116,7 +128,7 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
                 let entry = row_entry(row, k);
                 // What follows in the same cluster, and in the same range of the row.
                 let past = cluster_end(k, entry, min(end, select(end, row.unwrapped, k < row.unwrapped)));
-                let is_member = !HAS_CLUSTERS || past <= members_end;
+                let is_member = !may_have_clusters() || past <= members_end;
                 members_end = select(past, members_end, is_member);
                 let is_met = test_entry(ray, entry, is_member, level, visit, row_y, row_z);
                 k = select(select(members_end, k, is_met), k + 1u, is_member);

@@ -1,4 +1,4 @@
-// uses: common/entry_{entry}, common/grid, common/rows, rays/ray, rays/ray_entry_{entry}, rays/ray_passage
+// uses: common/entry, common/grid, common/rows, rays/ray, rays/ray_entry, rays/ray_passage
 // needs: grid, takes_turns
 
 // Whether a level is walked by its cells. Entries may lie in many cells of a walk: then it is given up.
@@ -41,12 +41,12 @@ fn cells_pay(
 
 // Whether the walk only counts entries. Written so that schemes of one entry per object compile to nothing here.
 fn looks_ahead() -> bool {
-    return MEETS_AGAIN && is_ahead;
+    return may_meet_again() && is_ahead;
 }
 
 // Whether the level is better looked at without cells, after all.
 fn gives_up() -> bool {
-    return MEETS_AGAIN && meetings > most_meetings;
+    return may_meet_again() && meetings > most_meetings;
 }
 
 // Whether the walk so far only looked ahead, and found that it pays.

@@ -1,5 +1,5 @@
-// uses: common/box, common/entry_{entry}, common/grid, common/members_{entry}, common/prelude, common/rows
-// uses: queries/query, rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}
+// uses: common/box, common/entry, common/grid, common/prelude, common/rows
+// uses: queries/query, rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry
 // uses: rays/ray_passage, rays/ray_pays, table_shader/walk
 
 // A step's table as rays of a caller's shader walk it: the closest hit, any hit, or one hit after the other.
@@ -178,7 +178,7 @@ fn test_next(hits: ptr<function, Cast>) -> f32 {
     let is_of_records = (*hits).place == WALK_RECORDS;
     // What follows in the same cluster, and in the same range of the row.
     let past = cluster_end(k, entry, select(row.count, row.unwrapped, k < row.unwrapped));
-    let is_member = !HAS_CLUSTERS || past <= (*hits).members_end;
+    let is_member = !may_have_clusters() || past <= (*hits).members_end;
     (*hits).members_end = select(past, (*hits).members_end, is_member);
     (*hits).passed = k + 1u;
     if ((*hits).place != WALK_ROW && !is_listed(is_of_records, entry)) {

@@ -1,8 +1,11 @@
-// uses: common/box, common/cells, common/entry_{entry}, common/grid, common/prelude, common/rows, queries/query
-// uses: queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}, queries/query_image_own
+// uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, queries/query
+// uses: queries/query_again, queries/query_cells, queries/query_entry, queries/query_image_own
 
 // A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the
 // other, and what lies in a cell. src/beside/table_shader.rs says how it is used.
+
+// The object of each entry, in the uniform scheme.
+@group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const ALL_LAYERS: u32 = 0xffffffffu;
 

@@ -26,7 +26,6 @@ use crate::reference::cull::view::word;
 use crate::reference::cull::visible::check_views;
 use crate::shared::blocks::CullParams;
 use crate::shared::bounds::count;
-use crate::shared::grid;
 use crate::shared::submission::Dependency;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -39,11 +38,8 @@ passes! {
     /// Views as the other passes read them.
     CULL_VIEWS = "cull_views";
 
-    /// Which objects of a table each view sees, schemes of one entry per object.
-    CULL_OBJECTS_ONE_CELL = "cull_objects_one_cell" from "cull_objects" { entry: "one_cell" };
-
-    /// Which objects of a table each view sees, scheme of covered cells.
-    CULL_OBJECTS_COVERED = "cull_objects_covered" from "cull_objects" { entry: "covered" };
+    /// Which objects of a table each view sees.
+    CULL_OBJECTS = "cull_objects";
 
     /// How many objects each view sees, and each word of bits has.
     CULL_COUNT = "cull_count";
@@ -311,12 +307,7 @@ impl Culling {
                 if place == 0 {
                     stage.run_groups(&CULL_VIEWS, 1, &[cull]);
                 }
-                let pass = if table.kind.0 == grid::SCHEME_UNIFORM {
-                    &CULL_OBJECTS_COVERED
-                } else {
-                    &CULL_OBJECTS_ONE_CELL
-                };
-                stage.run(pass, table.params.object_count, &[cull]);
+                stage.run(&CULL_OBJECTS, table.params.object_count, &[cull]);
             });
         }
         let mut recorder = self.own.recorder(device, encoder, &uniforms, blocks_of_call.cull, &[]);

@@ -92,11 +92,8 @@ passes! {
     /// Lines of the objects' boxes.
     DRAW_BOXES = "draw_boxes";
 
-    /// Lines of occupied cells, schemes of one entry per object.
-    DRAW_CELLS_ONE_CELL = "draw_cells_one_cell" from "draw_cells" { entry: "one_cell" };
-
-    /// Lines of occupied cells, scheme of covered cells.
-    DRAW_CELLS_COVERED = "draw_cells_covered" from "draw_cells" { entry: "covered" };
+    /// Lines of occupied cells.
+    DRAW_CELLS = "draw_cells";
 
     /// Lines between the boxes of pairs.
     DRAW_PAIRS = "draw_pairs";
@@ -247,11 +244,7 @@ impl DebugDraw {
 fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
     let own = &step.table;
     let cells = |table: &Table, levels| Source {
-        pass: if table.kind.0 == grid::SCHEME_UNIFORM {
-            &DRAW_CELLS_COVERED
-        } else {
-            &DRAW_CELLS_ONE_CELL
-        },
+        pass: &DRAW_CELLS,
         rows: table.params.object_count,
         first: 0,
         row_vertices: BOX_VERTICES,

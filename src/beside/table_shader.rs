@@ -3,7 +3,7 @@
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
-use crate::gpu::link::{self, Holes};
+use crate::gpu::link;
 use crate::gpu::scope::Scopes;
 use crate::shared::grid;
 use crate::shared::submission::Dependency;
@@ -188,6 +188,8 @@ enum Casts {
 }
 
 const OBJECTS: &str = "objects";
+/// The name of the object of each entry.
+const VALUES: &str = "values";
 
 impl TableShader {
     /// The text for tables of broad phases with this descriptor, of which the scheme and
@@ -231,7 +233,7 @@ impl TableShader {
     }
 
     fn write(kind: TableKind, casts: Casts, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let mut text = link::join(&files(kind, casts), None);
+        let mut text = link::join(&files(casts), None);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
@@ -242,16 +244,12 @@ impl TableShader {
         }
         // Uniform blocks are granted apart from storage buffers.
         text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
+        // What names them is not run.
         if !reads_objects(kind) {
-            // What names them is not run.
-            let lines = text.lines().map(|line| {
-                if declares_objects(line) {
-                    format!("var<private> {OBJECTS}: array<vec4<u32>, 1>;\n")
-                } else {
-                    format!("{line}\n")
-                }
-            });
-            text = lines.collect();
+            text = unbound(&text, OBJECTS, "vec4<u32>");
+        }
+        if !reads_values(kind) {
+            text = unbound(&text, VALUES, "u32");
         }
         let own_objects = format!("{prefix}{OBJECTS}");
         let mut names: Vec<_> = declared(&text)
@@ -266,7 +264,7 @@ impl TableShader {
         }
         let objects = first.map_or(own_objects.clone(), |first| first.objects.clone());
         if first.is_some() {
-            let lines = text.lines().filter(|line| !declares_objects(line));
+            let lines = text.lines().filter(|line| !declares(line, OBJECTS));
             text = lines.map(|line| format!("{line}\n")).collect();
             for (_, name) in names.iter_mut().filter(|(_, name)| *name == own_objects) {
                 name.clone_from(&objects);
@@ -285,9 +283,10 @@ impl TableShader {
     /// the objects where it reads them and no other text binds them.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let binds_objects = reads_objects(self.kind) && !self.borrows_objects;
-        let bindings = link::bindings(&files(self.kind, self.casts)).into_iter();
+        let bindings = link::bindings(&files(self.casts)).into_iter();
         bindings
             .filter(move |(_, _, name)| binds_objects || *name != OBJECTS)
+            .filter(|(_, _, name)| reads_values(self.kind) || *name != VALUES)
             .map(|(number, _, name)| (number, name))
     }
 
@@ -362,24 +361,33 @@ const fn reads_objects(kind: TableKind) -> bool {
     kind.1 || kind.0 == grid::SCHEME_UNIFORM
 }
 
-/// Whether a line of the text declares the variable of the objects.
-fn declares_objects(line: &str) -> bool {
-    line.contains(&format!("> {OBJECTS}:"))
+/// Whether walks of such tables read which object each entry is of.
+const fn reads_values(kind: TableKind) -> bool {
+    kind.0 == grid::SCHEME_UNIFORM
 }
 
-/// What walks a table: that of schemes of one entry per object, or of covered cells.
-fn files(kind: TableKind, casts: Casts) -> Vec<File> {
-    let holes: Holes = if kind.0 == grid::SCHEME_UNIFORM {
-        &[("entry", "covered")]
-    } else {
-        &[("entry", "one_cell")]
-    };
+/// Whether a line of the text declares this variable.
+fn declares(line: &str, variable: &str) -> bool {
+    line.contains(&format!("> {variable}:"))
+}
+
+/// The text with a private array of one element in place of a bound one.
+fn unbound(text: &str, variable: &str, element: &str) -> String {
+    let lines = text.lines().map(|line| match declares(line, variable) {
+        true => format!("var<private> {variable}: array<{element}, 1>;\n"),
+        false => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+/// What walks a table.
+fn files(casts: Casts) -> Vec<File> {
     let root = if casts == Casts::None {
         "table_shader/walk"
     } else {
         "table_shader/cast"
     };
-    link::link(root, holes)
+    link::link(root, &[])
 }
 
 /// The text with a constant in place of what passes leave to their pipelines.
@@ -670,7 +678,7 @@ mod tests {
 
         // Words that WGSL keeps to itself come out of no prefix.
         for (make, casts) in MAKERS.into_iter().zip([Casts::None, Casts::Plain, Casts::Swept]) {
-            let text = link::join(&files((grid::SCHEME_HIERARCHICAL, true), casts), None);
+            let text = link::join(&files(casts), None);
             let names = declared(&text);
             for word in naga::keywords::wgsl::RESERVED {
                 for name in names.iter().filter(|name| word.ends_with(**name)) {

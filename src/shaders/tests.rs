@@ -161,10 +161,7 @@ fn every_loop_has_a_condition() {
 /// The files of every module: each pass, and the texts for callers, without rays and with them.
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
-    let tables = ["one_cell", "covered"].into_iter().flat_map(|entry| {
-        let holes: link::Holes = Box::leak(Box::new([("entry", entry)]));
-        ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, holes)))
-    });
+    let tables = ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, &[])));
     of_passes.chain(tables).collect()
 }
 
@@ -780,14 +777,14 @@ fn float_operations_that_decide_answers_stand_alone() {
     // How many there are at least: what is not looked at holds no promise. Then the functions whose operations may be
     // taken together.
     let deciding = [
-        ("ray_count_one_cell", "enter_box", 5, &[][..]),
-        ("ray_count_one_cell", "enter_box_closely", 5, &[]),
-        ("ray_closest_covered", "enter_box", 5, &[]),
-        ("ray_any_covered", "load_ray", 1, &[]),
+        ("ray_count", "enter_box", 5, &[][..]),
+        ("ray_count", "enter_box_closely", 5, &[]),
+        ("ray_closest", "enter_box", 5, &[]),
+        ("ray_any", "load_ray", 1, &[]),
         ("prepare", "main", 6, &[]),
-        ("query_count_one_cell", "distance_to", 4, &["nearest_image", "squared"]),
-        ("cull_objects_one_cell", "is_outside", 5, &[]),
-        ("cull_objects_covered", "side_of_common", 5, &[]),
+        ("query_count", "distance_to", 4, &["nearest_image", "squared"]),
+        ("cull_objects", "is_outside", 5, &[]),
+        ("cull_objects", "side_of_common", 5, &[]),
     ];
     for (pass, function, least, exempt) in deciding {
         let pass = passes().find(|candidate| candidate.name == pass).unwrap();

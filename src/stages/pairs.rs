@@ -381,7 +381,11 @@ impl PairPlan {
         if params.has_statics() {
             let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);
             recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
-                stage.run_groups(self.walk(pass), static_tiles(params), &blocks.static_binds(round));
+                stage.run_groups(
+                    self.walk(pass),
+                    static_tiles(params),
+                    &blocks.static_binds(params, round),
+                );
             });
         }
         if params.has_worlds() {
@@ -428,7 +432,11 @@ impl PairPlan {
         if params.has_statics() {
             let pass = params.by_scheme(&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED);
             recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
-                stage.run(self.walk(pass), params.object_count, &blocks.static_binds(round));
+                stage.run(
+                    self.walk(pass),
+                    params.object_count,
+                    &blocks.static_binds(params, round),
+                );
             });
         }
     }
@@ -508,13 +516,13 @@ impl PairBlocks {
     }
 
     /// What the passes of pairs with static objects bind in a round.
-    fn static_binds(&self, round: Block) -> Vec<Binds> {
+    fn static_binds(&self, params: &Params, round: Block) -> Vec<Binds> {
         let mut binds = vec![
             PARAMS.is_block(self.static_params),
             OWN_RECORDS.is(table::buffer::RECORDS),
             ROUND.is_block(round),
         ];
-        binds.extend(statics::binds());
+        binds.extend(statics::binds(params));
         binds
     }
 }

@@ -24,29 +24,14 @@ use crate::shared::wgsl::number;
 
 passes! {
     "queries" {
-    /// Results per query, schemes of one entry per object.
-    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" }
-        if |of| of.uses.queries && may_exclude(of) && !of.is_uniform();
+    /// Results per query.
+    QUERY_COUNT = "query_count" if |of| of.uses.queries && may_exclude(of);
 
-    /// Results per query, scheme of covered cells.
-    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" }
-        if |of| of.uses.queries && may_exclude(of) && of.is_uniform();
+    /// The results.
+    QUERY_EMIT = "query_emit" if |of| of.uses.queries && may_exclude(of);
 
-    /// The results, schemes of one entry per object.
-    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" }
-        if |of| of.uses.queries && may_exclude(of) && !of.is_uniform();
-
-    /// The results, scheme of covered cells.
-    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" }
-        if |of| of.uses.queries && may_exclude(of) && of.is_uniform();
-
-    /// The nearest objects of each query, schemes of one entry per object.
-    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" }
-        if |of| of.uses.nearest && may_exclude(of) && !of.is_uniform();
-
-    /// The nearest objects of each query, scheme of covered cells.
-    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered" }
-        if |of| of.uses.nearest && may_exclude(of) && of.is_uniform();
+    /// The nearest objects of each query.
+    QUERY_NEAREST = "query_nearest" if |of| of.uses.nearest && may_exclude(of);
     }
 }
 
@@ -273,10 +258,9 @@ impl QueryPlan {
             recorder.clear_words(buffer::OFFSETS, 0, 1);
         }
         if asks_all(params) {
-            let pass = params.by_scheme(&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED);
             recorder.rounds("query_count", &blocks.rounds, |stage, round| {
                 stage.run(
-                    self.walk(pass, params),
+                    self.walk(&QUERY_COUNT, params),
                     round.walks + 1,
                     &blocks.binds(params, round, sorted),
                 );
@@ -305,16 +289,10 @@ impl QueryPlan {
             });
         };
         if asks_all(params) {
-            walk(
-                "query_emit",
-                params.by_scheme(&QUERY_EMIT_ONE_CELL, &QUERY_EMIT_COVERED),
-            );
+            walk("query_emit", &QUERY_EMIT);
         }
         if asks_nearest(params) && first {
-            walk(
-                "query_nearest",
-                params.by_scheme(&QUERY_NEAREST_ONE_CELL, &QUERY_NEAREST_COVERED),
-            );
+            walk("query_nearest", &QUERY_NEAREST);
         }
     }
 }
@@ -332,7 +310,7 @@ const fn asks_nearest(params: &Params) -> bool {
 impl QueryBlocks {
     /// What the passes of queries bind in a round.
     fn binds(&self, params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
-        let mut binds = round.binds(sorted);
+        let mut binds = round.binds(params, sorted);
         // The records of the objects that ask are bound in the place of queries.
         if params.askers != askers::NOBODY {
             binds.push(buffer::QUERIES.is(match round.asked_by {

@@ -4,6 +4,7 @@ use super::limits::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
+use super::sort::variable::VALUES;
 use super::sort::{self, Digit, Side, Sides, Sort};
 use super::table::{self, statics};
 use super::walks::WalkRound;
@@ -27,37 +28,17 @@ passes! {
     /// Keys by which rays are put in the order of where they start.
     RAY_KEYS = "ray_keys" if |of| casts(of) && !of.is_uniform();
 
-    /// Hits per ray, schemes of one entry per object.
-    RAY_COUNT_ONE_CELL = "ray_count_one_cell" from "ray_count" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts_in(of, RayMode::All);
+    /// Hits per ray.
+    RAY_COUNT = "ray_count" if |of| casts_in(of, RayMode::All);
 
-    /// Hits per ray, scheme of covered cells.
-    RAY_COUNT_COVERED = "ray_count_covered" from "ray_count" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts_in(of, RayMode::All);
+    /// The hits.
+    RAY_EMIT = "ray_emit" if |of| casts_in(of, RayMode::All);
 
-    /// The hits, schemes of one entry per object.
-    RAY_EMIT_ONE_CELL = "ray_emit_one_cell" from "ray_emit" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts_in(of, RayMode::All);
+    /// The closest hits.
+    RAY_CLOSEST = "ray_closest" if |of| casts_in(of, RayMode::Closest);
 
-    /// The hits, scheme of covered cells.
-    RAY_EMIT_COVERED = "ray_emit_covered" from "ray_emit" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts_in(of, RayMode::All);
-
-    /// The closest hits, schemes of one entry per object.
-    RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell" from "ray_closest" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts_in(of, RayMode::Closest);
-
-    /// The closest hits, scheme of covered cells.
-    RAY_CLOSEST_COVERED = "ray_closest_covered" from "ray_closest" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts_in(of, RayMode::Closest);
-
-    /// Whether rays meet anything, schemes of one entry per object.
-    RAY_ANY_ONE_CELL = "ray_any_one_cell" from "ray_any" { entry: "one_cell", order: "read" }
-        if |of| !of.is_uniform() && casts_in(of, RayMode::Any);
-
-    /// Whether rays meet anything, scheme of covered cells.
-    RAY_ANY_COVERED = "ray_any_covered" from "ray_any" { entry: "covered", order: "none" }
-        if |of| of.is_uniform() && casts_in(of, RayMode::Any);
+    /// Whether rays meet anything.
+    RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
 
     /// Cells per ray.
     RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.ray_cells;
@@ -123,8 +104,6 @@ const SIDES: Sides = Sides([
 ]);
 
 variables! {
-    /// The order in which rays are walked.
-    WALK_ORDER = "walk_order";
     /// Where the pass that makes keys says how many there are.
     SORT_GRID = "sort_grid";
 }
@@ -402,10 +381,9 @@ impl RayPlan {
             record_sort(recorder, shape, blocks);
         }
         if self.all_hits(params) {
-            let pass = params.by_scheme(&RAY_COUNT_ONE_CELL, &RAY_COUNT_COVERED);
             recorder.rounds("ray_count", &blocks.rounds, |stage, round| {
                 stage.run(
-                    pass.sweeping(sweeps(params)),
+                    RAY_COUNT.sweeping(sweeps(params)),
                     round.walks + 1,
                     &binds(params, blocks, round, sorted),
                 );
@@ -448,12 +426,9 @@ impl RayPlan {
         match self.mode {
             _ if params.ray_count == 0 => {}
             RayMode::Closest | RayMode::Any if !first => {}
-            RayMode::Closest => walk(
-                "ray_closest",
-                params.by_scheme(&RAY_CLOSEST_ONE_CELL, &RAY_CLOSEST_COVERED),
-            ),
-            RayMode::Any => walk("ray_any", params.by_scheme(&RAY_ANY_ONE_CELL, &RAY_ANY_COVERED)),
-            RayMode::All => walk("ray_emit", params.by_scheme(&RAY_EMIT_ONE_CELL, &RAY_EMIT_COVERED)),
+            RayMode::Closest => walk("ray_closest", &RAY_CLOSEST),
+            RayMode::Any => walk("ray_any", &RAY_ANY),
+            RayMode::All => walk("ray_emit", &RAY_EMIT),
         }
         if self.has_cells(params) {
             walk("ray_cells_emit", &RAY_CELLS_EMIT);
@@ -483,16 +458,13 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     });
 }
 
-/// What the passes of rays bind in a round.
+/// What the passes of rays bind in a round: the first of a name counts.
 fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: Side) -> Vec<Binds> {
-    let mut binds = round.binds(sorted);
-    binds.push(WALK_ORDER.is(if params.sorts_rays() {
-        SIDES.after(blocks.digits.len()).values
-    } else {
-        // Any buffer will do where rays are walked as they come.
-        table::buffer::STARTS
-    }));
-    binds
+    // The uniform scheme does not sort rays.
+    let order = params
+        .sorts_rays()
+        .then(|| VALUES.is(SIDES.after(blocks.digits.len()).values));
+    order.into_iter().chain(round.binds(params, sorted)).collect()
 }
 
 /// The digits of the sort of rays.

@@ -79,11 +79,11 @@ impl WalkRound {
     }
 
     /// What the passes bind, where the moving objects' entries lie as sorted.
-    pub fn binds(&self, sorted: Side) -> Vec<Binds> {
+    pub fn binds(&self, params: &Params, sorted: Side) -> Vec<Binds> {
         let mut binds = vec![PARAMS.is_block(self.params), ROUND.is_block(self.round)];
         match self.table {
             TableOf::Moving => binds.extend(sorted.binds()),
-            TableOf::Static => binds.extend(statics::binds()),
+            TableOf::Static => binds.extend(statics::binds(params)),
         }
         binds
     }

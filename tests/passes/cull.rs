@@ -52,11 +52,6 @@ pub fn check_cull(
     let words = view_count * cull.words as usize;
     let mut visible = vec![0; words];
     for table in trace.statics.as_deref().into_iter().chain([trace]) {
-        let pass = if trace.params.scheme == 1 {
-            &shaders::CULL_OBJECTS_COVERED
-        } else {
-            &shaders::CULL_OBJECTS_ONE_CELL
-        };
         let mut inputs = walk_inputs(table);
         inputs.extend([
             ("views", bytes(&views)),
@@ -64,7 +59,7 @@ pub fn check_cull(
             ("visible", bytes(&visible)),
         ]);
         let found = run(
-            pass,
+            &shaders::CULL_OBJECTS,
             groups(table.params.object_count as usize),
             &table.params,
             inputs,

@@ -15,13 +15,8 @@ pub fn is_near(a: &LineVertex, b: &LineVertex) -> bool {
 }
 
 /// Lines of boxes, pairs, visited and occupied cells: all, and as many as there is room for.
-pub fn check_lines(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
+pub fn check_lines(bench: &Bench, trace: &Trace) {
     let objects = trace.objects.len() as u32;
-    let cells = if uniform_scheme {
-        &shaders::DRAW_CELLS_COVERED
-    } else {
-        &shaders::DRAW_CELLS_ONE_CELL
-    };
     let mut counters = used_counters();
     (counters[10], counters[11]) = (trace.pairs.len() as u32, 0);
     (counters[20], counters[21]) = (trace.ray_cells.len() as u32 + 3, 0);
@@ -78,7 +73,7 @@ pub fn check_lines(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             capacity: 24 * 4000,
             ..draw(trace.params.object_count as usize, 24)
         };
-        let found = run(cells, &params, walk_inputs(trace));
+        let found = run(&shaders::DRAW_CELLS, &params, walk_inputs(trace));
         let [drawn, instances, _, _, all]: [u32; 5] = found.take("draw_args", 5).try_into().unwrap();
         assert_eq!((drawn, instances), (all, 1), "{}", found.what);
         let occupied = draw_cells::draw_cells(&trace.params, &params, table(trace), &trace.objects, &trace.values);

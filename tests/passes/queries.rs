@@ -17,22 +17,9 @@ const STATE_WORDS: usize = 6;
 const LONG_ROUND: u32 = 2048;
 
 /// Queries of both forms and neighbours, all of their results and the nearest.
-pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
+pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     // A list parts partners alone.
     let has_list = trace.exclusions.list_count > 0;
-    let [count_pass, emit_pass, nearest_pass] = if uniform_scheme {
-        [
-            &shaders::QUERY_COUNT_COVERED,
-            &shaders::QUERY_EMIT_COVERED,
-            &shaders::QUERY_NEAREST_COVERED,
-        ]
-    } else {
-        [
-            &shaders::QUERY_COUNT_ONE_CELL,
-            &shaders::QUERY_EMIT_ONE_CELL,
-            &shaders::QUERY_NEAREST_ONE_CELL,
-        ]
-    };
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
     let base = Params {
@@ -83,11 +70,11 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
             ("counters", bytes(&used_counters())),
         ];
         let contents = inputs(more);
-        let found = bench.run_walks(count_pass, &walks, params, &contents, None);
+        let found = bench.run_walks(&shaders::QUERY_COUNT, &walks, params, &contents, None);
         found.check("query_offsets", &offsets);
         found.check("counters", &counters);
-        let rounds = bench.rounds_of_walks(count_pass, &walks, params, &contents);
-        let found = bench.run_walks(count_pass, &walks, params, &contents, Some(rounds));
+        let rounds = bench.rounds_of_walks(&shaders::QUERY_COUNT, &walks, params, &contents);
+        let found = bench.run_walks(&shaders::QUERY_COUNT, &walks, params, &contents, Some(rounds));
         found.check("query_offsets", &offsets);
         found.check_query_rounds(&counters, rounds, trace.grid.is_crowded != 0);
 
@@ -111,7 +98,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
                 ),
                 ("query_objects", poison::<u32>(capacity)),
             ];
-            let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), None);
+            let found = bench.run_walks(&shaders::QUERY_EMIT, &walks, params, &inputs(more), None);
             found.check("query_objects", &results[shown(all, window)]);
             if !bench.tries_rounds(window) {
                 continue;
@@ -121,7 +108,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
                 ("query_offsets", [shifted.clone(), poison::<u32>(count)].concat()),
                 ("query_objects", poison::<u32>(capacity)),
             ];
-            let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
+            let found = bench.run_walks(&shaders::QUERY_EMIT, &walks, params, &inputs(more), Some(rounds));
             found.check("query_objects", &results[shown(all, window)]);
             found.check_left_behind("query_offsets", &shifted, count);
         }
@@ -154,7 +141,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
                 contents.push(("queries", bytes(&reaching)));
             }
             let run = |mut rounds: Rounds| loop {
-                let found = bench.run_walks(nearest_pass, &walks, params, &contents, Some(rounds));
+                let found = bench.run_walks(&shaders::QUERY_NEAREST, &walks, params, &contents, Some(rounds));
                 if found.counter(UNFINISHED) == 0 {
                     break found;
                 }

@@ -79,32 +79,17 @@ fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
 
 /// The order of a ray's hits may differ between devices, the hits may not.
 pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: bool) {
-    let [count_pass, emit_pass, closest_pass, any_pass] = if uniform_scheme {
-        [
-            &shaders::RAY_COUNT_COVERED,
-            &shaders::RAY_EMIT_COVERED,
-            &shaders::RAY_CLOSEST_COVERED,
-            &shaders::RAY_ANY_COVERED,
-        ]
-    } else {
-        [
-            &shaders::RAY_COUNT_ONE_CELL,
-            &shaders::RAY_EMIT_ONE_CELL,
-            &shaders::RAY_CLOSEST_ONE_CELL,
-            &shaders::RAY_ANY_ONE_CELL,
-        ]
-    };
     bench.sweeps.set(matches!(rays, Rays::Swept(_)));
     let order = check_ray_keys(bench, trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-        let given = vec![
-            ray_bytes(rays),
-            ("objects", bytes(&trace.objects)),
-            ("walk_order", bytes(&order)),
-        ];
-        [given, more].concat()
+        let order = (!uniform_scheme).then(|| ("values", bytes(&order)));
+        let given = [ray_bytes(rays), ("objects", bytes(&trace.objects))];
+        given.into_iter().chain(order).chain(more).collect()
     };
-    let walks = Walk::all(trace, rays.len(), false);
+    let mut walks = Walk::all(trace, rays.len(), false);
+    for walk in &mut walks {
+        walk.inputs.retain(|(name, _)| uniform_scheme || *name != "values");
+    }
     let params = ray_params(trace, rays);
     let wide = wide(rays);
     let tables = trace.ray_inputs(&wide);
@@ -123,10 +108,10 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
     let mut counters = used_counters();
     let mut offsets = ray_count::ray_count(&params, &tables, bench.overrides, &mut counters);
-    let found = run(count_pass, "ray_offsets", rays.len() + 1);
+    let found = run(&shaders::RAY_COUNT, "ray_offsets", rays.len() + 1);
     found.check("ray_offsets", &offsets);
     found.check_ray_counters(&used_counters(), &counters);
-    let (found, rounds) = run_rounds(count_pass, "ray_offsets", rays.len() + 1);
+    let (found, rounds) = run_rounds(&shaders::RAY_COUNT, "ray_offsets", rays.len() + 1);
     found.check("ray_offsets", &offsets);
     found.check_ray_rounds(&counters, rounds);
 
@@ -146,7 +131,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
             ),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
-        bench.run_walks(emit_pass, &walks, params, &inputs(more), None)
+        bench.run_walks(&shaders::RAY_EMIT, &walks, params, &inputs(more), None)
     };
     let whole = Params {
         hit_capacity: all as u32,
@@ -180,7 +165,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
             ("ray_offsets", [shifted.clone(), poison::<u32>(rays.len())].concat()),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
-        let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
+        let found = bench.run_walks(&shaders::RAY_EMIT, &walks, params, &inputs(more), Some(rounds));
         found.check("ray_hits", &hits[shown(all, window)]);
         found.check_left_behind("ray_offsets", &shifted, rays.len());
     }
@@ -198,7 +183,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
             ("counters", bytes(&used_counters())),
         ]);
         for rounds in [None, Some(rounds)] {
-            let counted = bench.run_walks(count_pass, &walks, keeping, &counting, rounds);
+            let counted = bench.run_walks(&shaders::RAY_COUNT, &walks, keeping, &counting, rounds);
             counted.check_left_behind("ray_offsets", &bytes(&counts), behind);
             let words = counted.take::<u32>("ray_offsets", rays.len() + 1 + behind);
             let more = vec![
@@ -208,26 +193,26 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
                 ),
                 ("ray_hits", poison::<RayHit>(all)),
             ];
-            let found = bench.run_walks(emit_pass, &walks, keeping, &inputs(more), rounds);
+            let found = bench.run_walks(&shaders::RAY_EMIT, &walks, keeping, &inputs(more), rounds);
             found.check("ray_hits", &hits);
         }
     }
 
     let mut counters = used_counters();
     let closest = ray_closest::ray_closest(&params, &tables, bench.overrides, &mut counters);
-    let found = run(closest_pass, "ray_hits", 2 * rays.len());
+    let found = run(&shaders::RAY_CLOSEST, "ray_hits", 2 * rays.len());
     found.check("ray_hits", &closest);
     found.check_ray_counters(&used_counters(), &counters);
-    let (found, _) = run_rounds(closest_pass, "ray_hits", 6 * rays.len());
+    let (found, _) = run_rounds(&shaders::RAY_CLOSEST, "ray_hits", 6 * rays.len());
     found.check_left_behind("ray_hits", &bytes(&closest), 4 * rays.len());
     assert_eq!(found.take::<u32>("counters", 32)[UNFINISHED], 0, "{}", found.what);
 
     let mut counters = used_counters();
     let any = ray_any::ray_any(&params, &tables, bench.overrides, &mut counters);
-    let found = run(any_pass, "ray_any", rays.len());
+    let found = run(&shaders::RAY_ANY, "ray_any", rays.len());
     found.check("ray_any", &any);
     found.check_ray_counters(&used_counters(), &counters);
-    let (found, rounds) = run_rounds(any_pass, "ray_any", rays.len());
+    let (found, rounds) = run_rounds(&shaders::RAY_ANY, "ray_any", rays.len());
     found.check("ray_any", &any);
     found.check_ray_rounds(&counters, rounds);
 }

@@ -134,7 +134,7 @@ pub fn check_parts(
             check_static_pairs(bench, &listed, uniform_scheme);
         }
         if scene.objects.len() < 600 {
-            check_queries(bench, &listed, &[], uniform_scheme);
+            check_queries(bench, &listed, &[]);
         }
     });
     // Walks of crowded scenes, in scenes of all kinds.
@@ -159,15 +159,15 @@ pub fn check_parts(
     let view_count = [1, 3, 32, 8, 17][scene.objects.len() % 5];
     check_cull(bench, descriptor, &input, &trace, view_count);
     if scene.objects.len() < 300 {
-        check_lines(bench, &trace, uniform_scheme);
+        check_lines(bench, &trace);
     }
     // Neighbours of every object by every form and window: enough for sizes up to two tiles of the scan.
     if scene.objects.len() < 600 || scene.objects.len() == 1921 {
         bench.overrides = overrides[0];
         let queries = scene.queries(descriptor.worlds);
-        check_queries(bench, &trace, &queries, uniform_scheme);
+        check_queries(bench, &trace, &queries);
         if let Some(crowded) = &crowded {
-            bench.draws(|bench| check_queries(bench, crowded, &queries, uniform_scheme));
+            bench.draws(|bench| check_queries(bench, crowded, &queries));
         }
     }
     trace.grid.entry_count

@@ -1,6 +1,5 @@
 //! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl`,
-//! `shaders/queries/query_walk.wgsl`, `shaders/queries/query_entry_one_cell.wgsl` and
-//! `shaders/queries/query_entry_covered.wgsl`.
+//! `shaders/queries/query_walk.wgsl`, `shaders/queries/query_entry.wgsl` and `shaders/queries/query_again.wgsl`.
 
 use std::ops::{Range, RangeInclusive};
 

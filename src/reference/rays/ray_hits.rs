@@ -1,7 +1,5 @@
 //! What the walk of the hit passes finds in its cells: the twin of `shaders/rays/ray_hits.wgsl`,
-//! `shaders/rays/ray_entry_one_cell.wgsl`, `shaders/rays/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`,
-//! `shaders/common/entry_covered.wgsl`, `shaders/common/members_one_cell.wgsl` and
-//! `shaders/common/members_covered.wgsl`.
+//! `shaders/rays/ray_entry.wgsl` and `shaders/common/entry.wgsl`.
 
 use std::ops::Range;
 

@@ -71,10 +71,15 @@ pub(crate) fn kept(params: &Params, values: BufferId) -> Vec<BufferId> {
     kept.into_iter().chain(values).collect()
 }
 
-/// How walks of the table name what they bind.
-pub(crate) fn binds() -> [Binds; 4] {
+/// How walks of the table name what they bind. Only the uniform scheme's read values; for the others any buffer will do.
+pub(crate) fn binds(params: &Params) -> [Binds; 4] {
     let [grid, records, starts] = WALKED.map(|(of, id)| of.is(id));
-    [grid, records, starts, VALUES.is(buffer::VALUES)]
+    let values = if params.is_uniform() {
+        buffer::VALUES
+    } else {
+        buffer::RECORDS
+    };
+    [grid, records, starts, VALUES.is(values)]
 }
 
 /// What building the table reads: the boxes and worlds as they are given, and where the boxes go.

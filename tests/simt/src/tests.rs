@@ -193,24 +193,21 @@ const COSTS: [(&str, f64, f64); 9] = [
 
 /// The same per ray, of 5,000 through 10,000 boxes.
 const OF_RAYS: [(&str, f64, f64); 4] = [
-    ("ray_closest_one_cell", 922.0, 788.0),
-    ("ray_any_one_cell", 407.0, 334.0),
-    ("ray_count_one_cell", 8661.0, 10673.0),
-    ("ray_emit_one_cell", 33.8, 1101.0),
+    ("ray_closest", 922.0, 788.0),
+    ("ray_any", 407.0, 334.0),
+    ("ray_count", 8661.0, 10673.0),
+    ("ray_emit", 33.8, 1101.0),
 ];
 /// The same per query, for all objects and for the 8 nearest.
 const OF_QUERIES: [(&str, f64, f64); 3] = [
-    ("query_count_one_cell", 518.0, 2474.0),
-    ("query_emit_one_cell", 535.0, 2695.0),
-    ("query_nearest_one_cell", 3994.0, 7655.0),
+    ("query_count", 518.0, 2474.0),
+    ("query_emit", 535.0, 2695.0),
+    ("query_nearest", 3994.0, 7655.0),
 ];
 /// The same per box that looks for its neighbours.
-const OF_NEIGHBORS: [(&str, f64, f64); 2] = [
-    ("query_count_one_cell", 384.0, 505.0),
-    ("query_emit_one_cell", 301.0, 290.0),
-];
+const OF_NEIGHBORS: [(&str, f64, f64); 2] = [("query_count", 384.0, 505.0), ("query_emit", 301.0, 290.0)];
 /// The same per box, for 4 views.
-const OF_VIEWS: [(&str, f64, f64); 1] = [("cull_objects_one_cell", 40.1, 77.3)];
+const OF_VIEWS: [(&str, f64, f64); 1] = [("cull_objects", 40.1, 77.3)];
 /// The same per pair.
 const OF_EVENTS: [(&str, f64, f64); 4] = [
     ("event_match", 4.9, 75.0),

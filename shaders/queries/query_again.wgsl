@@ -1,13 +1,18 @@
-// uses: common/entry_{entry}, common/grid, common/rows, queries/query_cells
+// uses: common/entry, common/grid, common/rows, queries/query_cells
 // needs: Query, image_of
 
-// Objects have an entry in every cell that they cover.
+// Objects with an entry in every cell that they cover may be met again and again.
 
-// Turns of loops that a row takes at least: one more to count its entries ahead of the walk.
-const ROW_TURNS: f32 = 3.0;
+// Turns of loops that a row takes at least: one more in the uniform scheme, to count its entries ahead of the walk.
+fn row_turns() -> f32 {
+    return select(2.0, 3.0, SCHEME == SCHEME_UNIFORM);
+}
 
-// Whether objects are met again and again, in one cell after another.
+// Whether the walk meets more entries than all objects are worth.
 fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
+    if (SCHEME != SCHEME_UNIFORM) {
+        return false;
+    }
     let listing = listing_of(level, query.world);
     let most = MOST_MEETINGS * listing.count;
     if (!listing.is_of_records || grid.entry_count <= most) {

@@ -1,5 +1,0 @@
-// Rays are walked as they come.
-
-fn ray_at(place: u32) -> u32 {
-    return place;
-}
