@@ -1,4 +1,4 @@
-// uses: common/rows, pairs/overlap, pairs/pair_filter, pairs/pair_walk_{entry}
+// uses: common/rows, pairs/overlap, pairs/pair_filter, pairs/pair_walk_single_cell
 // needs: visit_candidate
 
 // The exact test of one record, of a candidate or around several, against the box whose rows are walked.

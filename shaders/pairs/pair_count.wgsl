@@ -1,6 +1,6 @@
-// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup, pairs/pair_bits_{bits}
-// uses: pairs/pair_excludes, pairs/pair_filter, pairs/pair_groups_{groups}, pairs/pair_slots_{kept}
-// uses: pairs/pair_sums_{entry}, pairs/pair_walk_{entry}
+// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter
+// needs: count_before, put_count, walk_pairs
 
 // How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places
 // end with the total.

@@ -1,5 +1,6 @@
-// uses: common/round, common/workgroup, pairs/pair_excludes, pairs/pair_filter, pairs/pair_walk_{entry}
-// uses: pairs/pair_walks_{walks}, pairs/pair_write
+// uses: common/round, common/workgroup, pairs/pair_emit_{variant}, pairs/pair_excludes, pairs/pair_filter
+// uses: pairs/pair_write
+// needs: walk_pairs
 
 // Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or
 // bits, wrote of an entry stands behind the offsets.

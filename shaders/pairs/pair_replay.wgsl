@@ -1,4 +1,4 @@
-// uses: common/prelude, common/rows, common/workgroup, pairs/pair_walk_{entry}, pairs/pair_walks_{walks}
+// uses: common/prelude, common/rows, common/workgroup, pairs/pair_walk_single_cell, pairs/pair_walks_listed
 // uses: pairs/pair_write
 
 // Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a

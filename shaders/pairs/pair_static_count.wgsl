@@ -1,6 +1,6 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_slots_static_{kept}, pairs/pair_static, pairs/pair_sums_{entry}
-// uses: queries/query_image_own
+// uses: pairs/pair_static, pairs/pair_static_count_{variant}, queries/query_image_own
+// needs: count_before, put_count
 
 // How many static objects each moving one meets: rows of counts behind those of the entries, and one row more, so that
 // places end with the total. Tiles are the same as those of the entries, so the first one may have rows of both.

@@ -1,4 +1,5 @@
-// uses: common/clusters, common/round, common/rows, pairs/pair_bits_{bits}, pairs/pair_boxes
+// uses: common/clusters, common/round, common/rows, pairs/pair_boxes
+// needs: keep_bits
 
 // Tests the boxes of a row, in a crowded scene cluster by cluster and the box of the cluster first: where that is not
 // met, none of them is.

@@ -289,7 +289,7 @@ pub struct Overrides {
 }
 
 /// Static partners of a moving object that counting keeps. The uniform scheme keeps none.
-pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_slots_static_write", "STATIC_KEPT");
+pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_static_count_single_cell", "STATIC_KEPT");
 
 /// Static partners that counting keeps of a moving object, with the scheme of a step.
 pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
@@ -301,7 +301,7 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
 }
 
 /// Partners of an entry that counting keeps for writing, at most.
-pub const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_slots_write", "MOST_KEPT");
+pub const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_count_sparse", "MOST_KEPT");
 /// Cell sizes that the choice of the finest cell looks at.
 pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 

@@ -28,19 +28,16 @@ passes! {
     PAIR_DATA = "pair_data" if |of| of.uses.excluded_pairs && of.pair_filter.is_some();
 
     /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
-    PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
-        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen"
-    } if |of| are_found(of) && of.is_hierarchical();
+    PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
+        if |of| are_found(of) && of.is_hierarchical();
 
     /// Pairs per entry of crowded scenes, schemes of one entry per object: by clusters, and a bit per box is kept.
-    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
-        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen"
-    } if |of| are_found(of) && !of.is_uniform();
+    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
+        if |of| are_found(of) && !of.is_uniform();
 
     /// Pairs per entry, scheme of covered cells.
-    PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" {
-        entry: "covered", kept: "none", bits: "none", groups: "all"
-    } if |of| are_found(of) && of.is_uniform();
+    PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
+        if |of| are_found(of) && of.is_uniform();
 
     /// Pairs per world.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
@@ -49,41 +46,34 @@ passes! {
     PAIR_EMIT_KEPT = "pair_emit_kept" if |of| of.pairs && !of.is_uniform();
 
     /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
-    PAIR_REPLAY = "pair_replay" from "pair_replay" {
-        entry: "one_cell", visit: "pairs/pair_replay", walks: "listed"
-    } if |of| of.pairs && !of.is_uniform() && of.is_ahead;
+    PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_ahead;
 
     /// The rest of the pairs, schemes of one entry per object.
-    PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
-        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed"
-    } if |of| are_found(of) && !of.is_uniform();
+    PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
+        if |of| are_found(of) && !of.is_uniform();
 
     /// The pairs, scheme of covered cells.
-    PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" { entry: "covered", walks: "all" }
+    PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
     /// Pairs with static objects per moving object, schemes of one entry per object.
-    PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
-        entry: "one_cell", kept: "write"
-    } if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
+        if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per moving object, scheme of covered cells.
-    PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
-        entry: "covered", kept: "none"
-    } if |of| are_found(of) && of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
+        if |of| are_found(of) && of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per world.
     WORLD_PAIRS_STATIC = "world_pairs_static" if |of| of.pairs && of.has_worlds() && of.uses.statics;
 
     /// The pairs with static objects, schemes of one entry per object.
-    PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
-        entry: "one_cell", kept: "read"
-    } if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
+        if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
     /// The pairs with static objects, scheme of covered cells.
-    PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered" from "pair_static_emit" {
-        entry: "covered", kept: "none"
-    } if |of| are_found(of) && of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
+        if |of| are_found(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
@@ -364,9 +354,9 @@ impl PairPlan {
         }
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
             let binds = blocks.binds(sorted, round);
-            let [sparse, crowded] = [&PAIR_COUNT_ONE_CELL, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));
+            let [sparse, crowded] = [&PAIR_COUNT_SPARSE, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));
             if params.is_uniform() {
-                stage.run(self.walk(&PAIR_COUNT_COVERED), entries + 1, &binds);
+                stage.run(self.walk(&PAIR_COUNT_MULTI_CELL), entries + 1, &binds);
             } else {
                 match counts_crowded(params) {
                     Some(true) => stage.run(crowded, entries + 1, &binds),
@@ -379,7 +369,7 @@ impl PairPlan {
             }
         });
         if params.has_statics() {
-            let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);
+            let pass = params.by_scheme(&PAIR_STATIC_COUNT_SINGLE_CELL, &PAIR_STATIC_COUNT_MULTI_CELL);
             recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
                 stage.run_groups(
                     self.walk(pass),
@@ -408,7 +398,7 @@ impl PairPlan {
         let entries = params.entry_capacity;
         if params.is_uniform() {
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
-                stage.run(self.walk(&PAIR_EMIT_COVERED), entries, &blocks.binds(sorted, round));
+                stage.run(self.walk(&PAIR_EMIT_MULTI_CELL), entries, &blocks.binds(sorted, round));
             });
         } else {
             let list = table::unused_keys(sorted);
@@ -426,11 +416,11 @@ impl PairPlan {
             }
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
                 let binds = [&[walks][..], &blocks.binds(sorted, round)].concat();
-                stage.run_indirect(self.walk(&PAIR_EMIT_ONE_CELL), buffer::WALK_GROUPS, &binds);
+                stage.run_indirect(self.walk(&PAIR_EMIT_SINGLE_CELL), buffer::WALK_GROUPS, &binds);
             });
         }
         if params.has_statics() {
-            let pass = params.by_scheme(&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED);
+            let pass = params.by_scheme(&PAIR_STATIC_EMIT_SINGLE_CELL, &PAIR_STATIC_EMIT_MULTI_CELL);
             recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
                 stage.run(
                     self.walk(pass),

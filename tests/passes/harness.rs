@@ -167,7 +167,7 @@ impl Bench {
             }
         };
         let is_indirect = pass.name.starts_with("event_")
-            || ["pair_count_one_cell", "pair_count_crowded"].contains(&pass.name)
+            || ["pair_count_sparse", "pair_count_crowded"].contains(&pass.name)
             || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
         let fold = if is_indirect { 65_535 } else { self.fold };
         let dispatch = Dispatch {

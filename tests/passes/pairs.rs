@@ -174,9 +174,9 @@ pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
     let keeps_bits = layout::keeps_bits(&trace.params, &trace.grid);
     let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits) {
-        (true, _) => (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED),
-        (false, false) => (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL),
-        (false, true) => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL),
+        (true, _) => (&shaders::PAIR_COUNT_MULTI_CELL, &shaders::PAIR_EMIT_MULTI_CELL),
+        (false, false) => (&shaders::PAIR_COUNT_SPARSE, &shaders::PAIR_EMIT_SINGLE_CELL),
+        (false, true) => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL),
     };
     let entries = trace.params.entry_capacity as usize;
     let inputs =
@@ -412,7 +412,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     let mut given = words.clone();
     put(&mut given, 0, own);
     pair_sums::add_up(&params, 0, own, &mut words, &mut counters);
-    let pass = &shaders::PAIR_COUNT_ONE_CELL;
+    let pass = &shaders::PAIR_COUNT_SPARSE;
     let found = walk(pass, groups(entries + 1), &params, &before, bytes(&given));
     found.check("pair_offsets", &words);
     found.check("counters", &counters);
@@ -421,7 +421,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
         put(&mut given, entries, of_statics_counts);
         let before = counters.clone();
         pair_sums::add_up(&params, entries, of_statics_counts, &mut words, &mut counters);
-        let (pass, groups) = (&shaders::PAIR_STATIC_COUNT_ONE_CELL, static_groups(&params));
+        let (pass, groups) = (&shaders::PAIR_STATIC_COUNT_SINGLE_CELL, static_groups(&params));
         let found = walk(pass, groups, &of_statics(params), &before, bytes(&given));
         found.check("pair_offsets", &words);
         found.check("counters", &counters);
@@ -445,7 +445,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
 
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
-    let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL);
+    let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL);
     let entries = trace.params.entry_capacity as usize;
     let input = PairReads {
         table: table(trace),
@@ -551,11 +551,11 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
 /// Pairs of moving and static objects: their rows behind those of the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (count_pass, emit_pass) = if uniform_scheme {
-        (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED)
+        (&shaders::PAIR_STATIC_COUNT_MULTI_CELL, &shaders::PAIR_STATIC_EMIT_MULTI_CELL)
     } else {
         (
-            &shaders::PAIR_STATIC_COUNT_ONE_CELL,
-            &shaders::PAIR_STATIC_EMIT_ONE_CELL,
+            &shaders::PAIR_STATIC_COUNT_SINGLE_CELL,
+            &shaders::PAIR_STATIC_EMIT_SINGLE_CELL,
         )
     };
     let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.static_pair_input()) else {

@@ -187,7 +187,7 @@ const COSTS: [(&str, f64, f64); 9] = [
     ("gather", 5.2, 160.0),
     ("sort_histogram", 1.1, 10.5),
     ("sort_scatter_subgroups", 28.1, 41.0),
-    ("pair_count_one_cell", 86.5, 383.0),
+    ("pair_count_sparse", 86.5, 383.0),
     ("pair_emit_kept", 9.4, 115.0),
 ];
 

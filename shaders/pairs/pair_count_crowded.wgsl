@@ -1,6 +1,8 @@
-// uses: common/prelude, pairs/pair_filter
+// uses: common/indirect, common/prelude, pairs/pair_filter, pairs/pair_sums_single_cell, pairs/pair_test_clusters
+// uses: pairs/pair_walk_single_cell
 
-// A bit for each box of the rows, whether or not it was tested: set where it makes a pair.
+// Counts the pairs of crowded scenes, with one entry an object: by clusters. A bit for each box of the rows is kept,
+// whether or not it was tested: set where it makes a pair.
 
 @group(0) @binding(6) var<storage, read_write> pair_bits: array<u32>;
 
@@ -30,4 +32,17 @@ fn end_rows() {
     if ((bits_kept & 31u) > 0u) {
         store_bits();
     }
+}
+
+// As many workgroups as entries need, or none: the device decides which variant of the pass counts.
+fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return flat_indirect(group);
+}
+
+// Entries have more partners than there is room for.
+
+fn keep_partner(place: u32, other: u32, is_pair: bool) {
+}
+
+fn store_partners(index: u32, before: u32, count: u32) {
 }

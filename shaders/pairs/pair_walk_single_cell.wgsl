@@ -1,5 +1,5 @@
-// uses: common/box, common/cells, common/cover, common/grid, common/rows, {visit}
-// needs: begin_object
+// uses: common/box, common/cells, common/cover, common/grid, common/rows
+// needs: begin_object, visit_row
 
 // The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover
 // table has of larger objects; at the object's own level the entries behind it in its row and the rows of the half

@@ -1,4 +1,4 @@
-// uses: common/prelude, pairs/pair_static
+// uses: common/prelude, pairs/pair_static, pairs/pair_sums_single_cell
 
 // The first static partners of every moving object are kept, behind those of the entries.
 

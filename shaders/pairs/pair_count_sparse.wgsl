@@ -1,6 +1,8 @@
-// uses: common/prelude, pairs/pair_filter
+// uses: common/indirect, common/prelude, common/round, common/rows, pairs/pair_boxes, pairs/pair_filter
+// uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
-// The first partners of every entry are kept, so that writing its pairs seldom needs a second walk.
+// Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are kept,
+// so that writing its pairs seldom needs a second walk.
 
 // `partners_kept` is no more than this.
 const MOST_KEPT: u32 = 12u;
@@ -51,4 +53,21 @@ fn store_partners(index: u32, before: u32, count: u32) {
     store_partner(index, 9u, last_partners.y, before, count);
     store_partner(index, 10u, last_partners.z, before, count);
     store_partner(index, 11u, last_partners.w, before, count);
+}
+
+// As many workgroups as entries need, or none: the device decides which variant of the pass counts.
+fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return flat_indirect(group);
+}
+
+// Tests the boxes of a row one by one.
+fn visit_row(row: Row, first: u32) {
+    let share = share_of(row.count - first);
+    for (var k = first + share.x; k < first + share.y; k += 1u) {
+        _ = test_box(row_entry(row, k), true);
+    }
+}
+
+// No bits are kept.
+fn end_rows() {
 }

@@ -1,6 +1,6 @@
-// uses: common/prelude, common/workgroup
+// uses: common/prelude, common/workgroup, pairs/pair_walk_multi_cell
 
-// Every entry walks.
+// Writes the pairs of the uniform scheme: every entry walks.
 
 fn walk_count() -> u32 {
     return params.entry_capacity;

@@ -1,0 +1,17 @@
+// uses: common/workgroup, pairs/pair_sums_multi_cell, pairs/pair_walk_multi_cell
+
+// Counts the pairs of the uniform scheme. Neither partners nor bits are kept: its walks bind as many buffers as WebGPU
+// allows.
+
+fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return flat_workgroup(group, groups);
+}
+
+fn keep_partner(place: u32, other: u32, is_pair: bool) {
+}
+
+fn store_partners(index: u32, before: u32, count: u32) {
+}
+
+fn end_rows() {
+}

