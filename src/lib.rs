@@ -225,6 +225,7 @@ pub mod grid {
 pub mod internals {
     //! For this project's own tests and tools. Nothing here is part of the interface: any version may change it.
 
+    pub use crate::shared::digits::sort_digits;
     pub use crate::shared::{blocks, grid};
 
     pub mod counters {

@@ -47,7 +47,7 @@ fn within_cell_limit(lower: vec3<i32>, upper: vec3<i32>) -> bool {
 
 // One entry an object. Hierarchical: the first level at which the box spans at most two cells of y and z and a whole
 // cell of fine ones of x. Adaptive: the first layer of which one cell holds the box.
-fn place_one_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
+fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
     let box_min = flush_bits(low);
     let box_max = flush_bits(high);
     let reach = cell_reach();
@@ -74,6 +74,14 @@ fn place_uniform(low: vec3<u32>, high: vec3<u32>, cell_inverse: f32) -> Placemen
         }
     }
     return Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
+}
+
+// The placement that the step's scheme gives an object of finite bounds.
+fn place(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
+    if (params.scheme == SCHEME_UNIFORM) {
+        return place_uniform(low, high, base_inverse);
+    }
+    return place_single_cell(low, high, base_inverse);
 }
 
 // Slot of a cell within its level's part of the table. `x` is already shifted by the level's x_shift.

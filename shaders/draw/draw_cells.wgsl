@@ -40,7 +40,7 @@ fn cells_entered(record: u32) -> Placement {
     }
     let low = unordered(bitcast<vec3<i32>>(records[2u * record].xyz));
     let high = unordered(bitcast<vec3<i32>>(records[2u * record + 1u].xyz));
-    let placement = place_one_cell(low, high, grid.base_inverse);
+    let placement = place_single_cell(low, high, grid.base_inverse);
     let cell = placement.lower >> vec3<u32>(grid.x_detail, 0u, 0u);
     return Placement(placement.level, cell, cell);
 }

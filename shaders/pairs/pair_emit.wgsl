@@ -8,7 +8,7 @@
 fn visit_candidate(other: u32, meets: bool) -> bool {
     if (meets) {
         if (admitted(other) && !is_excluded(own_object, other)) {
-            write_pair(other);
+            write_pair(own_object, other);
         }
     }
     return meets;

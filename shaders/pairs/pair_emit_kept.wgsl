@@ -1,5 +1,5 @@
 // uses: common/box, common/clusters, common/grid, common/indirect, common/prelude, common/workgroup
-// uses: pairs/pair_slots_read, pairs/pair_write_kept
+// uses: pairs/pair_write_kept
 
 // Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that
 // walk once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a
@@ -7,15 +7,18 @@
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
+@group(0) @binding(5) var<storage, read> pair_slots: array<u32>;
 @group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
 // Workgroups for the list, as indirect dispatches read them.
 @group(0) @binding(6) var<storage, read_write> pair_walk_groups: array<atomic<u32>>;
 
-var<private> own_object: u32;
-
 // An eighth of the bytes of a record.
 fn entry_object(index: u32) -> u32 {
     return params.first_object + (values[index] & ID_MASK);
+}
+
+fn kept_partner(index: u32, place: u32) -> u32 {
+    return pair_slots[place * params.entry_capacity + index];
 }
 
 fn list_walk(entry: u32) {

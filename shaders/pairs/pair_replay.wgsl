@@ -35,7 +35,7 @@ fn visit_row(row: Row, first: u32) {
     for (var strip = first; strip < end; strip += 32u) {
         var bits = next_bits(min(row.count - strip, 32u));
         for (; bits != 0u; bits &= bits - 1u) {
-            write_pair(records[2u * row_entry(row, strip + countTrailingZeros(bits))].w);
+            write_pair(own_object, records[2u * row_entry(row, strip + countTrailingZeros(bits))].w);
         }
     }
 }

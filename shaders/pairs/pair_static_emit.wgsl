@@ -12,7 +12,7 @@ fn entry_object(index: u32) -> u32 {
 }
 
 fn accept_result(other: u32, distance: u32) {
-    write_pair(other);
+    write_pair(own_object, other);
 }
 
 fn goes_on(index: u32) -> bool {

@@ -34,7 +34,7 @@ fn walk_pairs(index: u32) {
 
     let box_min = flush_bits(unordered(low));
     let box_max = flush_bits(unordered(high));
-    let own_level = place_one_cell(unordered(low), unordered(high), grid.base_inverse).level;
+    let own_level = place_single_cell(unordered(low), unordered(high), grid.base_inverse).level;
     let detail = x_detail();
     let looks_up = own_level < grid.cover_below;
     if (looks_up) {

@@ -1,19 +1,35 @@
-// uses: common/prelude, pairs/pair_places, pairs/pair_sums
-// needs: own_object
+// uses: common/prelude, common/wide, common/workgroup, pairs/pair_sums
 
-// Writes the pairs whose places fall into the page that the output buffer shows.
+// Writes the pairs whose places fall into the page that the output buffer shows. Places of the uniform scheme lie in the
+// buffer, from a scan. The others have places within tiles, and sums of tiles. No place passes the largest u32.
 
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
+
+fn counted(word: u32) -> u32 {
+    return pair_offsets[word];
+}
+
+// Where the pairs of a row begin and end, looked up once: the buffer is written to, so that a compiler would look again
+// each time.
+fn places_of(row: u32) -> vec2<u32> {
+    if (params.scheme == SCHEME_UNIFORM) {
+        return vec2<u32>(pair_offsets[row], pair_offsets[row + 1u]);
+    }
+    let word = row_word(row);
+    let before = saturate64(before_tile(row / WORKGROUP));
+    return vec2<u32>(saturating_sum(before, pair_offsets[word]), saturating_sum(before, pair_offsets[word + 1u]));
+}
 
 // The largest u32 stands for every place that does not fit 32 bits.
 const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;
 
-fn write_pair(other: u32) {
+fn write_pair(own: u32, other: u32) {
     let place = place_of_next;
     if (place >= params.first_pair && place - params.first_pair < params.pair_capacity && place != NO_PLACE) {
-        pairs[place - params.first_pair] = vec2<u32>(min(own_object, other), max(own_object, other));
+        pairs[place - params.first_pair] = vec2<u32>(min(own, other), max(own, other));
     }
     place_of_next = place + select(1u, 0u, place == NO_PLACE);
 }

@@ -1,5 +1,5 @@
 // uses: pairs/pair_write
-// needs: entry_object, kept_partner, own_object
+// needs: entry_object, kept_partner
 
 // Writes pairs from the partners that counting kept.
 
@@ -13,9 +13,9 @@ fn write_kept(entry: u32, kept: u32) -> bool {
     if (!keeps_all(places, kept)) {
         return true;
     }
-    own_object = entry_object(entry);
+    let own = entry_object(entry);
     for (var k = 0u; k < min(places.y - places.x, kept); k += 1u) {
-        write_pair(kept_partner(entry, k));
+        write_pair(own, kept_partner(entry, k));
     }
     return false;
 }

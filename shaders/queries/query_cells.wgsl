@@ -1,12 +1,18 @@
-// uses: common/box, common/cells, common/entry, common/grid, common/rows, queries/query_entry
-// needs: FILTERS, Query, objects
+// uses: common/box, common/cells, common/entry, common/grid, common/rows
+// needs: FILTERS, Query, image_of, objects
 
-// Where a query looks on a level, and whom it may find.
+// Where a query looks on a level, and what it finds there.
 
 // Cells that objects of a level may be entered in; none where a lower one is past an upper one.
 struct Cells {
     lower: vec3<i32>,
     upper: vec3<i32>,
+}
+
+// Cells that objects reach into past the one that has their entry.
+fn reach_of_objects(query: Query) -> vec3<i32> {
+    let reach = select(cell_reach(), 0, query.seeks_corners);
+    return vec3<i32>(reach << grid.x_detail, reach, reach);
 }
 
 fn cells_of(query: Query, level: Level) -> Cells {
@@ -37,6 +43,62 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let level_counts = cell_counts(bounds, level);
     let looks_twice = is_dense && rows * counts.x > level_counts.x * level_counts.y * level_counts.z;
     return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).count);
+}
+
+// Turns of loops that a row takes at least: one more in the uniform scheme, to count its entries ahead of the walk.
+fn row_turns() -> f32 {
+    return select(2.0, 3.0, SCHEME == SCHEME_UNIFORM);
+}
+
+// Whether the walk meets more entries than all objects are worth.
+fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
+    if (SCHEME != SCHEME_UNIFORM) {
+        return false;
+    }
+    let listing = listing_of(level, query.world);
+    let most = MOST_MEETINGS * listing.count;
+    if (!listing.is_of_records || grid.entry_count <= most) {
+        return false;
+    }
+    var entries = 0u;
+    for (var image = 0u; image <= second; image += 1u) {
+        let cells = cells_of(image_of(query, image), level);
+        let is_walked = (image & ~second) == 0u && all(cells.lower <= cells.upper);
+        for (var z = select(cells.upper.z + 1, cells.lower.z, is_walked); z <= cells.upper.z; z += 1) {
+            for (var y = cells.lower.y; y <= cells.upper.y; y += 1) {
+                let row = long_row_of(level, cells.lower.x, cells.upper.x, y, z, query.world);
+                entries += min(row.count, 0xffffffffu - entries);
+            }
+        }
+    }
+    return entries > most;
+}
+
+// Whether the object is found in this entry, in the row y, z of the query's cells. With one entry an object, the entry
+// may be of another cell that shares the row's slots. With an entry in every cell that an object covers, the object
+// counts in the first cell that it shares with the query.
+fn is_met_here(
+    level: Level,
+    entry: u32,
+    low: vec3<i32>,
+    query: Query,
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+    y: i32,
+    z: i32,
+) -> bool {
+    let detail = select(grid.x_detail, 0u, SCHEME == SCHEME_UNIFORM);
+    let home = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, detail));
+    if (SCHEME != SCHEME_UNIFORM) {
+        return home.y == y && home.z == z && home.x >= lower.x && home.x <= upper.x;
+    }
+    // Lower corners lie in the home cell.
+    let first = select(max(home, lower), home, query.seeks_corners);
+    if (any(first < lower) || first.x > upper.x || first.y != y || first.z != z) {
+        return false;
+    }
+    let key = key_of(level, first, query.world);
+    return starts[key] <= entry && entry < starts[key + 1u];
 }
 
 fn admitted(query: Query, object: u32) -> bool {

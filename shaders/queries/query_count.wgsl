@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query_counters
-// uses: queries/query_images, queries/query_input
+// uses: common/prelude, common/round, common/workgroup, queries/query_counters, queries/query_images
+// uses: queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
 

@@ -1,5 +1,4 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query_images
-// uses: queries/query_input
+// uses: common/prelude, common/round, common/workgroup, queries/query_images, queries/query_input
 
 // The walk once more, writing the objects whose places fall into the page that the output buffer shows. What earlier
 // rounds wrote of a query stands behind the offsets.

@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters
-// uses: queries/query_input, queries/query_rings
+// uses: common/prelude, common/round, common/workgroup, queries/query, queries/query_counters, queries/query_input
+// uses: queries/query_rings
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.

@@ -1,6 +1,5 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/round, common/rows, queries/query
-// uses: queries/query_again, queries/query_cells, queries/query_entry, queries/query_images
-// uses: queries/query_walk
+// uses: queries/query_cells, queries/query_images, queries/query_walk
 // needs: begin_ring, distance_limit
 
 // The walk of the nearest objects: the large list, then level by level the rows of cells within a sphere that grows

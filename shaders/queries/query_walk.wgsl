@@ -1,5 +1,4 @@
-// uses: common/entry, common/grid, common/round, common/rows
-// uses: pairs/pair_excludes, queries/query_again, queries/query_cells, queries/query_entry
+// uses: common/entry, common/grid, common/round, common/rows, pairs/pair_excludes, queries/query_cells
 // needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_limit, distance_to, image_of, nearest_of_all
 // needs: second_images, tests_clusters, with_images
 

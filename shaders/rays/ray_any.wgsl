@@ -1,5 +1,4 @@
-// uses: common/box, common/prelude, common/round, common/walk_workgroup, rays/ray_counters, rays/ray_hits
-// uses: rays/ray_input
+// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_counters, rays/ray_hits, rays/ray_input
 
 // Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
 

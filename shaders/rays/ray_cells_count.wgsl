@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/round_counters, common/walk_workgroup, rays/ray_cells, rays/ray_input
+// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_input
 
 // How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
 

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/round_counters, common/walk_workgroup, rays/ray_cells, rays/ray_input
+// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_input
 
 // The walk once more, writing the cells whose places fall into the page that the output buffer shows: level by level,
 // slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,

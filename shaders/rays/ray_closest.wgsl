@@ -1,5 +1,4 @@
-// uses: common/box, common/prelude, common/round, common/walk_workgroup, rays/ray_counters, rays/ray_hits
-// uses: rays/ray_input
+// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_counters, rays/ray_hits, rays/ray_input
 
 // The first object that each ray meets: the smallest t, ties to the smallest object. What was found bounds the rest of
 // the walk: of the levels still to come their geometry, too. So rounds go by level here, and what a later one needs to

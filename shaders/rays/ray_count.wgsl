@@ -1,5 +1,5 @@
-// uses: common/box, common/prelude, common/round, common/walk_workgroup, rays/ray_counters, rays/ray_hits
-// uses: rays/ray_input, rays/ray_kept
+// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_counters, rays/ray_hits, rays/ray_input
+// uses: rays/ray_kept
 
 // How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the
 // total.

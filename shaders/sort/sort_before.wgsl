@@ -1,9 +1,17 @@
-// uses: sort/sort_tiles
+// uses: common/box, sort/sort, sort/sort_tiles
 
-// What earlier tiles have, from the counts of the tiles.
+// What scatters of tiles read: the values, and the counts of earlier tiles.
 
+@group(0) @binding(3) var<storage, read> values: array<u32>;
 @group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
 @group(0) @binding(7) var<storage, read> digit_sums: array<u32>;
+
+fn value_at(index: u32) -> u32 {
+    if (index < sort.unwritten) {
+        return index | HOME_FLAGS;
+    }
+    return values[index];
+}
 
 // Keys of the digit in the tiles before this one.
 fn keys_before(tile: u32, digit: u32) -> u32 {

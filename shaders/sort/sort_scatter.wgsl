@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles, sort/sort_values
+// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
 // Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
 // four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
@@ -18,9 +18,9 @@ var<workgroup> items: array<u32, 1920>;
 // Counts of two nibbles a word (n in the low half, n + 8 in the high half), word-major over the threads.
 var<workgroup> counts: array<u32, 1024>;
 var<workgroup> partial: array<u32, 128>;
-var<workgroup> digit_starts: array<u32, 256>;
+var<workgroup> digit_starts: array<u32, MOST_DIGITS>;
 // Where the tile's keys of each digit go.
-var<workgroup> targets: array<u32, 256>;
+var<workgroup> targets: array<u32, MOST_DIGITS>;
 
 // Exclusive scan of one value a thread.
 fn workgroup_scan(local: u32, value: u32) -> u32 {
@@ -97,7 +97,7 @@ fn main(
     // Its barriers part what is written above from what is read below.
     find_targets(local, min(tile, sort.tiles - 1u));
 
-    for (var round = 0u; round < 2u; round += 1u) {
+    for (var round = 0u; round < MOST_DIGIT_BITS / 4u; round += 1u) {
         let shift = 16u + 4u * round;
         var mine: array<u32, 15>;
         // Sixteen counters of four bits: fifteen keys fit each.

@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles, sort/sort_values
+// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
 // Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit
 // find each other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that
@@ -19,7 +19,7 @@ const SORT_TILE: u32 = 3328u;
 // Histograms that the tile's memory has room for. Where there are more subgroups, several share one and take turns.
 const HISTOGRAMS: u32 = 26u;
 // Counters of two digits a word, `n` in the low half and `n + 128` in the high half.
-const HISTOGRAM_WORDS: u32 = 128u;
+const HISTOGRAM_WORDS: u32 = MOST_DIGITS / 2u;
 
 // First the histograms, then the tile's keys in order, then their values.
 var<workgroup> items: array<atomic<u32>, 3328>;
@@ -27,9 +27,9 @@ var<workgroup> items: array<atomic<u32>, 3328>;
 var<workgroup> claimed: atomic<u32>;
 var<workgroup> subgroups: u32;
 // By digit: first the keys of the tile that have it, then where the first of them lies in the sorted tile.
-var<workgroup> digit_starts: array<u32, 256>;
+var<workgroup> digit_starts: array<u32, MOST_DIGITS>;
 // By digit: what to add to a place in the sorted tile to have the place among all keys.
-var<workgroup> targets: array<u32, 256>;
+var<workgroup> targets: array<u32, MOST_DIGITS>;
 
 fn count_lanes(lanes: vec4<u32>) -> u32 {
     let counts = countOneBits(lanes);
@@ -124,7 +124,7 @@ fn main(
         for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
             let digit = digit_of(mine[k]);
             var peers = present;
-            for (var bit = 0u; bit < 8u; bit += 1u) {
+            for (var bit = 0u; bit < MOST_DIGIT_BITS; bit += 1u) {
                 let has = ((digit >> bit) & 1u) != 0u;
                 let votes = subgroupBallot(has);
                 peers &= select(~votes, votes, has);

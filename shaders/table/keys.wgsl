@@ -1,5 +1,5 @@
-// uses: common/box, common/cells, common/cover, common/grid, common/place, common/prelude, common/workgroup
-// uses: table/levels, table/worlds
+// uses: common/box, common/cells, common/cover, common/grid, common/prelude, common/workgroup, table/levels
+// uses: table/worlds
 
 // Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
 // of the large list and that of objects that take no part, so that sorting splits them off. Their values follow from

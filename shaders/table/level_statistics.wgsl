@@ -1,4 +1,4 @@
-// uses: common/box, common/counters, common/grid, common/place, common/prelude, common/workgroup, table/base_{base}
+// uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_{base}
 // uses: table/level_words
 
 // Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part. Each

@@ -1,5 +1,5 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, queries/query
-// uses: queries/query_again, queries/query_cells, queries/query_entry, queries/query_image_own
+// uses: queries/query_cells, queries/query_image_own
 
 // A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the
 // other, and what lies in a cell. src/beside/table_shader.rs says how it is used.

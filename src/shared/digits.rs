@@ -9,7 +9,7 @@ const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
 /// Keys of a tile of the passes with ballots.
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
 /// Bits of a digit that is counted in workgroup memory, at most.
-const LOCAL_DIGIT_BITS: u32 = 8;
+const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MOST_DIGIT_BITS");
 /// Invocations of a workgroup of the passes of strips.
 pub(crate) const STRIPS: u32 = number("sort/sort_strips", "STRIPS");
 /// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
@@ -22,50 +22,49 @@ const FEWEST_STRIPS: u32 = 2 * STRIPS;
 /// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
 const MOST_STRIPS: u32 = 1 << 15;
 
-impl SortStrategy {
-    /// The digits of keys of so many bits, lowest first, as wide as each other.
-    pub(crate) fn digits(self, keys: u32, key_bits: u32) -> Vec<SortParams> {
-        if key_bits == 0 {
-            return Vec::new();
-        }
-        let count = match self {
-            Self::Strips => {
-                // What moving the keys takes, counting in a table of that size, and starting passes.
-                let words = |&count: &u32| {
-                    let bits = key_bits.div_ceil(count);
-                    let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
-                    u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
-                };
-                let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
-                counts.min_by_key(words).unwrap_or(1)
-            }
-            _ => key_bits.div_ceil(LOCAL_DIGIT_BITS),
-        };
-        let each = key_bits.div_ceil(count);
-        let (tile, tiles) = match self {
-            Self::Auto | Self::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
-            Self::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-            // Keys may be fewer than there is room for, and all processors are to have their share.
-            Self::Strips => (0, strips(keys, each)),
-        };
-        let group_tiles = 1 << bits_below(tiles).div_ceil(2);
-        let mut sums = 0;
-        (0..count)
-            .map(|digit| {
-                let sort = SortParams {
-                    shift: digit * each,
-                    bits: each.min(key_bits - digit * each),
-                    tile,
-                    tiles: tiles.max(1),
-                    sums,
-                    group_tiles,
-                    unwritten: 0,
-                };
-                sums += sort.sum_words();
-                sort
-            })
-            .collect()
+/// Returns the digits by which a strategy sorts `keys` keys of `key_bits` bits: lowest first, and as wide as each other.
+/// `Auto` stands for `Portable` here.
+pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<SortParams> {
+    if key_bits == 0 {
+        return Vec::new();
     }
+    let count = match strategy {
+        SortStrategy::Strips => {
+            // What moving the keys takes, counting in a table of that size, and starting passes.
+            let words = |&count: &u32| {
+                let bits = key_bits.div_ceil(count);
+                let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
+                u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
+            };
+            let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
+            counts.min_by_key(words).unwrap_or(1)
+        }
+        _ => key_bits.div_ceil(LOCAL_DIGIT_BITS),
+    };
+    let each = key_bits.div_ceil(count);
+    let (tile, tiles) = match strategy {
+        SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
+        SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
+        // Keys may be fewer than there is room for, and all processors are to have their share.
+        SortStrategy::Strips => (0, strips(keys, each)),
+    };
+    let group_tiles = 1 << bits_below(tiles).div_ceil(2);
+    let mut sums = 0;
+    (0..count)
+        .map(|digit| {
+            let sort = SortParams {
+                shift: digit * each,
+                bits: each.min(key_bits - digit * each),
+                tile,
+                tiles: tiles.max(1),
+                sums,
+                group_tiles,
+                unwritten: 0,
+            };
+            sums += sort.sum_words();
+            sort
+        })
+        .collect()
 }
 
 /// Strips that keys are cut into where a digit has so many bits.
@@ -73,14 +72,6 @@ fn strips(keys: u32, bits: u32) -> u32 {
     let tile = (4u32 << bits).clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end());
     let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_STRIPS);
     wanted.clamp(FEWEST_STRIPS, MOST_STRIPS)
-}
-
-impl SortParams {
-    /// The digits that a strategy sorts so many keys of so many bits by, lowest first. `Auto` stands for `Portable`
-    /// here.
-    pub fn digits_of(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Self> {
-        strategy.digits(keys, key_bits)
-    }
 }
 
 /// Words of the counts of the largest digit.
@@ -107,7 +98,7 @@ mod tests {
         for strategy in [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips] {
             for keys in [100_000, 250_000, 1_000_000, 4_000_000] {
                 for bits in 12..=26 {
-                    let words = counter_words(&strategy.digits(keys, bits));
+                    let words = counter_words(&sort_digits(strategy, keys, bits));
                     assert!(
                         words < keys / 2,
                         "{strategy:?}, {keys} keys of {bits} bits: {words} words"

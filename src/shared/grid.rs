@@ -205,8 +205,8 @@ impl Params {
     }
 
     /// What schemes of one entry per object take, or that of covered cells.
-    pub(crate) fn by_scheme<T>(&self, one_cell: T, covered: T) -> T {
-        if self.is_uniform() { covered } else { one_cell }
+    pub(crate) fn by_scheme<T>(&self, single_cell: T, multi_cell: T) -> T {
+        if self.is_uniform() { multi_cell } else { single_cell }
     }
 }
 
@@ -487,7 +487,7 @@ fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {
 
 /// One entry an object: the first level at which the box spans at most two cells of y and z and a whole cell of fine
 /// ones of x (hierarchical), or of which one cell holds the box (adaptive).
-pub(crate) fn place_one_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
+pub(crate) fn place_single_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
     let reach = params.cell_reach();
     let detail = params.x_detail();
     let span = [reach << detail, reach, reach];
@@ -527,7 +527,7 @@ pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placem
     if params.scheme == SCHEME_UNIFORM {
         place_uniform(object.min, object.max, base_inverse)
     } else {
-        place_one_cell(params, object.min, object.max, base_inverse)
+        place_single_cell(params, object.min, object.max, base_inverse)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::gpu::recorder::{Recorder, variables};
 use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::SortParams;
-use crate::shared::digits::{bits_below, sum_words};
+use crate::shared::digits::{bits_below, sort_digits, sum_words};
 use crate::shared::grid::Grid;
 
 passes! {
@@ -143,7 +143,7 @@ fn rows(outputs: &[Ordered]) -> u32 {
 pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
-        let [firsts, mut digits] = output.keys.map(|count| shape.sort.digits(rows, bits_below(count)));
+        let [firsts, mut digits] = output.keys.map(|count| sort_digits(shape.sort, rows, bits_below(count)));
         let of_second = digits.len();
         let sums = sum_words(&digits);
         digits.extend(firsts.into_iter().map(|digit| SortParams {

@@ -20,6 +20,7 @@ use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::asked::Asked;
 use crate::shared::blocks::{LimitParams, SortParams};
+use crate::shared::digits::sort_digits;
 use crate::shared::grid::{Grid, Params};
 use crate::shared::wgsl::number;
 
@@ -470,7 +471,7 @@ fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: Side) -
 /// The digits of the sort of rays.
 pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
     let key_bits = if shape.params.sorts_rays() { KEY_BITS } else { 0 };
-    shape.sort.digits(shape.params.ray_count, key_bits)
+    sort_digits(shape.sort, shape.params.ray_count, key_bits)
 }
 
 /// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays, or none of too

@@ -96,8 +96,8 @@ impl Specialised {
 /// Those with which a pass runs, by their numbers.
 pub fn schemes(pass: &Pass) -> &'static [u32] {
     match pass.name {
-        name if name.ends_with("_one_cell") => &[0, 2],
-        name if name.ends_with("_covered") => &[1],
+        name if ["_single_cell", "_sparse", "_crowded"].iter().any(|end| name.ends_with(end)) => &[0, 2],
+        name if name.ends_with("_multi_cell") => &[1],
         _ => &[0, 1, 2],
     }
 }

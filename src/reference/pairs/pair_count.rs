@@ -27,7 +27,7 @@ pub struct PairCounts {
 }
 
 /// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the form for crowded scenes, which
-/// tests clusters and keeps bits (`shaders/pairs/pair_test_clusters.wgsl`, `shaders/pairs/pair_bits_write.wgsl`). Adds
+/// tests clusters and keeps bits (`shaders/pairs/pair_test_clusters.wgsl`, `shaders/pairs/pair_count_crowded.wgsl`). Adds
 /// the box tests to the counters where they are counted, and the pairs, but for those of the uniform scheme.
 pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;

@@ -1,5 +1,5 @@
 //! Sums of pair counts, and places of pairs: twin of `shaders/pairs/pair_sums.wgsl`,
-//! `shaders/pairs/pair_sums_single_cell.wgsl` and `shaders/pairs/pair_places.wgsl`.
+//! `shaders/pairs/pair_sums_single_cell.wgsl` and `shaders/pairs/pair_write.wgsl`.
 
 use crate::api::counters::{Status, word};
 use crate::shared::blocks::{add64, saturate64, wide};

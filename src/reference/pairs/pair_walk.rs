@@ -14,7 +14,7 @@ use crate::reference::table::cover::looked_up;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{
     ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
-    key_of, place_one_cell, unordered,
+    key_of, place_single_cell, unordered,
 };
 
 /// What the pair passes read, in binding order.
@@ -137,9 +137,9 @@ pub(crate) fn walk_tests(
         test => visit(test),
     };
     if params.scheme == SCHEME_UNIFORM {
-        walk_covered(params, input, index, &mut test);
+        walk_multi_cell(params, input, index, &mut test);
     } else {
-        walk_one_cell(params, input, index, &mut test);
+        walk_single_cell(params, input, index, &mut test);
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn walk_tests(
 /// reaches into; at every coarser level that is not in that table all cells from its upper corner back to its lower one
 /// and as far before as objects there reach. After Schornbaum's hierarchical hash grids; the adaptive scheme is the
 /// case of no reach. In a crowded scene candidates of one cluster are tested by its box first.
-fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
+fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let own = &table.records[index as usize];
     let mut test = |entries: Range<u32>, look: Lazy<'_>| {
@@ -185,7 +185,7 @@ fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut
     }
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
-    let own_level = place_one_cell(params, box_min, box_max, table.grid.base_inverse).level;
+    let own_level = place_single_cell(params, box_min, box_max, table.grid.base_inverse).level;
     let looks_up = own_level < table.grid.cover_below;
     if looks_up {
         let cell = looked_up(table.grid, own.low);
@@ -232,7 +232,7 @@ fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut
 /// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
 /// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
 /// which both boxes cover; and, from the object's own home entry alone, the large list.
-fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
+fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];

@@ -1,5 +1,5 @@
-//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl`,
-//! `shaders/queries/query_walk.wgsl`, `shaders/queries/query_entry.wgsl` and `shaders/queries/query_again.wgsl`.
+//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl` and
+//! `shaders/queries/query_walk.wgsl`.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -139,12 +139,12 @@ pub fn count_query(
 }
 
 impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
-    pub(super) fn is_covered(&self) -> bool {
+    pub(super) fn is_multi_cell(&self) -> bool {
         self.params.scheme == SCHEME_UNIFORM
     }
 
     pub(super) fn record(&self, entry: u32) -> &Record {
-        let record = if self.is_covered() {
+        let record = if self.is_multi_cell() {
             self.input.values[entry as usize] & ID_MASK
         } else {
             entry
@@ -229,7 +229,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
         let QueryReads {
             table, objects, values, ..
         } = self.input;
-        if let (false, Listing::Entries(entries)) = (self.is_covered(), &listing) {
+        if let (false, Listing::Entries(entries)) = (self.is_multi_cell(), &listing) {
             self.near_entries(entries.clone(), |walk, entry, distance| {
                 walk.found(walk.record(entry).object, distance, look);
             });
@@ -331,7 +331,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
 
     /// Turns of loops that a row takes at least.
     pub(super) fn row_turns(&self) -> f32 {
-        if self.is_covered() { 3.0 } else { 2.0 }
+        if self.is_multi_cell() { 3.0 } else { 2.0 }
     }
 
     fn walk_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
@@ -382,7 +382,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
         let corner = self.record(entry).low.map(|bound| flush(unordered(bound)));
         let home = cell_of(self.params.scheme, corner, inverse);
-        if !self.is_covered() {
+        if !self.is_multi_cell() {
             return home[1] == y && home[2] == z && (lower[0]..=upper[0]).contains(&home[0]);
         }
         // Lower corners lie in the home cell.

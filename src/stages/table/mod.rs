@@ -16,6 +16,7 @@ use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
+use crate::shared::digits::sort_digits;
 use crate::shared::grid::{self, Grid, Params, Record};
 use crate::shared::wgsl::number;
 
@@ -374,7 +375,7 @@ pub(crate) const fn entry_counts(params: &Params) -> u32 {
 /// The digits of the sort: only as many as the largest key needs.
 pub(crate) fn digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
     let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
-    let mut digits = strategy.digits(params.table_entries(), key_bits);
+    let mut digits = sort_digits(strategy, params.table_entries(), key_bits);
     if let Some(first) = digits.first_mut().filter(|_| !params.is_uniform()) {
         first.unwritten = params.object_count;
     }
