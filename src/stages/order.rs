@@ -143,7 +143,9 @@ fn rows(outputs: &[Ordered]) -> u32 {
 pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
-        let [firsts, mut digits] = output.keys.map(|count| sort_digits(shape.sort, rows, bits_below(count)));
+        let [firsts, mut digits] = output
+            .keys
+            .map(|count| sort_digits(shape.sort, rows, bits_below(count)));
         let of_second = digits.len();
         let sums = sum_words(&digits);
         digits.extend(firsts.into_iter().map(|digit| SortParams {

@@ -554,14 +554,18 @@ fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
 }
 
 /// What pipelines depend on.
-fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 6] {
-    let is_hardware = device.adapter_info().device_type != wgpu::DeviceType::Cpu;
+fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 7] {
+    use wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
+    let device_type = device.adapter_info().device_type;
+    // Browsers report `Other` for software adapters as well.
+    let is_surely_hardware = matches!(device_type, DiscreteGpu | IntegratedGpu);
     [
         ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
         ("FILTERS", descriptor.filters.into()),
         ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ("WORLDS", descriptor.has_worlds().into()),
         ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
-        ("STORES_IN_LOOP", is_hardware.into()),
+        ("STORES_IN_LOOP", (device_type != Cpu).into()),
+        ("DRIVER_CUTS_LOOPS", (!is_surely_hardware).into()),
     ]
 }

@@ -15,7 +15,7 @@ use naga::{Module, ShaderStage};
 pub use full::is_full;
 
 /// Every value that a host gives the pipeline constants.
-const CONSTANTS: [(&str, &[u32]); 8] = [
+const CONSTANTS: [(&str, &[u32]); 9] = [
     ("SCHEME", &[0, 1, 2]),
     ("FILTERS", &[0, 1]),
     ("COUNT_CANDIDATES", &[0, 1]),
@@ -24,6 +24,7 @@ const CONSTANTS: [(&str, &[u32]); 8] = [
     ("SWEPT", &[0, 1]),
     ("STORES_IN_LOOP", &[0, 1]),
     ("EXCLUDES", &[0, 1]),
+    ("DRIVER_CUTS_LOOPS", &[0, 1]),
 ];
 
 /// What `GPU_BROAD_PHASE_COMPILERS` may name: programs of `tests/compilers.rs` and drivers of `tests/registers.rs`.
@@ -96,7 +97,12 @@ impl Specialised {
 /// Those with which a pass runs, by their numbers.
 pub fn schemes(pass: &Pass) -> &'static [u32] {
     match pass.name {
-        name if ["_single_cell", "_sparse", "_crowded"].iter().any(|end| name.ends_with(end)) => &[0, 2],
+        name if ["_single_cell", "_sparse", "_crowded"]
+            .iter()
+            .any(|end| name.ends_with(end)) =>
+        {
+            &[0, 2]
+        }
         name if name.ends_with("_multi_cell") => &[1],
         _ => &[0, 1, 2],
     }

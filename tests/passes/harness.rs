@@ -57,6 +57,11 @@ pub trait Device: Send + Sync {
     /// Whether it rounds floats as the reference does. Hardware may fuse a product and a sum.
     fn rounds_as_reference(&self) -> bool;
 
+    /// Whether it may end loops early, as llvmpipe does.
+    fn cuts_loops(&self) -> bool {
+        true
+    }
+
     /// Runs a dispatch and returns what the written buffers hold then.
     fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>>;
 }
@@ -144,6 +149,7 @@ impl Bench {
             ("SWEPT", self.sweeps.get().into()),
             ("STORES_IN_LOOP", self.stores_in_loop.into()),
             ("EXCLUDES", excludes.into()),
+            ("DRIVER_CUTS_LOOPS", self.device.cuts_loops().into()),
         ];
         let source = pass.source();
         let is_declared = |(name, _): &(&str, u32)| source.contains(&format!("override {name}:"));

@@ -551,7 +551,10 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
 /// Pairs of moving and static objects: their rows behind those of the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (count_pass, emit_pass) = if uniform_scheme {
-        (&shaders::PAIR_STATIC_COUNT_MULTI_CELL, &shaders::PAIR_STATIC_EMIT_MULTI_CELL)
+        (
+            &shaders::PAIR_STATIC_COUNT_MULTI_CELL,
+            &shaders::PAIR_STATIC_EMIT_MULTI_CELL,
+        )
     } else {
         (
             &shaders::PAIR_STATIC_COUNT_SINGLE_CELL,

@@ -196,6 +196,10 @@ impl Device for Warps {
         true
     }
 
+    fn cuts_loops(&self) -> bool {
+        false
+    }
+
     fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>> {
         let pass = dispatch.pass;
         let program = program(pass.name, &pass.source(), &dispatch.constants, self.config.watches);

@@ -648,7 +648,7 @@ impl DeviceInterface for Device {
             name: format!("{:?}", self.0),
             subgroup_min_size: lanes,
             subgroup_max_size: lanes,
-            ..wgpu::AdapterInfo::new(wgpu::DeviceType::Other, wgpu::Backend::Noop)
+            ..wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Noop)
         }
     }
 
