@@ -171,8 +171,8 @@
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod addons;
 mod api;
-mod beside;
 mod gpu;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
@@ -182,6 +182,12 @@ mod shared;
 mod stages;
 mod step;
 
+pub use addons::cull::{CullDraw, CullOptions, CullOutput, Culling};
+pub use addons::dispatch::DispatchArgs;
+pub use addons::draw::{DebugDraw, DebugLines, DebugOutput};
+pub use addons::events::{EventOutput, Events, ObjectNames, PairEvents};
+pub use addons::object_set::{Handle, ObjectSet, StaleHandle};
+pub use addons::table_shader::TableShader;
 pub use api::counters::{Counters, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
@@ -200,12 +206,6 @@ pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
 pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
-pub use beside::cull::{CullDraw, CullOptions, CullOutput, Culling};
-pub use beside::dispatch::DispatchArgs;
-pub use beside::draw::{DebugDraw, DebugLines, DebugOutput};
-pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
-pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
-pub use beside::table_shader::TableShader;
 pub use gpu::later::Later;
 pub use gpu::preparation::Preparation;
 pub use step::broad_phase::GpuBroadPhase;
@@ -253,11 +253,11 @@ pub mod internals {
     }
 
     pub mod shaders {
-        pub use crate::beside::cull::{CULL_ARGS, CULL_COUNT, CULL_EMIT, CULL_OBJECTS, CULL_VIEWS};
-        pub use crate::beside::dispatch::DISPATCH_ARGS;
-        pub use crate::beside::draw::*;
-        pub use crate::beside::events::*;
-        pub use crate::beside::mirror::*;
+        pub use crate::addons::cull::{CULL_ARGS, CULL_COUNT, CULL_EMIT, CULL_OBJECTS, CULL_VIEWS};
+        pub use crate::addons::dispatch::DISPATCH_ARGS;
+        pub use crate::addons::draw::*;
+        pub use crate::addons::events::*;
+        pub use crate::addons::mirror::*;
         pub use crate::stages::limits::*;
         pub use crate::stages::order::*;
         pub use crate::stages::pairs::*;

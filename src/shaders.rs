@@ -3,7 +3,7 @@
 //! A pass is a plain concatenation of files under `shaders/`. Nothing is preprocessed, so what [`Pass::source`] returns
 //! is what a profiler shows. Tests validate each pass.
 
-use crate::beside::{cull, dispatch, draw, events, mirror};
+use crate::addons::{cull, dispatch, draw, events, mirror};
 #[doc(hidden)]
 pub use crate::gpu::shader::Binding;
 pub use crate::gpu::shader::Pass;

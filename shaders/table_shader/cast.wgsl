@@ -3,7 +3,7 @@
 // uses: rays/ray_passage, rays/ray_pays, table_shader/walk
 
 // A step's table as rays of a caller's shader walk it: the closest hit, any hit, or one hit after the other.
-// src/beside/table_shader.rs says how it is used. A cast is in one of the places that the walk of a query is in.
+// src/addons/table_shader.rs says how it is used. A cast is in one of the places that the walk of a query is in.
 //
 // It goes through cells as rays/ray_walk and tests boxes as rays/ray_hits, in their order and by the same functions of
 // rays/ray_passage, rays/ray_pays and rays/ray. Those are loops that hand each hit to a function. A caller's loop asks

@@ -2,7 +2,7 @@
 // uses: queries/query_cells, queries/query_image_own
 
 // A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the
-// other, and what lies in a cell. src/beside/table_shader.rs says how it is used.
+// other, and what lies in a cell. src/addons/table_shader.rs says how it is used.
 
 // The object of each entry, in the uniform scheme.
 @group(0) @binding(6) var<storage, read> values: array<u32>;

@@ -143,7 +143,7 @@ fn every_loop_has_a_condition() {
             .sum()
     }
     let of_passes = passes().map(|pass| (pass.name, parse(pass).0, pass.source().to_owned()));
-    let of_texts = crate::beside::table_shader::texts()
+    let of_texts = crate::addons::table_shader::texts()
         .into_iter()
         .map(|text| ("table", naga::front::wgsl::parse_str(&text).unwrap(), text));
     for (name, module, source) in of_passes.chain(of_texts) {
@@ -277,7 +277,7 @@ fn names_are_unique_and_sources_name_their_files() {
 /// The recorder finds buffers by name, and a variable that no pass declares would bind nothing.
 #[test]
 fn buffers_have_names_of_their_own_and_variables_are_declared() {
-    use crate::beside::component;
+    use crate::addons::component;
     use crate::gpu::recorder::PARAMS;
     use crate::stages::{limits, order, pairs, queries, rays, scan, shape, sort, table};
     use crate::step::plan;

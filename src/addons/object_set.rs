@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::addons::events::ObjectNames;
+use crate::addons::mirror::{self, Mirror};
 use crate::api::error::InputError;
 use crate::api::input::Source;
 use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
-use crate::beside::events::ObjectNames;
-use crate::beside::mirror::{self, Mirror};
 use crate::gpu::preparation::Preparation;
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::step::broad_phase::GpuBroadPhase;

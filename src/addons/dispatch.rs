@@ -1,12 +1,12 @@
 //! Indirect dispatches over what a step wrote: as many workgroups as there are rows, without asking the host.
 
+use crate::addons::component::Component;
+use crate::addons::component::variable::STEP_COUNTERS;
 use crate::api::counters::word;
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
 use crate::api::types::OutputRows;
-use crate::beside::component::Component;
-use crate::beside::component::variable::STEP_COUNTERS;
 use crate::gpu::buffers::buffers;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::{Input, variables};

@@ -1,4 +1,4 @@
-//! What stands beside the step: it fills its inputs or reads its outputs.
+//! Optional components over a step: they fill its inputs or read its outputs.
 
 pub(crate) mod advice;
 pub(crate) mod component;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::addons::component::{Component, check_sizes};
 use crate::api::counters::Status;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, ReadBackError, StepError};
@@ -10,7 +11,6 @@ use crate::api::frustum::{Frustum, Visible};
 use crate::api::input::{self, Source};
 use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::output::Lists;
-use crate::beside::component::{Component, check_sizes};
 use crate::gpu::buffers::{self, Sizes, buffers, check_own};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;

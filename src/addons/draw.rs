@@ -1,12 +1,12 @@
 //! Lines that show what a step found, in a buffer that a renderer draws from.
 
+use crate::addons::component::Component;
+use crate::addons::component::variable::STEP_COUNTERS;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::types::LineVertex;
 use crate::api::types::OutputRows;
-use crate::beside::component::Component;
-use crate::beside::component::variable::STEP_COUNTERS;
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::buffers::buffers;
 use crate::gpu::preparation::Preparation;
