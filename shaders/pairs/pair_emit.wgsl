@@ -1,6 +1,6 @@
 // uses: common/round, common/workgroup, pairs/pair_emit_{variant}, pairs/pair_excludes, pairs/pair_filter
 // uses: pairs/pair_write
-// needs: walk_pairs
+// needs: walk_count, walk_pairs, walking_entry, walking_group
 
 // Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or
 // bits, wrote of an entry stands behind the offsets.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::needs::{LateNeeds, Needs};
+use super::demand::DemandTracker;
 use super::output::{StepOutput, Table, table_kind};
 use super::pair_filter;
 use super::plan;
@@ -45,13 +45,7 @@ pub struct GpuBroadPhase {
     /// What data of the host is copied from.
     pub(super) uploads: Staging,
     pub(super) timing: Option<Timing>,
-    /// What read-backs have shown to be needed, with head room.
-    pub(super) wanted: Needs,
-    /// What late read-backs have shown to be needed.
-    pub(super) late: LateNeeds,
-    /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
-    pub(super) needed: Needs,
-    pub(super) walk_shrink: WalkShrink,
+    pub(super) demand: DemandTracker,
     pub(super) home: Arc<Home>,
     pub(super) recordings: Recordings,
     /// The recording under way.
@@ -218,10 +212,7 @@ impl GpuBroadPhase {
             readings: Staging::readings(),
             uploads: Staging::uploads(),
             timing,
-            wanted: Needs::default(),
-            late: LateNeeds::default(),
-            needed: Needs::default(),
-            walk_shrink: WalkShrink::default(),
+            demand: DemandTracker::default(),
             lost: false,
             caught,
             recorded: None,
@@ -390,7 +381,7 @@ impl GpuBroadPhase {
     pub fn trim(&mut self) {
         self.forget();
         if self.grows() {
-            self.wanted = self.needed;
+            self.demand.return_to_last();
         }
     }
 
@@ -403,11 +394,7 @@ impl GpuBroadPhase {
         self.watch.clear();
         self.statics = None;
         self.recorded = None;
-        self.late = LateNeeds::default();
-        self.wanted = Needs {
-            walk_shrink: self.walk_shrink.level(),
-            ..Needs::default()
-        };
+        self.demand.forget();
     }
 
     /// Bytes of the buffers on the device that the broad phase owns, and what they are for.
@@ -463,7 +450,7 @@ impl GpuBroadPhase {
 
     /// Rounds of the next recording.
     pub(crate) fn rounds(&self) -> u32 {
-        plan::rounds(&self.descriptor, self.wanted)
+        plan::rounds(&self.descriptor, self.demand.hint())
     }
 
     /// Whether a read-back may make room for what the last step needed.

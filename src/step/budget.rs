@@ -1,10 +1,9 @@
 //! The memory of a step over all of its stages: what is given up first, and how far outputs shrink.
 
-use super::needs::Needs;
-use super::plan::Plan;
+use super::demand::Demand;
+use super::plan::{Plan, StepSizes};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
-use crate::shared::asked::Asked;
 use crate::shared::grid::{CLUSTER, Params, Record, cover_capacity};
 use crate::stages::pairs::PairPlan;
 use crate::stages::rays::RayPlan;
@@ -20,8 +19,7 @@ impl Plan {
     pub fn fit_records(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
-        statics: Option<&Self>,
-        asked: &Asked,
+        sizes: &StepSizes<'_>,
         binding_limit: u64,
     ) -> Result<(), InputError> {
         let params = &mut self.shape.params;
@@ -41,9 +39,17 @@ impl Plan {
         };
         let unlimited = BroadPhaseDescriptor {
             max_bytes: None,
+            pair_filter: None,
             ..*descriptor
         };
-        let mut least = Self::new(&unlimited, objects, statics, asked, Needs::default(), binding_limit)?;
+        // Not by what may be another in each step of the same objects.
+        let sizes = &StepSizes {
+            object_limit: None,
+            layouts: [None; 2],
+            exclusions: [0; 2],
+            ..*sizes
+        };
+        let mut least = Self::new(&unlimited, sizes, Demand::default(), binding_limit)?;
         least.drop_what_saves_time(descriptor, 0);
         let shrinks = least.shrinks(descriptor);
         let wanted = rows_of(&mut least.shape.params, &shrinks);
@@ -128,10 +134,11 @@ fn rows_of(params: &mut Params, outputs: &[CapacityOf]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::api::descriptor::RayMode;
+    use crate::shared::asked::Asked;
     use crate::stages::pairs::FEW_PARTNERS_KEPT;
     use crate::stages::rays::{FIRST_HITS_KEPT, MOST_HITS_KEPT, SORTED_RAYS};
 
-    fn cast(rays: u64, wanted: Needs, max_bytes: Option<u64>) -> Result<Plan, InputError> {
+    fn cast(rays: u64, hint: Demand, max_bytes: Option<u64>) -> Result<Plan, InputError> {
         let descriptor = BroadPhaseDescriptor {
             ray_mode: RayMode::All,
             max_bytes,
@@ -143,12 +150,17 @@ mod tests {
             ray_stride: 2,
             ..Asked::default()
         };
-        Plan::new(&descriptor, 10_000, None, &asked, wanted, 128 << 20)
+        let sizes = StepSizes {
+            objects: 10_000,
+            asked,
+            ..StepSizes::default()
+        };
+        Plan::new(&descriptor, &sizes, hint, 128 << 20)
     }
 
     #[test]
     fn memory_is_taken_first_from_what_saves_time_alone() {
-        let (rays, wanted) = (u64::from(SORTED_RAYS), Needs::default());
+        let (rays, wanted) = (u64::from(SORTED_RAYS), Demand::default());
         let whole = cast(rays, wanted, None).unwrap();
         assert!(whole.shape.params.sorts_rays() && whole.shape.params.hits_kept == FIRST_HITS_KEPT);
         let mut least = whole;
@@ -169,19 +181,19 @@ mod tests {
     /// It decides the order of pairs.
     #[test]
     fn room_for_the_cover_table_does_not_depend_on_steps_before() {
-        let more = Needs {
+        let more = Demand {
             pairs: 1 << 20,
             rounds: 3,
             bit_words: 64,
             hits_kept: Some(MOST_HITS_KEPT),
-            ..Needs::default()
+            ..Demand::default()
         };
-        let whole = cast(5000, Needs::default(), None).unwrap();
+        let whole = cast(5000, Demand::default(), None).unwrap();
         assert_eq!(whole.shape.params.cover_capacity, 2500);
         let mut seen = Vec::new();
         for share in 8..40 {
             let limit = Some(whole.bytes() * share / 16);
-            let capacities = [Needs::default(), more].map(|wanted| cast(5000, wanted, limit));
+            let capacities = [Demand::default(), more].map(|wanted| cast(5000, wanted, limit));
             let [Ok(first), Ok(later)] = capacities else {
                 continue;
             };
@@ -196,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_is_written_from_what_was_kept() {
-        let mut plan = cast(5000, Needs::default(), None).unwrap();
+        let mut plan = cast(5000, Demand::default(), None).unwrap();
         let before = plan.shape.params;
         plan.is_counted = true;
         let descriptor = BroadPhaseDescriptor {

@@ -1,8 +1,8 @@
 //! What steps and sets of queries will take, before anything is made.
 
 use super::broad_phase::GpuBroadPhase;
-use super::needs::Needs;
-use super::plan::Plan;
+use super::demand::Demand;
+use super::plan::{Plan, StepSizes};
 use super::query_set::QuerySet;
 use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
@@ -66,10 +66,7 @@ impl QuerySet {
         let (table, _) = plans(device, &of_step, &of_objects)?;
         let (asked, limit) = (asked(counts), binding_limit(&device.limits()));
         let plan = grown(descriptor, counts, |wanted| {
-            let mut plan = table.lent(descriptor);
-            plan.fit_rounds(descriptor, wanted);
-            plan.ask(descriptor, &asked, wanted, limit)?;
-            Ok((plan, ()))
+            Ok((table.lent(descriptor).asking(descriptor, &asked, wanted, limit)?, ()))
         });
         let (plan, ()) = plan.map_err(DescriptorError::StepTooLarge)?;
         Ok(buffers::forecast(plan.sizes()))
@@ -91,13 +88,16 @@ pub(crate) fn plans(
     let plans = grown(&descriptor, counts, |wanted| {
         let statics = match counts.statics {
             0 => None,
-            statics => Some(Plan::of_statics(&descriptor, statics.into(), wanted, limit)?),
+            statics => Some(Plan::of_statics(&descriptor, statics.into(), [None; 2], wanted, limit)?),
         };
-        let objects = counts.objects.into();
-        let mut step = Plan::new(&descriptor, objects, statics.as_ref(), &asked, wanted, limit)?;
-        let given = [counts.excluded_pairs, counts.pair_filter_data].map(u64::from);
-        step.exclude(&descriptor, descriptor.pair_filter.is_some(), given, limit)?;
-        Ok((step, statics))
+        let sizes = StepSizes {
+            objects: counts.objects.into(),
+            statics: statics.as_ref(),
+            exclusions: [counts.excluded_pairs, counts.pair_filter_data].map(u64::from),
+            asked,
+            ..StepSizes::default()
+        };
+        Ok((Plan::new(&descriptor, &sizes, wanted, limit)?, statics))
     });
     plans.map_err(DescriptorError::StepTooLarge)
 }
@@ -130,9 +130,9 @@ fn asked(counts: &StepCounts) -> Asked {
 fn grown<T>(
     descriptor: &BroadPhaseDescriptor<'_>,
     counts: &StepCounts,
-    plan: impl Fn(Needs) -> Result<(Plan, T), InputError>,
+    plan: impl Fn(Demand) -> Result<(Plan, T), InputError>,
 ) -> Result<(Plan, T), InputError> {
-    let (first, of_first) = plan(Needs::default())?;
+    let (first, of_first) = plan(Demand::default())?;
     if descriptor.growth != Growth::Grow {
         return Ok((first, of_first));
     }
@@ -160,6 +160,6 @@ fn grown<T>(
         status: Status::default(),
         ..Counters::default()
     };
-    let needed = Needs::of(&counters, first.rays_counted());
-    plan(Needs::default().grown(needed, Needs::held(&counters)))
+    let needed = Demand::of(&counters, first.rays_counted());
+    plan(Demand::default().grown(needed, Demand::held(&counters)))
 }

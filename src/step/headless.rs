@@ -338,7 +338,7 @@ impl Headless {
             return Err(HeadlessError::LoopsCut);
         }
         // One crowded scene need not slow those that follow.
-        self.broad_phase.wanted.rounds = rounds.min(MAX_ROUNDS);
+        self.broad_phase.demand.demand_rounds(rounds.min(MAX_ROUNDS));
         Ok(())
     }
 

@@ -2,11 +2,11 @@
 
 pub(crate) mod broad_phase;
 mod budget;
+mod demand;
 pub(crate) mod forecast;
 pub(crate) mod headless;
 mod inputs;
 mod later;
-mod needs;
 pub(crate) mod output;
 mod pair_filter;
 pub(crate) mod plan;

@@ -1,10 +1,11 @@
 //! Everything that the host knows of a step before it runs: its shape, its stages, and the bytes of its buffers.
 
-use super::needs::Needs;
+use super::demand::Demand;
 use crate::api::counters::{Counters, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, PairOrder};
 use crate::api::error::{DescriptorError, InputError, ReadBackError};
 use crate::api::result::Outputs;
+use crate::api::types::Page;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
@@ -36,7 +37,22 @@ pub(crate) const OF_STEP: [BufferId; 4] = [
     STEP_COUNTERS,
 ];
 
-/// A step before it runs.
+/// What a step is over, as numbers.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct StepSizes<'p> {
+    pub objects: u64,
+    /// The word that has the number of objects, if only the device knows it.
+    pub object_limit: Option<u32>,
+    /// Layouts of the caller's objects and worlds if they are not packed.
+    pub layouts: [Option<GivenLayout>; 2],
+    /// The plan of the static objects' table.
+    pub statics: Option<&'p Plan>,
+    /// Rows of the list of excluded pairs, and words that the pair filter reads.
+    pub exclusions: [u64; 2],
+    pub asked: Asked,
+}
+
+/// A step before it runs. Nobody changes a plan: what follows a step makes another one of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub shape: Shape,
@@ -71,16 +87,17 @@ pub(crate) struct StepBlocks {
 }
 
 impl Plan {
-    /// `statics` is the plan of the static objects' table; `wanted` holds what earlier steps were seen to need;
-    /// `binding_limit` is in bytes.
+    /// `hint` is the measured demand of earlier steps; `binding_limit` is in bytes.
+    ///
+    /// The order below matters: rows decide which form of a pass pays, all of it decides the bytes, and the limit of
+    /// memory comes last.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
-        objects: u64,
-        statics: Option<&Self>,
-        asked: &Asked,
-        wanted: Needs,
+        sizes: &StepSizes<'_>,
+        hint: Demand,
         binding_limit: u64,
     ) -> Result<Self, InputError> {
+        let &StepSizes { objects, statics, .. } = sizes;
         let static_count = statics.map_or(0, |statics| statics.shape.params.object_count);
         count("objects", objects.saturating_add(static_count.into()))?;
         let object_count = count("objects", objects)?;
@@ -88,30 +105,37 @@ impl Plan {
         TablePlan::fit(
             &mut params,
             &descriptor.capacities,
-            wanted.entries,
+            hint.entries,
             room(descriptor, binding_limit),
         )?;
         params.static_count = static_count;
+        params.object_limit = sizes.object_limit.map_or(0, |word| word + 1);
         let static_rows = if static_count > 0 { object_count } else { 0 };
         params.pair_rows = params.entry_capacity.saturating_add(static_rows);
+        let exclusions = exclusions(descriptor, &params, sizes.exclusions)?;
+        let [given, given_worlds] = sizes.layouts;
         let mut plan = Self {
             shape: Shape {
                 params,
-                rounds: 1,
-                walk_shrink: 0,
+                rounds: rounds(descriptor, hint),
+                walk_shrink: hint.walk_shrink,
                 sort: descriptor.sort,
             },
             table: TablePlan {
-                // That is also how moving objects come to lie behind static ones.
-                prepares: descriptor.prepares() || static_count > 0,
-                behind_objects: 0,
-                given: None,
-                given_worlds: None,
+                // That is also how moving objects come to lie behind static ones, and what excludes pairs behind all.
+                prepares: descriptor.prepares()
+                    || static_count > 0
+                    || sizes.object_limit.is_some()
+                    || given.is_some()
+                    || exclusions.is_some(),
+                behind_objects: exclusions.map_or(0, |exclusions| exclusions.bytes()),
+                given,
+                given_worlds: given_worlds.filter(|_| params.has_worlds()),
             },
             pairs: PairPlan {
                 are_wanted: descriptor.pairs,
                 are_kept: false,
-                exclusions: None,
+                exclusions,
             },
             rays: RayPlan {
                 mode: descriptor.ray_mode,
@@ -122,7 +146,7 @@ impl Plan {
             queries: QueryPlan {
                 is_asked: false,
                 copying: None,
-                has_exclusions: false,
+                has_exclusions: exclusions.is_some(),
             },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
@@ -131,23 +155,22 @@ impl Plan {
             static_entries: statics.map_or(0, |statics| statics.shape.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
-        plan.fit_records(descriptor, statics, asked, binding_limit)?;
+        plan.fit_records(descriptor, sizes, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         // The forms make other numbers of box tests.
-        let crowded = wanted.is_crowded.filter(|_| !descriptor.count_candidates);
+        let crowded = hint.is_crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_form(&mut plan.shape.params, crowded);
-        plan.fit_pairs(descriptor, wanted, binding_limit);
-        plan.fit_rounds(descriptor, wanted);
-        plan.pairs.fit_bits(&mut plan.shape, wanted.bit_words, binding_limit);
-        plan.ask(descriptor, asked, wanted, binding_limit)?;
-        Ok(plan)
+        plan.fit_pairs(descriptor, hint, binding_limit);
+        plan.pairs.fit_bits(&mut plan.shape, hint.bit_words, binding_limit);
+        plan.with_answers(descriptor, &sizes.asked, hint, binding_limit)
     }
 
-    /// The table of so many static objects, which nothing is asked of on its own.
+    /// Returns the plan of the static objects' table, which nothing is asked of on its own.
     pub fn of_statics(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
-        wanted: Needs,
+        layouts: [Option<GivenLayout>; 2],
+        hint: Demand,
         binding_limit: u64,
     ) -> Result<Self, InputError> {
         let table = BroadPhaseDescriptor {
@@ -157,11 +180,16 @@ impl Plan {
             max_bytes: None,
             ..*descriptor
         };
-        let wanted = Needs {
-            entries: wanted.static_entries,
-            ..Needs::default()
+        let hint = Demand {
+            entries: hint.static_entries,
+            ..Demand::default()
         };
-        let mut plan = Self::new(&table, objects, None, &Asked::default(), wanted, binding_limit)?;
+        let sizes = StepSizes {
+            objects,
+            layouts,
+            ..StepSizes::default()
+        };
+        let mut plan = Self::new(&table, &sizes, hint, binding_limit)?;
         plan.shape.params.static_count = plan.shape.params.object_count;
         plan.shape.params.has_clusters = 0;
         plan.table.prepares = true;
@@ -182,36 +210,6 @@ impl Plan {
         self
     }
 
-    /// Only so many objects take part as a word of a buffer says.
-    pub fn limit_objects(&mut self, descriptor: &BroadPhaseDescriptor<'_>, word: u32) -> Result<(), InputError> {
-        self.shape.params.object_limit = word + 1;
-        self.table.prepares = true;
-        self.fit_memory(descriptor)
-    }
-
-    /// A list of so many rows, and the caller's function with so many words to read, part pairs where they are there.
-    pub fn exclude(
-        &mut self,
-        descriptor: &BroadPhaseDescriptor<'_>,
-        has_function: bool,
-        [list, data]: [u64; 2],
-        binding_limit: u64,
-    ) -> Result<(), InputError> {
-        if list == 0 && !has_function {
-            return Ok(());
-        }
-        let data = if has_function { data } else { 0 };
-        let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
-        let exclusions = Exclusions::new(self.shape.params.all_objects(), list, data);
-        self.pairs.exclusions = Some(exclusions);
-        self.queries.has_exclusions = true;
-        self.table.behind_objects = exclusions.bytes();
-        // So that the buffer of the objects is an own one.
-        self.table.prepares = true;
-        self.fit_memory(descriptor)?;
-        self.check_bindings(binding_limit)
-    }
-
     /// Refuses what the device cannot bind.
     fn check_bindings(&self, binding_limit: u64) -> Result<(), InputError> {
         match self.sizes().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
@@ -224,58 +222,82 @@ impl Plan {
         }
     }
 
-    /// Objects and worlds do not lie as passes read them, but as this says.
-    pub fn lay(
-        &mut self,
-        descriptor: &BroadPhaseDescriptor<'_>,
-        given: [Option<GivenLayout>; 2],
-    ) -> Result<(), InputError> {
-        if given == [None; 2] {
-            return Ok(());
-        }
-        self.table.lay(&self.shape.params, given);
-        self.fit_memory(descriptor)
+    /// Returns the plan of a query of the table that this step leaves, which may keep the pairs.
+    pub fn of_query(mut self, keeps_pairs: bool) -> Self {
+        self.is_of_step = false;
+        self.pairs.are_kept = keeps_pairs;
+        self
     }
 
-    /// Asks something else of the table, whose pairs stay.
-    pub fn ask(
-        &mut self,
+    /// Returns the plan of other rays and queries against the table of this one, whose pairs stay.
+    pub fn asking(
+        mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
         asked: &Asked,
-        wanted: Needs,
+        hint: Demand,
         binding_limit: u64,
-    ) -> Result<(), InputError> {
+    ) -> Result<Self, InputError> {
+        self.shape.rounds = rounds(descriptor, hint);
+        self.shape.walk_shrink = hint.walk_shrink;
+        self.is_counted = false;
+        self.with_answers(descriptor, asked, hint, binding_limit)
+    }
+
+    /// Returns the plan of a page of what this one counted: the table keeps the sizes that it was built with.
+    pub fn page(
+        mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        first: Page,
+        emits_pairs: bool,
+        hint: Demand,
+        binding_limit: u64,
+    ) -> Result<Self, InputError> {
+        self.is_counted = true;
+        if emits_pairs {
+            self.fit_pairs(descriptor, hint, binding_limit);
+        }
+        self.fit_answers(descriptor, hint, binding_limit);
+        self.fit_memory(descriptor)?;
+        let params = &mut self.shape.params;
+        params.first_pair = first.pairs;
+        params.first_hit = first.hits;
+        params.first_ray_cell = first.ray_cells;
+        params.first_result = first.results;
+        Ok(self)
+    }
+
+    /// Takes in what is asked, and fits the answers and the memory.
+    fn with_answers(
+        mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        asked: &Asked,
+        hint: Demand,
+        binding_limit: u64,
+    ) -> Result<Self, InputError> {
         let params = &mut self.shape.params;
         asked.write(params)?;
         self.rays.ask(descriptor, asked, params);
         self.queries.ask(asked, params);
-        self.is_counted = false;
-        self.rays.fit(params, wanted.hits_kept, binding_limit);
-        self.fit_answers(descriptor, wanted, binding_limit);
+        self.rays.fit(params, hint.hits_kept, binding_limit);
+        self.fit_answers(descriptor, hint, binding_limit);
         self.fit_memory(descriptor)?;
-        self.check_bindings(binding_limit)
-    }
-
-    /// Chooses how many rounds the walks have.
-    pub fn fit_rounds(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs) {
-        self.shape.rounds = rounds(descriptor, wanted);
-        self.shape.walk_shrink = wanted.walk_shrink;
+        self.check_bindings(binding_limit)?;
+        Ok(self)
     }
 
     /// Chooses how many pairs the output holds.
-    pub fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs, binding_limit: u64) {
+    fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, hint: Demand, binding_limit: u64) {
         let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
-        self.pairs.fit_rows(params, &descriptor.capacities, wanted.pairs, room);
+        self.pairs.fit_rows(params, &descriptor.capacities, hint.pairs, room);
     }
 
     /// Chooses how many rows the answers to rays and queries hold.
-    pub fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs, binding_limit: u64) {
+    fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, hint: Demand, binding_limit: u64) {
         let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
         let (capacities, is_sorted) = (&descriptor.capacities, self.sorts_outputs);
         self.rays
-            .fit_rows(params, capacities, [wanted.hits, wanted.ray_cells], room);
-        self.queries
-            .fit_rows(params, capacities, wanted.results, is_sorted, room);
+            .fit_rows(params, capacities, [hint.hits, hint.ray_cells], room);
+        self.queries.fit_rows(params, capacities, hint.results, is_sorted, room);
     }
 
     /// The outputs that are sorted: of pairs, rays and queries.
@@ -293,7 +315,7 @@ impl Plan {
     }
 
     /// What is to be read of these outputs; `last` is what the last answer needed.
-    pub fn readable(&self, of: Outputs, last: &Needs) -> Vec<Readable> {
+    pub fn readable(&self, of: Outputs, last: &Demand) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
         if of.pairs {
@@ -323,7 +345,7 @@ impl Plan {
         ))
     }
 
-    /// The rays of which all hits are wanted.
+    /// The rays of which all hits are hint.
     pub fn rays_counted(&self) -> Option<u32> {
         let params = &self.shape.params;
         self.rays.all_hits(params).then_some(params.ray_count)
@@ -403,10 +425,25 @@ impl Plan {
     }
 }
 
+/// Returns what excludes pairs: a list of some rows, or the pair filter with some words to read.
+fn exclusions(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    params: &Params,
+    [list, data]: [u64; 2],
+) -> Result<Option<Exclusions>, InputError> {
+    let has_filter = descriptor.pair_filter.is_some();
+    if list == 0 && !has_filter {
+        return Ok(None);
+    }
+    let data = if has_filter { data } else { 0 };
+    let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
+    Ok(Some(Exclusions::new(params.all_objects(), list, data)))
+}
+
 /// Rounds of the next step.
-pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs) -> u32 {
+pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, hint: Demand) -> u32 {
     let first = descriptor.capacities.rounds.unwrap_or(1);
-    first.max(wanted.rounds).min(MAX_ROUNDS)
+    first.max(hint.rounds).min(MAX_ROUNDS)
 }
 
 const fn room(descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> Room {
@@ -430,7 +467,7 @@ pub(crate) fn check_smallest_step(
             return Err(DescriptorError::TooMany { what, count, limit });
         }
     }
-    match Plan::new(descriptor, 0, None, &Asked::default(), Needs::default(), binding_limit) {
+    match Plan::new(descriptor, &StepSizes::default(), Demand::default(), binding_limit) {
         Ok(_) => Ok(()),
         Err(error) => Err(DescriptorError::NoStepFits(error)),
     }
@@ -443,15 +480,20 @@ mod tests {
     use crate::stages::pairs::{FEW_PARTNERS_KEPT, MOST_PARTNERS_KEPT};
     use crate::stages::rays::{KEPT_HITS_BYTES, MOST_HITS_KEPT};
 
+    fn of(objects: u64) -> StepSizes<'static> {
+        StepSizes {
+            objects,
+            ..StepSizes::default()
+        }
+    }
+
     #[test]
     fn partners_that_are_kept_leave_room_for_as_many_objects_as_boxes_do() {
         let kept = |objects| {
             let plan = Plan::new(
                 &BroadPhaseDescriptor::default(),
-                objects,
-                None,
-                &Asked::default(),
-                Needs::default(),
+                &of(objects),
+                Demand::default(),
                 128 << 20,
             );
             plan.unwrap().shape.params.partners_kept
@@ -466,35 +508,36 @@ mod tests {
             scheme: crate::Scheme::Uniform { cell_size: 1.0 },
             ..Default::default()
         };
-        let wanted = Needs {
+        let hint = Demand {
             entries: u32::MAX,
-            ..Needs::default()
+            ..Demand::default()
         };
-        let plan = Plan::new(&uniform, 1_000_000, None, &Asked::default(), wanted, 128 << 20);
+        let plan = Plan::new(&uniform, &of(1_000_000), hint, 128 << 20);
         assert_eq!(plan.unwrap().shape.params.entry_capacity, (128 << 20) / 4 - 1);
     }
 
     #[test]
     fn kept_hits_stay_within_a_binding_and_their_share() {
         for rays in [1, 5000, 1 << 20, 3 << 20] {
-            let wanted = Needs {
+            let hint = Demand {
                 hits_kept: Some(MOST_HITS_KEPT),
-                ..Needs::default()
+                ..Demand::default()
             };
             let plan = Plan::new(
                 &BroadPhaseDescriptor {
                     ray_mode: crate::RayMode::All,
                     ..Default::default()
                 },
-                10_000,
-                None,
-                &Asked {
-                    rays,
-                    casts: true,
-                    ray_stride: 2,
-                    ..Asked::default()
+                &StepSizes {
+                    asked: Asked {
+                        rays,
+                        casts: true,
+                        ray_stride: 2,
+                        ..Asked::default()
+                    },
+                    ..of(10_000)
                 },
-                wanted,
+                hint,
                 128 << 20,
             )
             .unwrap();

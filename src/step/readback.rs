@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::api::counters::{Counters, Status, word};
+use crate::api::counters::{Counters, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
 use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
@@ -12,7 +12,7 @@ use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
-use crate::step::needs::Needs;
+use crate::step::demand::Observed;
 use crate::step::plan::Plan;
 
 impl GpuBroadPhase {
@@ -33,21 +33,13 @@ impl GpuBroadPhase {
 
     /// Takes in what the counters say of a step with this plan.
     pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan, is_crowded: Option<bool>) {
-        self.walk_shrink
-            .note(plan.shape.walk_shrink, counters.status.has(Status::CUT));
-        self.wanted.walk_shrink = self.walk_shrink.level();
-        self.needed = Needs {
-            walk_shrink: self.wanted.walk_shrink,
-            ..Needs::of(counters, plan.rays_counted())
+        let observed = Observed {
+            walk_shrink: plan.shape.walk_shrink,
+            rays: plan.rays_counted(),
+            is_crowded,
+            is_of_step: plan.is_of_step,
         };
-        // Whatever outputs do about their room.
-        self.wanted.is_crowded = is_crowded.or(self.wanted.is_crowded);
-        if self.grows() {
-            let held = Needs::held(counters);
-            self.wanted = self
-                .late
-                .note(self.wanted.grown(self.needed, held), self.needed, plan.is_of_step);
-        }
+        self.demand.observe(counters, observed, self.grows());
     }
 
     /// Reads the whole result of the last step, [`page`](Self::page) or [`query`](Self::query), once it was
@@ -138,7 +130,7 @@ impl GpuBroadPhase {
             pairs: outputs.pairs && recorded.emits_pairs,
             ..outputs
         };
-        Some(recorded.plan.readable(written, &self.needed))
+        Some(recorded.plan.readable(written, self.demand.last()))
     }
 
     /// Submits a read-back of what was submitted before.

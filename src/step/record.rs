@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, caller_owned, check_asked, check_own, check_own_asked};
-use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
+use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks, StepSizes};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
@@ -122,33 +122,29 @@ impl GpuBroadPhase {
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         self.descriptor.check_worlds(input.worlds.count(), objects)?;
         self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
-        let mut static_plan = match statics {
-            0 => None,
-            _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
-        };
-        let mut plan = Plan::new(
-            &self.descriptor,
-            objects,
-            static_plan.as_ref(),
-            &asked.numbers(objects.saturating_add(statics), alignment),
-            self.wanted,
-            limit,
-        )?;
-        if let Some(limit) = input.object_count {
-            plan.limit_objects(&self.descriptor, limit.word)?;
-        }
-        let given = [input.excluded_pairs.count(), input.pair_filter_data.count()];
-        plan.exclude(&self.descriptor, self.descriptor.pair_filter.is_some(), given, limit)?;
-        let given_of = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
+        let layouts = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
             [objects.placement(alignment).given, worlds.placement(alignment).given]
         };
-        plan.lay(&self.descriptor, given_of(&input.objects, &input.worlds))?;
-        if let Some(plan) = &mut static_plan {
-            plan.table.lay(
-                &plan.shape.params,
-                given_of(&input.statics.objects, &input.statics.worlds),
-            );
-        }
+        let of_statics = layouts(&input.statics.objects, &input.statics.worlds);
+        let static_plan = match statics {
+            0 => None,
+            _ => Some(Plan::of_statics(
+                &self.descriptor,
+                statics,
+                of_statics,
+                self.demand.hint(),
+                limit,
+            )?),
+        };
+        let sizes = StepSizes {
+            objects,
+            object_limit: input.object_count.map(|limit| limit.word),
+            layouts: layouts(&input.objects, &input.worlds),
+            statics: static_plan.as_ref(),
+            exclusions: [input.excluded_pairs.count(), input.pair_filter_data.count()],
+            asked: asked.numbers(objects.saturating_add(statics), alignment),
+        };
+        let plan = Plan::new(&self.descriptor, &sizes, self.demand.hint(), limit)?;
         let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
@@ -234,8 +230,7 @@ impl GpuBroadPhase {
         keeps_pairs: bool,
     ) -> Result<Plan, StepError> {
         let mut table = self.last_table()?;
-        table.plan.is_of_step = false;
-        table.plan.pairs.are_kept = keeps_pairs;
+        table.plan = table.plan.of_query(keeps_pairs);
         self.record_asked(encoder, table, input)
     }
 
@@ -267,20 +262,15 @@ impl GpuBroadPhase {
         check_asked(input, limits)?;
         check_own_asked(input, &self.own_buffers(), self.buffers.left(COUNTERS))?;
         let LastTable {
-            mut plan,
+            plan,
             mut inputs,
             sorted,
             dependencies,
             counters,
         } = table;
         let objects = plan.shape.params.all_objects();
-        plan.fit_rounds(&self.descriptor, self.wanted);
-        plan.ask(
-            &self.descriptor,
-            &input.numbers(objects.into(), alignment),
-            self.wanted,
-            limit,
-        )?;
+        let asked = input.numbers(objects.into(), alignment);
+        let plan = plan.asking(&self.descriptor, &asked, self.demand.hint(), limit)?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
@@ -323,19 +313,10 @@ impl GpuBroadPhase {
         if recorded.counts.is_lost() {
             return Err(StepError::Dropped);
         }
-        // The table keeps the sizes that it was built with.
-        let mut plan = recorded.plan;
-        plan.is_counted = true;
         let limit = binding_limit(&device.limits());
-        if recorded.emits_pairs {
-            plan.fit_pairs(&self.descriptor, self.wanted, limit);
-        }
-        plan.fit_answers(&self.descriptor, self.wanted, limit);
-        plan.fit_memory(&self.descriptor)?;
-        plan.shape.params.first_pair = first.pairs;
-        plan.shape.params.first_hit = first.hits;
-        plan.shape.params.first_ray_cell = first.ray_cells;
-        plan.shape.params.first_result = first.results;
+        let plan = recorded
+            .plan
+            .page(&self.descriptor, first, recorded.emits_pairs, self.demand.hint(), limit)?;
         recorded.plan = plan;
         self.draft
             .needs(recorded.table.iter().chain([&recorded.counts]).cloned());

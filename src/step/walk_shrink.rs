@@ -33,8 +33,8 @@ impl WalkShrink {
         self.level
     }
 
-    /// Takes in a step that was recorded at a level. Steps that were under way before the level changed tell nothing.
-    pub fn note(&mut self, level: u32, was_cut: bool) {
+    /// Takes in a step that was recorded at a level. Steps that were under way before the level changed are ignored.
+    pub fn observe(&mut self, level: u32, was_cut: bool) {
         if level != self.level {
             return;
         }
@@ -66,13 +66,13 @@ mod tests {
         let mut walk_shrink = WalkShrink::default();
         let mut waits = Vec::new();
         for _ in 0..4 {
-            walk_shrink.note(0, true);
+            walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
             // One that was recorded before tells nothing.
-            walk_shrink.note(0, true);
+            walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
             let wait = (1..).find(|_| {
-                walk_shrink.note(1, false);
+                walk_shrink.observe(1, false);
                 walk_shrink.level() == 0
             });
             waits.push(wait.unwrap());
@@ -84,7 +84,7 @@ mod tests {
     fn caution_ends() {
         let mut walk_shrink = WalkShrink::default();
         for _ in 0..10 {
-            walk_shrink.note(walk_shrink.level(), true);
+            walk_shrink.observe(walk_shrink.level(), true);
         }
         assert!(WalkShrink::is_at_its_end(walk_shrink.level()));
         assert!(!WalkShrink::is_at_its_end(0));

@@ -89,7 +89,13 @@ pub struct Bound {
 }
 
 /// What passes declare that run otherwise where a list excludes pairs.
-pub const EXCLUDES: &str = "override EXCLUDES:";
+const EXCLUDES: &str = "override EXCLUDES:";
+
+/// The name of a pass, without a list that excludes pairs and, where it makes a difference, with one.
+pub fn variants_of(pass: &'static Pass) -> impl Iterator<Item = (&'static str, bool)> {
+    let excluding = pass.source().contains(EXCLUDES).then_some((pass.name, true));
+    [(pass.name, false)].into_iter().chain(excluding)
+}
 
 /// Runs passes on one device and remembers which.
 pub struct Bench {

@@ -25,7 +25,7 @@ use common::{Scene, scenes};
 use devices::{on_each_device, on_parts_of_each_device};
 use gpu_broad_phase::shaders::{Pass, passes};
 use gpu_broad_phase::wgpu;
-use harness::{Bench, EXCLUDES};
+use harness::{Bench, variants_of};
 use suite::{check_alone, check_scenes};
 
 /// Whether WebGPU would allow a pass does not depend on the boxes: there, enough scenes are tried to run every pass.
@@ -54,11 +54,7 @@ fn every_pass_equals_its_reference() {
         let same = ran.iter().filter(|(other, _)| other.name() == device.name());
         let covered: BTreeSet<_> = same.flat_map(|(_, run)| run).copied().collect();
         let can_run = |pass: &&Pass| device.features().contains(pass.features());
-        let variants = |pass: &'static Pass| {
-            let excluding = pass.source().contains(EXCLUDES).then_some((pass.name, true));
-            [(pass.name, false)].into_iter().chain(excluding)
-        };
-        let table: BTreeSet<_> = passes().filter(can_run).flat_map(variants).collect();
+        let table: BTreeSet<_> = passes().filter(can_run).flat_map(variants_of).collect();
         let untested: Vec<_> = table.difference(&covered).collect();
         assert!(untested.is_empty(), "{}: no test runs {untested:?}", device.name());
     }

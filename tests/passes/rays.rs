@@ -84,7 +84,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let order = (!uniform_scheme).then(|| ("values", bytes(&order)));
         let given = [ray_bytes(rays), ("objects", bytes(&trace.objects))];
-        given.into_iter().chain(order).chain(more).collect()
+        given.into_iter().chain(order).chain(more).collect::<Vec<_>>()
     };
     let mut walks = Walk::all(trace, rays.len(), false);
     for walk in &mut walks {

@@ -189,13 +189,6 @@ impl TablePlan {
         Ok(())
     }
 
-    /// Takes in where objects and worlds do not lie as passes read them.
-    pub fn lay(&mut self, params: &Params, [objects, worlds]: [Option<GivenLayout>; 2]) {
-        self.given = objects;
-        self.given_worlds = worlds.filter(|_| params.has_worlds());
-        self.prepares |= objects.is_some();
-    }
-
     /// The buffer that objects are given in.
     pub const fn given(&self) -> BufferId {
         if self.prepares {

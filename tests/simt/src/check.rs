@@ -8,7 +8,7 @@ use gpu_broad_phase::shaders::passes;
 
 use crate::common::{Rng, Scene, scene, scenes};
 use crate::devices::Warps;
-use crate::harness::Bench;
+use crate::harness::{Bench, variants_of};
 use crate::{rays, recordings, sort, suite, table};
 
 /// Few boxes of several kinds: a pass does the same however many there are, but for workgroups that have none and that
@@ -27,7 +27,7 @@ pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Itera
     suite::check_scenes(&mut bench, thoroughly, scenes);
     suite::check_alone(&mut bench, thoroughly);
     let covered = bench.run.borrow().clone();
-    let all: BTreeSet<_> = passes().map(|pass| pass.name).collect();
+    let all: BTreeSet<_> = passes().flat_map(variants_of).collect();
     let untested: Vec<_> = all.difference(&covered).collect();
     assert!(untested.is_empty(), "no scene runs {untested:?}");
 }

@@ -41,7 +41,7 @@ fn subgroups_have_16_or_64_lanes() {
     for lanes in [16, 64] {
         let mut bench = Bench::new(Arc::new(Warps::new(lanes, true)));
         check_scenes(&mut bench, false, few().skip(2).take(1));
-        assert!(bench.run.borrow().contains("sort_scatter_subgroups"));
+        assert!(bench.run.borrow().contains(&("sort_scatter_subgroups", false)));
     }
 }
 

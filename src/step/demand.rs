@@ -1,6 +1,7 @@
-//! What steps turned out to need, and how much room later steps make for it.
+//! Measured demand of past steps, and how much room later steps make for it.
 
-use crate::api::counters::Counters;
+use super::walk_shrink::WalkShrink;
+use crate::api::counters::{Counters, Status};
 use crate::stages::{pairs, rays};
 
 /// Read-backs in a row that show that outputs need less room than they grew to.
@@ -8,9 +9,9 @@ const LATE_READS: u32 = 64;
 /// Room for so many rows stays.
 const FEW_ROWS: u32 = 1 << 16;
 
-/// What steps need of the growable outputs: rows, unless a field says otherwise.
+/// Demand for growable outputs: rows, unless a field says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Needs {
+pub(crate) struct Demand {
     pub entries: u32,
     pub static_entries: u32,
     pub pairs: u32,
@@ -29,8 +30,8 @@ pub(crate) struct Needs {
     pub is_crowded: Option<bool>,
 }
 
-impl Needs {
-    /// What a step needed, as its counters say. `rays` are those of which all hits are wanted.
+impl Demand {
+    /// Returns the demand of a step by its counters. `rays` is the number of rays of which all hits are wanted.
     pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         Self {
@@ -48,7 +49,7 @@ impl Needs {
         }
     }
 
-    /// What the outputs of a step held, as its counters say.
+    /// Returns the capacities of a step's outputs by its counters.
     pub const fn held(counters: &Counters) -> Self {
         Self {
             entries: counters.entries_capacity,
@@ -65,7 +66,7 @@ impl Needs {
         }
     }
 
-    /// What outputs should hold next time: a quarter more than was needed of what did not fit.
+    /// Returns the capacities of the next step: a quarter more than was needed of each output that was too small.
     pub fn grown(self, needed: Self, held: Self) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {
             if needed <= held {
@@ -94,18 +95,18 @@ impl Needs {
     }
 }
 
-/// What read-backs of late have shown to be needed, so that room which nobody needs any more can go.
+/// The peak of the demand over recent read-backs, by which room that is no longer needed goes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LateNeeds {
+struct RecentPeak {
     reads: u32,
-    most: Needs,
+    most: Demand,
 }
 
-impl LateNeeds {
-    /// What outputs should hold next time, after one more read-back, of a step or of what was asked after it. Only
+impl RecentPeak {
+    /// Returns the capacities of the next step after one more read-back, of a step or of a query of its table. Only
     /// those of steps count, since a query says nothing of what steps need. Static entries stay: other room for them
-    /// would build their table anew.
-    pub fn note(&mut self, wanted: Needs, needed: Needs, is_of_step: bool) -> Needs {
+    /// would rebuild their table.
+    fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
         most.pairs = most.pairs.max(needed.pairs);
@@ -123,7 +124,7 @@ impl LateNeeds {
             if enough <= wanted / 2 { enough } else { wanted }
         };
         let shrunk = |wanted, most| fewer(wanted, most, FEW_ROWS);
-        Needs {
+        Demand {
             entries: shrunk(wanted.entries, most.entries),
             pairs: shrunk(wanted.pairs, most.pairs),
             hits: shrunk(wanted.hits, most.hits),
@@ -133,6 +134,76 @@ impl LateNeeds {
             rounds: fewer(wanted.rounds, most.rounds, 1),
             ..wanted
         }
+    }
+}
+
+/// What a read-back says of a recording beside its counters.
+#[derive(Clone, Copy)]
+pub(crate) struct Observed {
+    /// The level of [`WalkShrink`] that it was recorded at.
+    pub walk_shrink: u32,
+    /// Rays of which all hits are wanted.
+    pub rays: Option<u32>,
+    /// Whether the scene was crowded, if the device looked.
+    pub is_crowded: Option<bool>,
+    /// Whether it is a step, not a query of the table that a step left.
+    pub is_of_step: bool,
+}
+
+/// Tracks the demand over read-backs, and says how much room the next step makes.
+#[derive(Default)]
+pub(crate) struct DemandTracker {
+    hint: Demand,
+    last: Demand,
+    recent: RecentPeak,
+    walk_shrink: WalkShrink,
+}
+
+impl DemandTracker {
+    /// Capacities that the next step has at least, with head room.
+    pub const fn hint(&self) -> Demand {
+        self.hint
+    }
+
+    /// Demand of the last recording that was read back.
+    pub const fn last(&self) -> &Demand {
+        &self.last
+    }
+
+    /// Takes in the counters of a read-back; `grows` where outputs may grow by it.
+    pub fn observe(&mut self, counters: &Counters, observed: Observed, grows: bool) {
+        self.walk_shrink
+            .observe(observed.walk_shrink, counters.status.has(Status::CUT));
+        self.hint.walk_shrink = self.walk_shrink.level();
+        self.last = Demand {
+            walk_shrink: self.hint.walk_shrink,
+            ..Demand::of(counters, observed.rays)
+        };
+        // Whatever outputs do about their room.
+        self.hint.is_crowded = observed.is_crowded.or(self.hint.is_crowded);
+        if grows {
+            let grown = self.hint.grown(self.last, Demand::held(counters));
+            self.hint = self.recent.observe(grown, self.last, observed.is_of_step);
+        }
+    }
+
+    /// Demands this many rounds of the next recordings, whatever was measured.
+    pub const fn demand_rounds(&mut self, rounds: u32) {
+        self.hint.rounds = rounds;
+    }
+
+    /// Forgets the room that outputs grew to.
+    pub fn forget(&mut self) {
+        self.recent = RecentPeak::default();
+        self.hint = Demand {
+            walk_shrink: self.walk_shrink.level(),
+            ..Demand::default()
+        };
+    }
+
+    /// Makes room for what the last recording needed, and no more.
+    pub const fn return_to_last(&mut self) {
+        self.hint = self.last;
     }
 }
 
@@ -149,11 +220,11 @@ mod tests {
             [32, 64, 0]
         );
         assert_eq!(worth_keeping(0, 0), 8);
-        let kept = |hits_kept| Needs {
+        let kept = |hits_kept| Demand {
             hits_kept,
-            ..Needs::default()
+            ..Demand::default()
         };
-        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Needs::default()).hits_kept;
+        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Demand::default()).hits_kept;
         assert_eq!(next(None, Some(8)), Some(8));
         assert_eq!(next(Some(8), Some(16)), Some(16));
         assert_eq!(next(Some(32), Some(32)), Some(32));
@@ -165,42 +236,42 @@ mod tests {
 
     #[test]
     fn room_goes_after_steps_that_did_without_and_queries_say_nothing_of_that() {
-        let held = Needs {
+        let held = Demand {
             pairs: 1 << 20,
             hits: 1 << 20,
             rounds: 5,
-            ..Needs::default()
+            ..Demand::default()
         };
-        let few = Needs {
+        let few = Demand {
             pairs: 100,
             rounds: 1,
-            ..Needs::default()
+            ..Demand::default()
         };
-        let mut late = LateNeeds::default();
+        let mut late = RecentPeak::default();
         for _ in 0..10 * LATE_READS {
-            assert_eq!(late.note(held, few, false), held);
+            assert_eq!(late.observe(held, few, false), held);
         }
         for _ in 1..LATE_READS {
-            assert_eq!(late.note(held, few, true), held);
+            assert_eq!(late.observe(held, few, true), held);
         }
-        let fewer = Needs {
+        let fewer = Demand {
             pairs: FEW_ROWS,
             hits: FEW_ROWS,
             rounds: 1,
-            ..Needs::default()
+            ..Demand::default()
         };
-        assert_eq!(late.note(held, few, true), fewer);
+        assert_eq!(late.observe(held, few, true), fewer);
         // What a query needs in between stays, and so does what is not twice as much as needed.
-        let asked = Needs {
+        let asked = Demand {
             hits: 1 << 19,
             rounds: 4,
-            ..Needs::default()
+            ..Demand::default()
         };
-        late.note(held, asked, false);
-        let last = (0..LATE_READS).map(|_| late.note(held, few, true)).last();
+        late.observe(held, asked, false);
+        let last = (0..LATE_READS).map(|_| late.observe(held, few, true)).last();
         assert_eq!(
             last,
-            Some(Needs {
+            Some(Demand {
                 pairs: FEW_ROWS,
                 ..held
             })
