@@ -42,10 +42,10 @@ fn is_listed(is_record: bool, place: u32) -> bool {
 }
 
 fn listed_record(is_record: bool, place: u32) -> u32 {
-    if (SCHEME != SCHEME_UNIFORM && !is_record) {
-        return entry_record(place);
+    if (SCHEME == SCHEME_UNIFORM && is_record) {
+        return place;
     }
-    return place;
+    return entry_record(place);
 }
 
 // Clusters need records in the order of the entries. A walk keeps one number for them, the place before which

@@ -10,7 +10,7 @@ use gpu_broad_phase::internals::blocks::SortParams;
 use gpu_broad_phase::internals::reference::sort::{
     sort_histogram, sort_histogram_strips, sort_scan_strips, sort_scatter, sort_scatter_strips,
 };
-use gpu_broad_phase::internals::{self, shaders};
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::shaders::Pass;
 use gpu_broad_phase::{SortStrategy, wgpu};
 
@@ -235,7 +235,7 @@ pub fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
     for strategy in [Auto, Portable, Subgroups, Strips] {
         for bits in 1..=32 {
             for keys in [0, 1, 1919, 1921, 100_000, 1_000_000, 4_000_000, (1 << 31) - 1] {
-                let digits = internals::sort_digits(strategy, keys, bits);
+                let digits = gpu_broad_phase::internals::sort_digits(strategy, keys, bits);
                 let mut next = 0;
                 for sort in &digits {
                     assert_eq!(sort.shift, next);
@@ -251,6 +251,6 @@ pub fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
                 );
             }
         }
-        assert!(internals::sort_digits(strategy, 5, 0).is_empty());
+        assert!(gpu_broad_phase::internals::sort_digits(strategy, 5, 0).is_empty());
     }
 }
