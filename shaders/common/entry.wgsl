@@ -57,15 +57,24 @@ fn may_have_clusters() -> bool {
 
 // The place before which candidates of `first .. end` are tested themselves, as a walk through them begins.
 fn members_end_at(first: u32, end: u32) -> u32 {
-    return select(end, first, SCHEME != SCHEME_UNIFORM && grid.is_crowded != 0u);
+    if (SCHEME == SCHEME_UNIFORM) {
+        return end;
+    }
+    return select(end, first, grid.is_crowded != 0u);
 }
 
 // One past the last candidate that shares a cluster with the one at this place, whose entry this is.
 fn cluster_end(place: u32, entry: u32, end: u32) -> u32 {
-    return select(place + 1u, min(end, place + (CLUSTER - entry % CLUSTER)), SCHEME != SCHEME_UNIFORM);
+    if (SCHEME == SCHEME_UNIFORM) {
+        return place + 1u;
+    }
+    return min(end, place + (CLUSTER - entry % CLUSTER));
 }
 
 // What is tested: the candidate's box, or that of its cluster.
 fn tested_record(record: u32, is_member: bool) -> u32 {
-    return select(cluster_record(record / CLUSTER), record, is_member || SCHEME == SCHEME_UNIFORM);
+    if (SCHEME == SCHEME_UNIFORM) {
+        return record;
+    }
+    return select(cluster_record(record / CLUSTER), record, is_member);
 }

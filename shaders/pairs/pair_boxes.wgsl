@@ -1,4 +1,4 @@
-// uses: common/rows, pairs/overlap, pairs/pair_filter, pairs/pair_walk_single_cell
+// uses: common/candidates, common/rows, pairs/overlap, pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
 // The exact test of one record, of a candidate or around several, against the box whose rows are walked.
@@ -11,11 +11,11 @@ struct BoxTest {
     is_pair: bool,
 }
 
-fn test_box(record: u32, is_candidate: bool) -> BoxTest {
+fn test_box(own: Own, record: u32, is_candidate: bool) -> BoxTest {
     let low = records[2u * record];
     let high = records[2u * record + 1u];
     count_candidate();
-    let meets = overlaps(own_box_low, own_box_high, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
-    let in_world = !WORLDS || high.w == own_world;
-    return BoxTest(meets, visit_candidate(low.w, meets && is_candidate && in_world));
+    let meets = overlaps(own.low, own.high, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
+    let in_world = !WORLDS || high.w == own.world;
+    return BoxTest(meets, visit_candidate(own, low.w, meets && is_candidate && in_world));
 }

@@ -1,5 +1,5 @@
-// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter
+// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
 // How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places
@@ -7,14 +7,14 @@
 
 var<private> found: u32;
 
-fn visit_candidate(other: u32, meets: bool) -> bool {
+fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     var is_pair = meets;
     if (FILTERS || EXCLUDES) {
         if (meets) {
-            is_pair = admitted(other) && !is_excluded(own_object, other);
+            is_pair = admitted(own, other) && !is_excluded(own.object, other);
         }
     }
-    keep_partner(found, other, is_pair);
+    keep_partner(own.entry, found, other, is_pair);
     found += u32(is_pair);
     return is_pair;
 }
@@ -26,7 +26,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = counting_group(group, groups);
-    entry = tile * WORKGROUP + local;
+    let entry = tile * WORKGROUP + local;
     if (entry < params.entry_capacity) {
         begin_round();
         if (round.first != 0u) {
@@ -34,7 +34,7 @@ fn main(
         }
         let before = found;
         walk_pairs(entry);
-        end_rows();
+        end_rows(entry);
         store_partners(entry, before, found);
         note_rounds();
     }

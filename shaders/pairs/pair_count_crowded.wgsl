@@ -1,4 +1,4 @@
-// uses: common/indirect, common/prelude, pairs/pair_filter, pairs/pair_sums_single_cell, pairs/pair_test_clusters
+// uses: common/indirect, common/prelude, pairs/pair_sums_single_cell, pairs/pair_test_clusters
 // uses: pairs/pair_walk_single_cell
 
 // Counts the pairs of crowded scenes, with one entry an object: by clusters. A bit for each box of the rows is kept,
@@ -10,7 +10,7 @@
 var<private> word_bits: u32;
 var<private> bits_kept: u32;
 
-fn store_bits() {
+fn store_bits(entry: u32) {
     let word = bits_kept >> 5u;
     if (word < params.pair_bit_words) {
         pair_bits[word * params.entry_capacity + entry] = word_bits;
@@ -18,19 +18,19 @@ fn store_bits() {
 }
 
 // As many bits as a word has, at most.
-fn keep_bits(bits: u32, count: u32) {
+fn keep_bits(entry: u32, bits: u32, count: u32) {
     let used = bits_kept & 31u;
     word_bits |= bits << used;
     if (used + count >= 32u) {
-        store_bits();
+        store_bits(entry);
         word_bits = select(0u, bits >> (32u - max(used, 1u)), used > 0u);
     }
     bits_kept += count;
 }
 
-fn end_rows() {
+fn end_rows(entry: u32) {
     if ((bits_kept & 31u) > 0u) {
-        store_bits();
+        store_bits(entry);
     }
 }
 
@@ -41,7 +41,7 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
 
 // Entries have more partners than there is room for.
 
-fn keep_partner(place: u32, other: u32, is_pair: bool) {
+fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }
 
 fn store_partners(index: u32, before: u32, count: u32) {

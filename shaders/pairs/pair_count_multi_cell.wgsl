@@ -7,11 +7,11 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_workgroup(group, groups);
 }
 
-fn keep_partner(place: u32, other: u32, is_pair: bool) {
+fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }
 
 fn store_partners(index: u32, before: u32, count: u32) {
 }
 
-fn end_rows() {
+fn end_rows(entry: u32) {
 }

@@ -1,4 +1,4 @@
-// uses: common/indirect, common/prelude, common/round, common/rows, pairs/pair_boxes, pairs/pair_filter
+// uses: common/indirect, common/prelude, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
 // Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are kept,
@@ -17,7 +17,7 @@ var<private> first_partners: vec4<u32>;
 var<private> next_partners: vec4<u32>;
 var<private> last_partners: vec4<u32>;
 
-fn keep_partner(place: u32, other: u32, is_pair: bool) {
+fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
     if (STORES_IN_LOOP) {
         if (is_pair && place < params.partners_kept) {
             pair_slots[place * params.entry_capacity + entry] = other;
@@ -61,13 +61,13 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
 }
 
 // Tests the boxes of a row one by one.
-fn visit_row(row: Row, first: u32) {
+fn visit_row(own: Own, row: Row, first: u32) {
     let share = share_of(row.count - first);
     for (var k = first + share.x; k < first + share.y; k += 1u) {
-        _ = test_box(row_entry(row, k), true);
+        _ = test_box(own, row_entry(row, k), true);
     }
 }
 
 // No bits are kept.
-fn end_rows() {
+fn end_rows(entry: u32) {
 }

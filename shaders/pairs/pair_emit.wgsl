@@ -1,20 +1,20 @@
 // uses: common/round, common/workgroup, pairs/pair_emit_{variant}, pairs/pair_excludes, pairs/pair_filter
-// uses: pairs/pair_write
+// uses: pairs/pair_own, pairs/pair_write
 // needs: walk_count, walk_pairs, walking_entry, walking_group
 
 // Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or
 // bits, wrote of an entry stands behind the offsets.
 
-fn visit_candidate(other: u32, meets: bool) -> bool {
+fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     if (meets) {
-        if (admitted(other) && !is_excluded(own_object, other)) {
-            write_pair(own_object, other);
+        if (admitted(own, other) && !is_excluded(own.object, other)) {
+            write_pair(own.object, other);
         }
     }
     return meets;
 }
 
-fn goes_on() -> bool {
+fn goes_on(entry: u32) -> bool {
     if (round.first == 0u) {
         return begin_entry(entry);
     }
@@ -31,9 +31,9 @@ fn main(
     if (place >= walk_count()) {
         return;
     }
-    entry = walking_entry(place);
+    let entry = walking_entry(place);
     // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
-    for (var walks = goes_on(); walks; walks = false) {
+    for (var walks = goes_on(entry); walks; walks = false) {
         begin_round();
         walk_pairs(entry);
         if (round.is_last == 0u) {

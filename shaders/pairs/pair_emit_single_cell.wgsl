@@ -3,5 +3,5 @@
 // Writes the pairs of the entries that `pair_emit_kept` left to walk, with one entry an object.
 
 // What is found is written at once.
-fn keep_bits(bits: u32, count: u32) {
+fn keep_bits(entry: u32, bits: u32, count: u32) {
 }

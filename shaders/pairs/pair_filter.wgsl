@@ -1,36 +1,22 @@
-// uses: common/box
+// uses: common/box, pairs/pair_own
 
-// The object whose pairs are walked, and which others the filters admit.
+// Which other objects the filters admit to pairs with the one that is walked for.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 
 override FILTERS: bool = true;
-override COUNT_CANDIDATES: bool = false;
 
-// The entry whose pairs are walked, and its object.
-var<private> entry: u32;
-var<private> own_object: u32;
-var<private> own_layers: u32;
-var<private> own_owner: u32;
-var<private> candidates: u32;
-
-fn begin_object(object: u32) {
-    own_object = object;
-    if (FILTERS) {
-        own_layers = objects[2u * object].w;
-        own_owner = objects[2u * object + 1u].w;
+// The layers and the owner of an object.
+fn filters_of(object: u32) -> vec2<u32> {
+    if (!FILTERS) {
+        return vec2<u32>(0u);
     }
+    return vec2<u32>(objects[2u * object].w, objects[2u * object + 1u].w);
 }
 
-fn admitted(other: u32) -> bool {
+fn admitted(own: Own, other: u32) -> bool {
     if (!FILTERS) {
         return true;
     }
-    return passes_filters(own_layers, own_owner, objects[2u * other].w, objects[2u * other + 1u].w);
-}
-
-fn count_candidate() {
-    if (COUNT_CANDIDATES) {
-        candidates += 1u;
-    }
+    return passes_filters(own.filters.x, own.filters.y, objects[2u * other].w, objects[2u * other + 1u].w);
 }

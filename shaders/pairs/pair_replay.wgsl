@@ -1,21 +1,20 @@
-// uses: common/prelude, common/rows, common/workgroup, pairs/pair_walk_single_cell, pairs/pair_walks_listed
-// uses: pairs/pair_write
+// uses: common/prelude, common/rows, common/workgroup, pairs/pair_own, pairs/pair_walk_single_cell
+// uses: pairs/pair_walks_listed, pairs/pair_write
 
 // Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a
 // bit for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
 
 @group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
 
-var<private> own_object: u32;
-var<private> entry: u32;
 var<private> bits_read: u32;
 
-fn begin_object(object: u32) {
-    own_object = object;
+// What filters exclude has no bits.
+fn filters_of(object: u32) -> vec2<u32> {
+    return vec2<u32>(0u);
 }
 
 // The next bits of the entry, 32 at most; those that there are no words for are 0.
-fn next_bits(count: u32) -> u32 {
+fn next_bits(entry: u32, count: u32) -> u32 {
     let word = bits_read >> 5u;
     let used = bits_read & 31u;
     bits_read += count;
@@ -29,13 +28,13 @@ fn next_bits(count: u32) -> u32 {
     return bits & (0xffffffffu >> (32u - count));
 }
 
-fn visit_row(row: Row, first: u32) {
+fn visit_row(own: Own, row: Row, first: u32) {
     let bits_left = 32u * params.pair_bit_words - min(bits_read, 32u * params.pair_bit_words);
     let end = first + min(row.count - first, bits_left);
     for (var strip = first; strip < end; strip += 32u) {
-        var bits = next_bits(min(row.count - strip, 32u));
+        var bits = next_bits(own.entry, min(row.count - strip, 32u));
         for (; bits != 0u; bits &= bits - 1u) {
-            write_pair(own_object, records[2u * row_entry(row, strip + countTrailingZeros(bits))].w);
+            write_pair(own.object, records[2u * row_entry(row, strip + countTrailingZeros(bits))].w);
         }
     }
 }
@@ -50,7 +49,7 @@ fn main(
     if (place >= walk_count()) {
         return;
     }
-    entry = walking_entry(place);
+    let entry = walking_entry(place);
     place_of_next = places_of(entry).x;
     walk_pairs(entry);
     pair_offsets[progress_of(entry)] = place_of_next;

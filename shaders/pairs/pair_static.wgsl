@@ -1,4 +1,4 @@
-// uses: common/box, common/prelude, pairs/overlap, queries/query_walk
+// uses: common/box, common/candidates, common/prelude, pairs/overlap, queries/query_walk
 
 // A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those
 // of any pair. The uniform block is that of walks of the static objects' table.
@@ -8,7 +8,6 @@
 @group(0) @binding(9) var<storage, read> own_records: array<vec4<u32>>;
 
 override FILTERS: bool = true;
-override COUNT_CANDIDATES: bool = false;
 
 const MISS: u32 = 0xffffffffu;
 
@@ -26,17 +25,9 @@ struct Query {
     search_max: vec3<f32>,
 }
 
-var<private> candidates: u32;
-
 // Moving objects: rows of counts behind those of the entries.
 fn static_rows() -> u32 {
     return params.pair_rows - params.entry_capacity;
-}
-
-fn count_candidate() {
-    if (COUNT_CANDIDATES) {
-        candidates += 1u;
-    }
 }
 
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {

@@ -1,4 +1,4 @@
-// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: pairs/pair_static, pairs/pair_static_count_{variant}, queries/query_image_own
 // needs: count_before, put_count
 

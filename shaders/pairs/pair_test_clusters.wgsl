@@ -1,4 +1,4 @@
-// uses: common/clusters, common/round, common/rows, pairs/pair_boxes
+// uses: common/clusters, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
 // needs: keep_bits
 
 // Tests the boxes of a row, in a crowded scene cluster by cluster and the box of the cluster first: where that is not
@@ -6,7 +6,7 @@
 
 // A turn of the loop is one test, of a cluster or of a candidate: so invocations side by side all have something to
 // test, whatever each of them meets.
-fn visit_row(row: Row, first: u32) {
+fn visit_row(own: Own, row: Row, first: u32) {
     let share = share_of(row.count - first);
     let end = first + share.y;
     let has_clusters = grid.is_crowded != 0u;
@@ -19,10 +19,10 @@ fn visit_row(row: Row, first: u32) {
         let members = min(range_end - k, CLUSTER - candidate % CLUSTER);
         let is_member = members_left > 0u || members == 1u || !has_clusters;
         let record = select(cluster_record(candidate / CLUSTER), candidate, is_member);
-        let test = test_box(record, is_member);
+        let test = test_box(own, record, is_member);
         let passed = select(select(members, 0u, test.meets), 1u, is_member);
         members_left = select(select(0u, members, test.meets), max(members_left, 1u) - 1u, is_member);
-        keep_bits(u32(test.is_pair), passed);
+        keep_bits(own.entry, u32(test.is_pair), passed);
         k += passed;
     }
 }

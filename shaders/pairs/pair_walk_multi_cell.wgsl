@@ -1,5 +1,5 @@
-// uses: common/box, common/cells, common/entry_groups, common/prelude, common/round, common/rows, pairs/overlap
-// uses: pairs/pair_filter
+// uses: common/box, common/candidates, common/cells, common/entry_groups, common/prelude, common/round, common/rows
+// uses: pairs/overlap, pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
 // Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
@@ -9,12 +9,12 @@
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
+fn test_large(own: Own, candidate: u32) {
     let other = values[candidate] & ID_MASK;
     let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
     let other_high = records[2u * other + 1u];
-    let meets = other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz));
-    visit_candidate(params.first_object + other, meets);
+    let meets = other_high.w == own.world && overlaps(own.low, own.high, other_low, bitcast<vec3<i32>>(other_high.xyz));
+    visit_candidate(own, params.first_object + other, meets);
     count_candidate();
 }
 
@@ -39,10 +39,10 @@ fn walk_pairs(index: u32) {
     let key = keys[index];
     let own_low = records[2u * (value & ID_MASK)];
     let own_high = records[2u * (value & ID_MASK) + 1u];
-    begin_object(own_low.w);
     let low = bitcast<vec3<i32>>(own_low.xyz);
     let high = bitcast<vec3<i32>>(own_high.xyz);
     let world = own_high.w;
+    let own = Own(index, own_low.w, filters_of(own_low.w), low, high, world);
     let large = large_list(world);
     let level = grid.levels[0];
     let inverse = vec3<f32>(params.cell_inverse);
@@ -51,7 +51,7 @@ fn walk_pairs(index: u32) {
     if (index >= starts[grid.table_cells]) {
         let behind = share_of(max(large.y, index + 1u) - (index + 1u));
         for (var k = behind.x; k < behind.y; k += 1u) {
-            test_large(low, high, world, index + 1u + k);
+            test_large(own, index + 1u + k);
         }
         return;
     }
@@ -74,7 +74,7 @@ fn walk_pairs(index: u32) {
             if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
                 // Other cells may share the bucket.
                 let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
-                visit_candidate(params.first_object + other, key_of(level, home, world) == key);
+                visit_candidate(own, params.first_object + other, key_of(level, home, world) == key);
             }
             count_candidate();
         }
@@ -82,7 +82,7 @@ fn walk_pairs(index: u32) {
     if (is_home) {
         let of_large = share_of(large.y - large.x);
         for (var k = of_large.x; k < of_large.y; k += 1u) {
-            test_large(low, high, world, large.x + k);
+            test_large(own, large.x + k);
         }
     }
 }

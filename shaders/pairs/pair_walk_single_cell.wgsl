@@ -1,15 +1,10 @@
-// uses: common/box, common/cells, common/cover, common/grid, common/rows
-// needs: begin_object, visit_row
+// uses: common/box, common/cells, common/cover, common/grid, common/rows, pairs/pair_own
+// needs: filters_of, visit_row
 
 // The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover
 // table has of larger objects; at the object's own level the entries behind it in its row and the rows of the half
 // shell that it reaches into; at every coarser level that is not in that table all cells from its upper corner back to
 // its lower one and as far before as objects there reach.
-
-// The box whose candidates are walked.
-var<private> own_box_low: vec3<i32>;
-var<private> own_box_high: vec3<i32>;
-var<private> own_world: u32;
 
 fn walk_pairs(index: u32) {
     if (index >= starts[absent_key(grid.table_cells)]) {
@@ -17,17 +12,14 @@ fn walk_pairs(index: u32) {
     }
     let own_low = records[2u * index];
     let own_high = records[2u * index + 1u];
-    begin_object(own_low.w);
     let low = bitcast<vec3<i32>>(own_low.xyz);
     let high = bitcast<vec3<i32>>(own_high.xyz);
     let world = own_high.w;
-    own_box_low = low;
-    own_box_high = high;
-    own_world = world;
+    let own = Own(index, own_low.w, filters_of(own_low.w), low, high, world);
     let large = large_list(world);
     let first_large = max(large.x, index + 1u);
     let large_count = max(large.y, first_large) - first_large;
-    visit_row(Row(first_large, large_count, 0u, large_count), 0u);
+    visit_row(own, Row(first_large, large_count, 0u, large_count), 0u);
     if (index >= starts[grid.table_cells]) {
         return;
     }
@@ -41,7 +33,7 @@ fn walk_pairs(index: u32) {
         let key = key_of(grid.cover, looked_up(box_min), world);
         let begin = starts[key];
         let count = starts[key + 1u] - begin;
-        visit_row(Row(begin, count, 0u, count), 0u);
+        visit_row(own, Row(begin, count, 0u, count), 0u);
     }
     let reach = cell_reach();
     var next_level = own_level;
@@ -75,7 +67,7 @@ fn walk_pairs(index: u32) {
         for (; layers_left > 0;) {
             let first_slot = (slot + own_skip) & level.table_mask;
             let row = row_at(level.table_base, level.table_mask, first_slot, length - own_skip);
-            visit_row(row, select(0u, (index - row.begin) + 1u, is_own));
+            visit_row(own, row, select(0u, (index - row.begin) + 1u, is_own));
             is_own = false;
             own_skip = 0u;
             let is_last = rows_left == 1;

@@ -80,6 +80,7 @@ pub(crate) static FILES: &[File] = files![
     "pairs/pair_exclude",
     "pairs/pair_excludes",
     "pairs/pair_filter",
+    "pairs/pair_own",
     "pairs/pair_replay",
     "pairs/pair_static",
     "pairs/pair_static_count",

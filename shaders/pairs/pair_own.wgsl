@@ -1,0 +1,11 @@
+// The entry whose pairs are walked, and its object.
+
+struct Own {
+    entry: u32,
+    object: u32,
+    // Layers and owner.
+    filters: vec2<u32>,
+    low: vec3<i32>,
+    high: vec3<i32>,
+    world: u32,
+}
