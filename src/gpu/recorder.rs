@@ -357,7 +357,7 @@ impl Stage<'_> {
             Some((_, Bound::Buffer(id))) => found(id.name),
             None if name == PARAMS.0 => uniforms.range(params),
             // Any block will do: nothing reads it.
-            None if name == EXCLUSIONS && !variant.excludes => uniforms.range(params),
+            None if name == EXCLUSIONS && variant.excludes_nothing() => uniforms.range(params),
             None => found(name),
         };
         self.pipelines

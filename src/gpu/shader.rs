@@ -201,6 +201,11 @@ impl Variant<'_> {
     /// How many variants a pass may have.
     pub const COUNT: usize = 3;
 
+    /// Returns whether the pass can exclude pairs and this variant does not.
+    pub fn excludes_nothing(self) -> bool {
+        self.pass.declares(EXCLUDES) && !self.excludes
+    }
+
     /// The number of the variant among those of its pass. No pass both casts rays and finds pairs.
     pub const fn index(self) -> usize {
         self.sweeps as usize + 2 * self.excludes as usize

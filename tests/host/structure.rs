@@ -79,7 +79,7 @@ const LAYERS: [&[&str]; 7] = [
     &["stages"],
     &["step"],
     &["reference"],
-    &["beside"],
+    &["addons"],
     &["shaders"],
 ];
 

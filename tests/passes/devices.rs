@@ -169,7 +169,7 @@ fn with_poisoned_memory(source: &str) -> String {
             plain => format!("{place} = {}", poisoned(source, plain)),
         };
         // No workgroup has fewer invocations than this.
-        fill += &format!("for (var poisoned = local % 32u; poisoned < {count}u; poisoned += 32u) {{ {store}; }}\n");
+        fill += &format!("for (var poisoned = local % 32u; poisoned < u32({count}); poisoned += 32u) {{ {store}; }}\n");
     }
     if fill.is_empty() {
         return source.to_owned();
