@@ -155,6 +155,11 @@ impl Pipelines {
     }
 
     fn get(&self, device: &wgpu::Device, variant: Variant<'_>) -> &Pipeline {
+        debug_assert!(
+            variant.is_declared(),
+            "{} does not declare the constant of its variant",
+            variant.pass.name
+        );
         self.by_pass[variant.pass.name][variant.index()].get_or_init(|| {
             let shared = self.shared.get_or_init(|| match self.cache {
                 // Pipelines have to be compiled into it.

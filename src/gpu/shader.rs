@@ -206,6 +206,11 @@ impl Variant<'_> {
         self.pass.declares(EXCLUDES) && !self.excludes
     }
 
+    /// Returns whether the pass declares the constants that are on.
+    pub fn is_declared(self) -> bool {
+        (!self.sweeps || self.pass.declares(SWEPT)) && (!self.excludes || self.pass.declares(EXCLUDES))
+    }
+
     /// The number of the variant among those of its pass. No pass both casts rays and finds pairs.
     pub const fn index(self) -> usize {
         self.sweeps as usize + 2 * self.excludes as usize

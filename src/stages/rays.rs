@@ -27,7 +27,7 @@ use crate::shared::wgsl::number;
 passes! {
     "rays" {
     /// Keys by which rays are put in the order of where they start.
-    RAY_KEYS = "ray_keys" if |of| casts(of) && !of.is_uniform();
+    RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
 
     /// Hits per ray.
     RAY_COUNT = "ray_count" if |of| casts_in(of, RayMode::All);
@@ -454,7 +454,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
         if params.static_count > params.object_count {
             binds.push(table::buffer::GRID.is(statics::buffer::GRID));
         }
-        stage.run(RAY_KEYS.sweeping(sweeps(params)), params.ray_count, &binds);
+        stage.run(&RAY_KEYS, params.ray_count, &binds);
         sort.record(stage, &blocks.digits, unsorted);
     });
 }
