@@ -3,6 +3,7 @@
 mod effects;
 mod expressions;
 mod flow;
+mod fold;
 mod memory;
 mod registers;
 mod statements;
@@ -312,6 +313,8 @@ pub fn lower(name: &str, source: &str, constants: &[(&str, u32)], keep_loads: bo
         &constants,
     )
     .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut module = module.into_owned();
+    fold::take_known_branches(&mut module);
     let entry = module
         .entry_points
         .iter()
