@@ -154,7 +154,8 @@ fn spirv_val_takes_every_pass() {
 
 /// What glslang's front end gets wrong of what naga writes and other HLSL compilers take, and nothing else, written in
 /// another way:
-/// - It knows no cast of a number to an array, `(uint[4])0`: functions in its place.
+/// - It knows no cast of a number to an array, `(uint[4])0`: functions in its place, or a list where it is the initial
+///   value of a global.
 /// - It ends in the middle of a global whose initialiser is a call: the list of what is called with.
 fn for_glslang(text: &str) -> String {
     let mut functions = String::new();
@@ -163,6 +164,13 @@ fn for_glslang(text: &str) -> String {
     while let Some(end) = rest.find("])0") {
         let start = rest[..end].rfind('(').unwrap();
         let (element, length) = rest[start + 1..end].split_once('[').unwrap();
+        let is_global = rest[..start].rsplit('\n').next().unwrap().starts_with("static ");
+        if is_global {
+            let zeros = vec![format!("({element})0"); length.parse().unwrap()];
+            rewritten += &format!("{}{{{}}}", &rest[..start], zeros.join(", "));
+            rest = &rest[end + 3..];
+            continue;
+        }
         let name = format!("zeros_{element}_{length}");
         if !functions.contains(&format!(" {name}()")) {
             functions += &format!(

@@ -8,7 +8,7 @@ const STATIC_KEPT: u32 = 16u;
 @group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
 
 // Not read: objects have one entry each. A binding would be one more than WebGPU allows.
-var<private> values: array<u32, 2>;
+var<private> values: array<u32, 1>;
 
 fn keep_partner(row: u32, place: u32, other: u32) {
     pair_slots[params.partners_kept * params.entry_capacity + place * static_rows() + row] = other;

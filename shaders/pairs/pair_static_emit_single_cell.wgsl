@@ -8,7 +8,7 @@ const STATIC_KEPT: u32 = 16u;
 @group(0) @binding(5) var<storage, read> pair_slots: array<u32>;
 
 // Not read: objects have one entry each. A binding would be one more than WebGPU allows.
-var<private> values: array<u32, 2>;
+var<private> values: array<u32, 1>;
 
 fn kept_partner(index: u32, place: u32) -> u32 {
     let first = params.partners_kept * params.entry_capacity;
