@@ -29,8 +29,8 @@ fn upper(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
     return bitcast<vec3<u32>>(max(bitcast<vec3<i32>>(a), bitcast<vec3<i32>>(b)));
 }
 
-// Whether the table has the object. Records of the uniform scheme are those of all objects. In the others, records are in
-// the order of the entries, and those of objects that the table leaves out come last.
+// Whether the table has the object. Records of the uniform scheme are those of all objects. In the others, records are
+// in the order of the entries, and those of objects that the table leaves out come last.
 fn takes_part(record: u32, name: u32) -> bool {
     if (params.scheme == SCHEME_UNIFORM) {
         return classify(objects[2u * name], objects[2u * name + 1u]) < CLASS_INVALID;

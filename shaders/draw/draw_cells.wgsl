@@ -1,11 +1,9 @@
-// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, draw/cell_lines, draw/lines
+// uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, common/workgroup
+// uses: draw/cell_lines, draw/lines
 
 // Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where
 // hashed cells share slots.
 
-@group(0) @binding(1) var<storage, read> grid: Grid;
-@group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> starts: array<u32>;
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 // The object of each entry, in the uniform scheme.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
@@ -14,13 +12,6 @@
 
 // Entries of a slot that are looked through for an earlier one of the same cell.
 const MOST_SHARING: u32 = 8u;
-
-fn drawn_record(entry: u32) -> u32 {
-    if (SCHEME == SCHEME_UNIFORM) {
-        return values[entry] & ID_MASK;
-    }
-    return entry;
-}
 
 // The cells that have entries of a record; none if it is in the large list or left out.
 fn cells_entered(record: u32) -> Placement {
@@ -63,7 +54,7 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
             let count = min(all, MOST_SHARING);
             is_cut = is_cut || all > count;
             for (var k = 0u; k < count; k += 1u) {
-                let other = drawn_record(starts[key] + k);
+                let other = entry_record(starts[key] + k);
                 if (other == record) {
                     return true;
                 }

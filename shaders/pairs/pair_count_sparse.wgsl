@@ -1,8 +1,8 @@
 // uses: common/indirect, common/prelude, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
-// Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are kept,
-// so that writing its pairs seldom needs a second walk.
+// Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are
+// kept, so that writing its pairs seldom needs a second walk.
 
 // `partners_kept` is no more than this.
 const MOST_KEPT: u32 = 12u;

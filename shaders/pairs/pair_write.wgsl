@@ -1,7 +1,7 @@
 // uses: common/prelude, common/wide, common/workgroup, pairs/pair_sums
 
-// Writes the pairs whose places fall into the page that the output buffer shows. Places of the uniform scheme lie in the
-// buffer, from a scan. The others have places within tiles, and sums of tiles. No place passes the largest u32.
+// Writes the pairs whose places fall into the page that the output buffer shows. Places of the uniform scheme are in
+// the buffer, from a scan. The others have places within tiles, and sums of tiles. No place passes the largest u32.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;

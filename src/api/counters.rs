@@ -56,9 +56,9 @@ impl Status {
     /// More cells of rays were visited than fit.
     pub const RAY_CELLS: Self = Self(32);
     /// The driver ended loops before they were done. Pairs, hits and results may be missing. llvmpipe allows a group of
-    /// lanes 65,535 turns. Adapters that report a discrete or an integrated GPU are not checked for it. After a read-back
-    /// that shows this the next step cuts its walks smaller, by a factor of eight. [`Headless`](crate::Headless) repeats
-    /// until nothing is cut.
+    /// lanes 65,535 turns. Adapters that report a discrete or an integrated GPU are not checked for it. After a
+    /// read-back that shows this the next step cuts its walks smaller, by a factor of eight.
+    /// [`Headless`](crate::Headless) repeats until nothing is cut.
     pub const CUT: Self = Self(64);
 
     /// The bits that say that pairs are missing.

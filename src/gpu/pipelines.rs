@@ -211,7 +211,7 @@ impl Pipelines {
         let Pipeline { layout, pipeline } = self.get(device, variant);
         let pass = variant.pass;
         let bound = pass.bindings().iter().map(|&(_, _, name)| bound(name)).collect();
-        let group = bindings.group((pass.name, variant.index()), bound, |bound| {
+        let group = bindings.group(variant.key(), bound, |bound| {
             let entries: Vec<_> = std::iter::zip(pass.bindings(), bound)
                 .map(|(&(binding, _, _), range)| wgpu::BindGroupEntry {
                     binding,

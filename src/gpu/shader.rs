@@ -107,11 +107,6 @@ impl Pass {
             .collect()
     }
 
-    /// Whether it is joined from the file with this path, among others.
-    pub(crate) fn has_file(&self, path: &str) -> bool {
-        self.linked().files.iter().any(|(known, _)| *known == path)
-    }
-
     /// Whether it has an override of this name.
     pub(crate) fn declares(&self, constant: &str) -> bool {
         self.linked().overrides.contains(&constant)
@@ -119,20 +114,18 @@ impl Pass {
 
     /// The pass where rays sweep a box, or do not.
     pub(crate) const fn sweeping(&self, sweeps: bool) -> Variant<'_> {
-        let excludes = false;
         Variant {
             pass: self,
             sweeps,
-            excludes,
+            excludes: false,
         }
     }
 
     /// The pass where a list or a function of the caller's excludes pairs, or neither does.
     pub(crate) const fn excluding(&self, excludes: bool) -> Variant<'_> {
-        let sweeps = false;
         Variant {
             pass: self,
-            sweeps,
+            sweeps: false,
             excludes,
         }
     }
@@ -214,6 +207,11 @@ impl Variant<'_> {
     /// The number of the variant among those of its pass. No pass both casts rays and finds pairs.
     pub const fn index(self) -> usize {
         self.sweeps as usize + 2 * self.excludes as usize
+    }
+
+    /// The name of the pass and the number of the variant.
+    pub const fn key(self) -> (&'static str, usize) {
+        (self.pass.name, self.index())
     }
 }
 

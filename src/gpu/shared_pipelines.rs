@@ -38,11 +38,10 @@ pub(crate) struct SharedPipelines {
 impl Key {
     /// `constants` are those that the pass declares.
     pub fn new(pass: &Pass, constants: &[(&'static str, f64)], replacement: Option<&Replacement>) -> Self {
-        let replaced = replacement.filter(|of| pass.has_file(of.path));
         Self {
             pass: pass.name,
             constants: constants.iter().map(|&(name, value)| (name, value.to_bits())).collect(),
-            text: replaced.map(|of| of.text.clone()),
+            text: replacement.map(|of| of.text.clone()),
         }
     }
 }

@@ -22,8 +22,8 @@ const FEWEST_STRIPS: u32 = 2 * STRIPS;
 /// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
 const MOST_STRIPS: u32 = 1 << 15;
 
-/// Returns the digits by which a strategy sorts `keys` keys of `key_bits` bits: lowest first, and as wide as each other.
-/// `Auto` stands for `Portable` here.
+/// Returns the digits by which a strategy sorts `keys` keys of `key_bits` bits: lowest first, and as wide as each
+/// other. `Auto` stands for `Portable` here.
 pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<SortParams> {
     if key_bits == 0 {
         return Vec::new();

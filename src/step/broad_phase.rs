@@ -310,7 +310,7 @@ impl GpuBroadPhase {
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
-        let unused = needed.filter(|variant| !self.bindings.has((variant.pass.name, variant.index())));
+        let unused = needed.filter(|variant| !self.bindings.has(variant.key()));
         unused.map(|variant| variant.pass.name).collect()
     }
 

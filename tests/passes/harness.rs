@@ -146,7 +146,8 @@ impl Bench {
     /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
     /// block, `contents` the rest.
     pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
-        let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && pass.source().contains(EXCLUDES);
+        let source = pass.source();
+        let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && source.contains(EXCLUDES);
         self.run.borrow_mut().insert((pass.name, excludes));
         let constants = [
             ("SCHEME", self.scheme),
@@ -157,7 +158,6 @@ impl Bench {
             ("EXCLUDES", excludes.into()),
             ("DRIVER_CUTS_LOOPS", self.device.cuts_loops().into()),
         ];
-        let source = pass.source();
         let is_declared = |(name, _): &(&str, u32)| source.contains(&format!("override {name}:"));
         let bound = |&(number, kind, name): &(u32, Binding, &'static str)| {
             let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);

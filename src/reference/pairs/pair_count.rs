@@ -26,9 +26,10 @@ pub struct PairCounts {
     pub boxes: Vec<u32>,
 }
 
-/// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the form for crowded scenes, which
-/// tests clusters and keeps bits (`shaders/pairs/pair_test_clusters.wgsl`, `shaders/pairs/pair_count_crowded.wgsl`). Adds
-/// the box tests to the counters where they are counted, and the pairs, but for those of the uniform scheme.
+/// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the variant for crowded scenes,
+/// which tests clusters and keeps bits (`shaders/pairs/pair_test_clusters.wgsl`,
+/// `shaders/pairs/pair_count_crowded.wgsl`). Adds the box tests to the counters where they are counted, and the pairs,
+/// but for those of the uniform scheme.
 pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
     let kept = partners_kept(params, input.table.grid);

@@ -1,5 +1,5 @@
-//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl` and
-//! `shaders/queries/query_walk.wgsl`.
+//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl`
+//! and `shaders/queries/query_walk.wgsl`.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -71,7 +71,8 @@ pub(crate) fn kept(params: &Params, values: BufferId) -> Vec<BufferId> {
     kept.into_iter().chain(values).collect()
 }
 
-/// How walks of the table name what they bind. Only the uniform scheme's read values; for the others any buffer will do.
+/// How walks of the table name what they bind. Only the uniform scheme's read values; for the others any buffer will
+/// do.
 pub(crate) fn binds(params: &Params) -> [Binds; 4] {
     let [grid, records, starts] = WALKED.map(|(of, id)| of.is(id));
     let values = if params.is_uniform() {
