@@ -10,7 +10,7 @@ export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
 mkdir -p "$out"
 cargo build --release --locked --package broadphase
 broadphase="${CARGO_TARGET_DIR:-target}/release/broadphase"
-# Left to itself the command line takes a hardware GPU or the CPU reference. This shows the shaders at work, on a software
+# Left to itself the command line takes a hardware GPU or the CPU engine. This shows the shaders at work, on a software
 # adapter too.
 backend=vulkan
 [ "$(uname)" != Darwin ] || backend=metal

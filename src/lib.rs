@@ -34,7 +34,7 @@
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
 //! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
-//! - [`reference::step`] gives the same answer on the CPU. [`reference::CpuBroadPhase`] keeps its table.
+//! - [`cpu::step`] gives the same answer on the CPU. [`cpu::CpuBroadPhase`] keeps its table.
 //!
 //! # Buffers
 //!
@@ -159,7 +159,7 @@
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `backends` | on | wgpu's backends: Vulkan, Metal, DX12, GL and WebGPU. Turn it off to choose them by wgpu's own features |
-//! | `rayon` | off | the CPU reference on all threads of the rayon pool that calls it |
+//! | `rayon` | off | the CPU engine on all threads of the rayon pool that calls it |
 //! | `serde` | off | `Serialize` and `Deserialize` of plain data |
 //! | `snapshot` | off | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults |
 //!
@@ -173,9 +173,11 @@
 
 mod addons;
 mod api;
+pub mod cpu;
 mod gpu;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
+mod layout;
 pub mod reference;
 pub mod shaders;
 mod shared;
@@ -217,7 +219,7 @@ pub use wgpu;
 pub mod grid {
     //! The layouts of a [`Table`](crate::Table)'s buffers.
 
-    pub use crate::shared::grid::{Grid, Level, MAX_COVER, MAX_LEVELS, Record};
+    pub use crate::layout::grid::{Grid, Level, MAX_COVER, MAX_LEVELS, Record};
 }
 
 #[doc(hidden)]
@@ -225,11 +227,12 @@ pub mod grid {
 pub mod internals {
     //! For this project's own tests and tools. Nothing here is part of the interface: any version may change it.
 
-    pub use crate::shared::digits::sort_digits;
-    pub use crate::shared::{blocks, grid};
+    pub use crate::layout::digits::sort_digits;
+    pub use crate::layout::{blocks, grid};
 
     pub mod counters {
         pub use crate::api::counters::word::*;
+        pub use crate::layout::counters::{cull_word, event_word};
     }
 
     pub mod reference {

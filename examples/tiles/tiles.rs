@@ -14,7 +14,7 @@
 //! This is the rule for boxes as they are compared. With a [`margin`](gpu_broad_phase::BroadPhaseDescriptor::margin),
 //! grow the boxes before they are split and leave the margin at 0. In two dimensions, leave the third axis whole.
 
-use gpu_broad_phase::reference;
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Pair, Ray, RayHit, RayMode};
 
 /// A float as an integer of the same order, in which −0 is 0: `ordered` of `shaders/common/box.wgsl`. Of a NaN, any
@@ -130,7 +130,7 @@ impl Tiles {
             ray_mode: RayMode::All,
             ..Default::default()
         };
-        let hit = reference::step(&descriptor, &bounds, rays).expect("a few boxes and rays");
+        let hit = cpu::step(&descriptor, &bounds, rays).expect("a few boxes and rays");
         let mut rays_of = vec![Vec::new(); bounds.len()];
         for (ray, ends) in (0..).zip(hit.ray_offsets.windows(2)) {
             for tile in &hit.ray_hits[ends[0] as usize..ends[1] as usize] {

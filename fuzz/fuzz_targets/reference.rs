@@ -1,11 +1,11 @@
-//! Any descriptor and scene: the CPU reference against the definition.
+//! Any descriptor and scene: the CPU engine against the definition.
 #![no_main]
 
 #[path = "../../tests/common/agreement.rs"]
 mod agreement;
 
 use arbitrary::{Result, Unstructured};
-use gpu_broad_phase::reference;
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
@@ -100,7 +100,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         },
         ..Scene::default()
     };
-    let Ok(result) = reference::step_scene(&descriptor, &scene) else {
+    let Ok(result) = cpu::step_scene(&descriptor, &scene) else {
         return Ok(());
     };
     if std::env::var_os("SHOW_SCENE").is_some() {

@@ -1,4 +1,4 @@
-// The levels of a grid and their parts of the cell table: the twin of src/shared/grid.rs, as is cells.wgsl.
+// The levels of a grid and their parts of the cell table: the twin of src/layout/grid.rs, as is cells.wgsl.
 
 const MAX_LEVELS: u32 = 32u;
 const NO_LEVEL: u32 = 32u;

@@ -1,6 +1,6 @@
 // uses: common/counters, common/round
 
-// What a walk that is not done says of it.
+// What walks add to the counters.
 
 @group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
 
@@ -28,5 +28,12 @@ fn note_rounds() {
         if (round.is_last != 0u) {
             atomicOr(&counters[COUNTER_UNFINISHED], STATUS_ROUNDS);
         }
+    }
+}
+
+// Counts a ray or a query that is invalid, in the first of its rounds.
+fn count_invalid(is_valid: bool, word: u32) {
+    if (!is_valid && is_first_of_all()) {
+        atomicAdd(&counters[word], 1u);
     }
 }

@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/grid, common/prelude, common/runs, common/workgroup, cull/plane, cull/view
+// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, cull/plane, cull/view
 
 // A bit for each object of a table and each view that sees it. A workgroup takes records that follow each other, and
 // holds the box around all of them to the planes first: what lies outside with it, or inside, is not looked at again.

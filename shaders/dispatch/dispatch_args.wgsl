@@ -1,4 +1,4 @@
-// uses: common/indirect, common/wide
+// uses: common/wide, common/workgroup
 
 // Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then
 // the rows. At least one workgroup, which may have something to say of no rows.

@@ -1,4 +1,4 @@
-// uses: common/counters, common/indirect, common/workgroup, events/event, events/event_rows
+// uses: common/counters, common/workgroup, events/event, events/event_rows
 
 // Writes the rows of the step, those that persist first, then those that begin, each in the order of the pairs.
 

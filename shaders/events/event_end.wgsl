@@ -1,4 +1,4 @@
-// uses: common/indirect, common/workgroup, events/event
+// uses: common/workgroup, events/event
 
 // Writes the rows of the step before that this step has none like: the pairs that ended.
 

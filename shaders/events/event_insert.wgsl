@@ -1,4 +1,4 @@
-// uses: common/indirect, common/workgroup, events/event
+// uses: common/workgroup, events/event
 
 // Enters the rows of the step into the hash table that the next step looks in: one more than their places, 0 for a free
 // slot. Which of two rows comes first depends on the device's schedule, and whether a row is found does not.

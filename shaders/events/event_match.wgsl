@@ -1,4 +1,4 @@
-// uses: common/indirect, common/workgroup, events/event, events/event_rows
+// uses: common/workgroup, events/event, events/event_rows
 
 // Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. The marks
 // were 0.

@@ -1,5 +1,5 @@
-// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
+// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
 // How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places
@@ -38,11 +38,6 @@ fn main(
         store_partners(entry, before, found);
         note_rounds();
     }
-    if (COUNT_CANDIDATES) {
-        let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
-        if (before + candidates < before) {
-            atomicAdd(&counters[COUNTER_PAIR_CANDIDATES + 1u], 1u);
-        }
-    }
+    add_candidates(COUNTER_PAIR_CANDIDATES);
     put_count(tile, local, found, entry <= params.entry_capacity, false);
 }

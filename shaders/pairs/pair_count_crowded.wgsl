@@ -1,4 +1,4 @@
-// uses: common/indirect, common/prelude, pairs/pair_sums_single_cell, pairs/pair_test_clusters
+// uses: common/prelude, common/workgroup, pairs/pair_sums_single_cell, pairs/pair_test_clusters
 // uses: pairs/pair_walk_single_cell
 
 // Counts the pairs of crowded scenes, with one entry an object: by clusters. A bit for each box of the rows is kept,

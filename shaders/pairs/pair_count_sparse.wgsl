@@ -1,4 +1,4 @@
-// uses: common/indirect, common/prelude, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
+// uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
 // Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are

@@ -1,5 +1,4 @@
-// uses: common/box, common/clusters, common/grid, common/indirect, common/prelude, common/workgroup
-// uses: pairs/pair_write_kept
+// uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_write_kept
 
 // Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that
 // walk once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a

@@ -1,5 +1,5 @@
-// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_static, pairs/pair_static_count_{variant}, queries/query_image_own
+// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, pairs/pair_static, pairs/pair_static_count_{variant}, queries/query_image_own
 // needs: count_before, put_count
 
 // How many static objects each moving one meets: rows of counts behind those of the entries, and one row more, so that
@@ -32,12 +32,7 @@ fn main(
         walk_static(row);
         note_rounds();
     }
-    if (COUNT_CANDIDATES) {
-        let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
-        if (before + candidates < before) {
-            atomicAdd(&counters[COUNTER_PAIR_CANDIDATES + 1u], 1u);
-        }
-    }
+    add_candidates(COUNTER_PAIR_CANDIDATES);
     let is_row = place >= params.entry_capacity && place <= params.pair_rows;
     put_count(tile, local, found_count, is_row, tile == params.entry_capacity / WORKGROUP);
 }

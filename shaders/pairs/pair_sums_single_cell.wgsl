@@ -1,5 +1,5 @@
-// uses: common/counters, common/prelude, common/round, common/round_counters, common/runs, common/wide
-// uses: common/workgroup, pairs/pair_sums
+// uses: common/counters, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
+// uses: pairs/pair_sums
 
 // Counting leaves places within tiles, and adds up what it counts.
 

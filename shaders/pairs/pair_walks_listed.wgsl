@@ -1,4 +1,4 @@
-// uses: common/indirect
+// uses: common/workgroup
 
 // The entries that `pair_emit_kept` left to walk: their number, and then they, in no particular order.
 

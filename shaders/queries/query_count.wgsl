@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/workgroup, queries/query_counters, queries/query_images
-// uses: queries/query_input
+// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, queries/query, queries/query_images, queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
 
@@ -25,13 +25,15 @@ fn main(
     if (index < params.asker_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
-        begin_counters(query);
+        // Ahead of the walk, which then need not carry the query's validity.
+        count_invalid(query.valid, COUNTER_QUERIES_INVALID);
         begin_round();
         if (!is_first_of_all()) {
             found_count = query_offsets[answer];
         }
         walk_query(query);
-        finish_counters();
+        note_rounds();
+        add_candidates(COUNTER_QUERY_CANDIDATES);
         query_offsets[answer] = found_count;
     } else if (index == params.asker_count) {
         query_offsets[params.query_count] = 0u;

@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/workgroup, queries/query, queries/query_counters, queries/query_input
-// uses: queries/query_rings
+// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, queries/query, queries/query_input, queries/query_rings
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
@@ -101,7 +101,8 @@ fn main(
         }
         update_limit();
     }
-    begin_counters(query);
+    // Ahead of the walk, which then need not carry the query's validity.
+    count_invalid(query.valid, COUNTER_QUERIES_INVALID);
     begin_round();
     var ring = begun_ring();
     if (query.answers) {
@@ -109,7 +110,8 @@ fn main(
     } else {
         ring.place = NO_LEVEL;
     }
-    finish_counters();
+    note_rounds();
+    add_candidates(COUNTER_QUERY_CANDIDATES);
     if (round.is_last == 0u && ring.place == NO_LEVEL) {
         query_nearest[state].x = NO_LEVEL;
     }

@@ -1,4 +1,4 @@
-// uses: common/box, common/grow, common/prelude
+// uses: common/box, common/prelude
 
 // A ray and the exact test of a box against it: the slab test (Kay and Kajiya, 1986) in one formula that gives the same
 // bits on every device.

@@ -1,4 +1,5 @@
-// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_counters, rays/ray_hits, rays/ray_input
+// uses: common/box, common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, rays/ray_hits, rays/ray_input
 
 // Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
 
@@ -55,6 +56,8 @@ fn main(
         // Nothing is left to later rounds.
         tests_passed = 0u;
     }
-    finish_counters(ray);
+    count_invalid(ray.valid, COUNTER_RAYS_INVALID);
+    note_rounds();
+    add_candidates(COUNTER_RAY_CANDIDATES);
     ray_any[index] = found;
 }

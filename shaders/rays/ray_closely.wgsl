@@ -1,4 +1,4 @@
-// uses: common/box, common/grow, common/prelude, rays/ray
+// uses: common/box, common/prelude, rays/ray
 
 // The exact test of a ray without bounds on exponents, for the few boxes of which `enter_box` is not sure.
 

@@ -1,4 +1,5 @@
-// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_counters, rays/ray_hits, rays/ray_input
+// uses: common/box, common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, rays/ray_hits, rays/ray_input
 
 // The first object that each ray meets: the smallest t, ties to the smallest object. What was found bounds the rest of
 // the walk: of the levels still to come their geometry, too. So rounds go by level here, and what a later one needs to
@@ -102,7 +103,9 @@ fn main(
     begin_round();
     let ray = load_ray(index);
     walk_ray(ray);
-    finish_counters(ray);
+    count_invalid(ray.valid, COUNTER_RAYS_INVALID);
+    note_rounds();
+    add_candidates(COUNTER_RAY_CANDIDATES);
     if (round.is_last == 0u && tests_beyond() == 0u) {
         ray_hits[state_of(index)].x = DONE;
     }

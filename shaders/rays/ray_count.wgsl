@@ -1,5 +1,5 @@
-// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_counters, rays/ray_hits, rays/ray_input
-// uses: rays/ray_kept
+// uses: common/box, common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, rays/ray_hits, rays/ray_input
 
 // How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the
 // total.
@@ -57,7 +57,9 @@ fn main(
             found = ray_offsets[index];
         }
         walk_ray(ray);
-        finish_counters(ray);
+        count_invalid(ray.valid, COUNTER_RAYS_INVALID);
+        note_rounds();
+        add_candidates(COUNTER_RAY_CANDIDATES);
     }
     ray_offsets[index] = found;
 }

@@ -1,6 +1,6 @@
-// uses: rays/ray
+// uses: common/prelude, rays/ray
 
-// The rays that are cast.
+// The rays that are cast, and where counting keeps the first hits of each.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
@@ -17,4 +17,11 @@ fn load_ray(index: u32) -> Ray {
         world = rays[at + 3u].x;
     }
     return ray_of_words(rays[at], rays[at + 1u], SWEPT, sweep, world);
+}
+
+// Where counting keeps the first hits of a ray for writing, two words each, object and t: behind the offsets and what
+// rounds leave there.
+
+fn kept_at(ray: u32, hit: u32) -> u32 {
+    return 2u * params.ray_count + 1u + 2u * (params.hits_kept * ray + hit);
 }

@@ -1,4 +1,4 @@
-// uses: common/runs, common/wide, common/workgroup
+// uses: common/wide, common/workgroup
 
 // Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
 // no forward progress between workgroups is needed.

@@ -1,4 +1,4 @@
-// uses: common/clusters, common/counters, common/grid, common/indirect, common/prelude, common/workgroup
+// uses: common/clusters, common/counters, common/grid, common/prelude, common/workgroup
 
 // In a crowded scene: puts the entries of a cell in the order of their lower bounds along y, within blocks of 256
 // entries, and writes the boxes of clusters. The sort has put entries in order along x. So records that follow each

@@ -1,5 +1,5 @@
-// uses: common/box, common/cells, common/counters, common/entry_groups, common/grid, common/prelude, common/wide
-// uses: common/workgroup, table/worlds
+// uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/wide, common/workgroup
+// uses: table/worlds
 
 // Uniform: writes an entry for every cell an object covers, at the offsets that the scan gave: first the home entries
 // of all objects, then the other groups, the cells of an object with x fastest. The sort is stable, so that cells keep

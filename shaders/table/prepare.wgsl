@@ -1,4 +1,4 @@
-// uses: common/box, common/grow, common/prelude, common/workgroup, table/given_{given}, table/worlds
+// uses: common/box, common/prelude, common/workgroup, table/given_{given}, table/worlds
 
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
 // moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count

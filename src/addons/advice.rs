@@ -2,10 +2,10 @@
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Dimensions, Scheme};
 use crate::api::types::Aabb;
-use crate::reference;
+use crate::cpu;
+use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
-use crate::shared::grid::{Class, Params, classify};
 
 /// Boxes that a suggestion tries every scheme on.
 const TRIED: usize = 4096;
@@ -27,7 +27,7 @@ impl Scheme {
     /// The scheme that finds the pairs of these boxes with the least work.
     ///
     /// Takes some 4,096 boxes that lie together, so that they are as crowded as they are among all, counts entries and
-    /// box tests of every scheme on them (with the CPU reference) and picks the cheapest. The answer of a step does not
+    /// box tests of every scheme on them (with the CPU engine) and picks the cheapest. The answer of a step does not
     /// depend on it. Meant for the start of a program, not for every frame: takes some milliseconds, and longer where
     /// the boxes are crowded.
     pub fn suggest(objects: &[Aabb], dimensions: Dimensions) -> Self {
@@ -45,7 +45,7 @@ impl Scheme {
                 ..Default::default()
             };
             // What cannot be tried is no advice.
-            reference::step(&descriptor, &neighborhood, &[]).map_or(u64::MAX, |result| {
+            cpu::step(&descriptor, &neighborhood, &[]).map_or(u64::MAX, |result| {
                 let counters = result.counters;
                 TESTS_AN_ENTRY * counters.entries_needed + counters.pair_candidates
             })
@@ -265,7 +265,7 @@ mod tests {
                         count_candidates: true,
                         ..Default::default()
                     };
-                    let counters = reference::step(&descriptor, &boxes, &[]).unwrap().counters;
+                    let counters = cpu::step(&descriptor, &boxes, &[]).unwrap().counters;
                     TESTS_AN_ENTRY * counters.entries_needed + counters.pair_candidates
                 };
                 let suggested = work(Scheme::suggest(&boxes, dimensions));

@@ -7,8 +7,8 @@ use crate::addons::component::{Component, check_sizes};
 use crate::api::counters::Status;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, ReadBackError, StepError};
-use crate::api::frustum::{Frustum, Visible};
-use crate::api::input::{self, Source};
+use crate::api::frustum::{self, Frustum, Visible, check_views};
+use crate::api::input::{self, Source, count};
 use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::output::Lists;
 use crate::gpu::buffers::{self, Sizes, buffers, check_own};
@@ -22,10 +22,8 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::Staging;
 use crate::gpu::upload::{Block, Blocks};
-use crate::reference::cull::view::word;
-use crate::reference::cull::visible::check_views;
-use crate::shared::blocks::CullParams;
-use crate::shared::bounds::count;
+use crate::layout::blocks::CullParams;
+use crate::layout::counters::cull_word as word;
 use crate::shared::submission::Dependency;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -181,7 +179,7 @@ struct CullBlocks {
 
 impl Culling {
     /// Most views of a call.
-    pub const MOST_VIEWS: u32 = crate::reference::cull::view::MOST_VIEWS as u32;
+    pub const MOST_VIEWS: u32 = frustum::MOST_VIEWS;
 
     /// Culling behind the steps of broad phases on one device. `label` is put before the labels of all buffers,
     /// bind groups and passes, `gpu_broad_phase/cull` where there is none.

@@ -13,7 +13,7 @@ use crate::gpu::recorder::{Input, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
-use crate::shared::blocks::DispatchParams;
+use crate::layout::blocks::DispatchParams;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use encase::UniformBuffer;
 
 use crate::api::error::InputError;
+use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
 use crate::gpu::home::{Home, KnownDevice};
@@ -15,8 +16,8 @@ use crate::gpu::recorder::WORKGROUP;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
-use crate::shared::blocks::ScatterParams;
-use crate::shared::bounds::{self, binding_limit, roomy};
+use crate::layout::blocks::ScatterParams;
+use crate::shared::bounds::{binding_limit, roomy};
 use crate::shared::submission::{Dependency, Recordings};
 
 passes! {
@@ -251,7 +252,7 @@ fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
 pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), InputError> {
     let limit = binding_limit(&device.limits());
     let what = "objects";
-    let needed = BOX_BYTES * u64::from(bounds::count(what, boxes as u64)?);
+    let needed = BOX_BYTES * u64::from(count(what, boxes as u64)?);
     if needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }

@@ -341,7 +341,7 @@ impl ObjectSet {
     }
 
     /// The boxes that move by index, as steps see them: for [`Source::Host`] and
-    /// [`reference::step`](crate::reference::step). Free slots hold points at the origin with [`Aabb::EXCLUDED`], which
+    /// [`cpu::step`](crate::cpu::step). Free slots hold points at the origin with [`Aabb::EXCLUDED`], which
     /// steps count as [`Counters::excluded`](crate::Counters::excluded). Slots are as many as objects have ever been in
     /// the set at once (and one more for each 2^31 objects that an index had); they never become fewer.
     pub fn slots(&self) -> &[Aabb] {
@@ -357,7 +357,7 @@ impl ObjectSet {
     /// that went wrong.
     ///
     /// ```
-    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, Ray, Scene, reference};
+    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, Ray, Scene, cpu};
     ///
     /// let mut objects = ObjectSet::new();
     /// objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
@@ -366,7 +366,7 @@ impl ObjectSet {
     ///     rays: rays[..].into(),
     ///     ..objects.scene()
     /// };
-    /// let result = reference::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
+    /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
     /// assert_eq!(result.ray_hits[0].t, 8.0);
     /// # Ok::<(), gpu_broad_phase::ReferenceError>(())
     /// ```

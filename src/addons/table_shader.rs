@@ -5,7 +5,7 @@ use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::link;
 use crate::gpu::scope::Scopes;
-use crate::shared::grid;
+use crate::layout::grid;
 use crate::shared::submission::Dependency;
 use crate::shared::wgsl::File;
 use crate::step::output::{Table, TableKind, table_kind};

@@ -1,7 +1,5 @@
 //! The counter buffer and its host form.
 
-use crate::shared::grid::Params;
-
 /// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
 #[allow(missing_docs, reason = "documented with `Counters`")]
 pub(crate) mod word {
@@ -213,38 +211,5 @@ impl Counters {
     /// Whether nothing overflowed: the outputs hold the whole answer.
     pub const fn is_whole(&self) -> bool {
         self.status.is_whole()
-    }
-
-    /// `static_entries` is the capacity for entries of static objects.
-    pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
-        let wide = |first: usize| u64::from(words[first]) | u64::from(words[first + 1]) << 32;
-        Self {
-            objects: params.static_count + params.object_count,
-            invalid: words[word::INVALID],
-            excluded: words[word::EXCLUDED],
-            large: words[word::LARGE],
-            levels: words[word::LEVELS],
-            table_cells: words[word::TABLE_CELLS],
-            entries_needed: wide(word::ENTRIES_NEEDED),
-            entries_capacity: params.entry_capacity,
-            static_entries_needed: wide(word::STATIC_ENTRIES_NEEDED),
-            static_entries_capacity: static_entries,
-            pairs_needed: wide(word::PAIRS_NEEDED),
-            pairs_capacity: params.pair_capacity,
-            hits_needed: wide(word::HITS_NEEDED),
-            hits_capacity: params.hit_capacity,
-            ray_cells_needed: wide(word::RAY_CELLS_NEEDED),
-            ray_cells_capacity: params.ray_cell_capacity,
-            results_needed: wide(word::RESULTS_NEEDED),
-            results_capacity: params.result_capacity,
-            queries_invalid: words[word::QUERIES_INVALID],
-            query_candidates: wide(word::QUERY_CANDIDATES),
-            rays_invalid: words[word::RAYS_INVALID],
-            pair_candidates: wide(word::PAIR_CANDIDATES),
-            ray_candidates: wide(word::RAY_CANDIDATES),
-            rounds_needed: words[word::ROUNDS_NEEDED].max(1),
-            rounds_capacity: rounds,
-            status: Status(words[word::STATUS] | words[word::UNFINISHED]),
-        }
     }
 }

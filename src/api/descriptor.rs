@@ -240,7 +240,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// [`Headless`](crate::Headless) takes the answer in parts. What only saves time is given up first. Where the table
     /// of larger objects ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there
     /// are none, and results may come in another order. Host data on its way to the device and the staging buffers of
-    /// read-backs come on top.
+    /// read-backs come on top. The [CPU engine](crate::cpu) ignores it: [`Growth::Fixed`] bounds its answers.
     pub max_bytes: Option<u64>,
     /// How long a read-back waits for the device, on native targets, before it gives up with
     /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.
@@ -271,8 +271,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// object are too few or too many: rows are then missing or stale, and nothing is written out of bounds. Loops have
     /// to end.
     ///
-    /// [`Partners`](crate::Partners) ask it, too. Rays and other queries do not. The CPU reference cannot run it: see
-    /// [`reference::step_scene_where`](crate::reference::step_scene_where). A text that does not compile is an error
+    /// [`Partners`](crate::Partners) ask it, too. Rays and other queries do not. The CPU engine cannot run it: see
+    /// [`cpu::step_scene_where`](crate::cpu::step_scene_where). A text that does not compile is an error
     /// when the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by
     /// serde.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -341,6 +341,16 @@ impl BroadPhaseDescriptor<'_> {
         }
         Ok(())
     }
+}
+
+/// Fails for more than `limit` worlds if the pairs of each world are counted.
+pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u64) -> Result<(), DescriptorError> {
+    let count = u64::from(descriptor.worlds);
+    if descriptor.pairs && descriptor.has_worlds() && count > limit {
+        let what = "worlds";
+        return Err(DescriptorError::TooMany { what, count, limit });
+    }
+    Ok(())
 }
 
 /// What can be said of a descriptor without knowing the input.

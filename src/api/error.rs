@@ -236,7 +236,7 @@ pub enum InputError {
     },
 }
 
-/// Why the [CPU reference](crate::reference) has no answer.
+/// Why the [CPU engine](crate::cpu) has no answer.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReferenceError {
@@ -246,7 +246,7 @@ pub enum ReferenceError {
     /// The input cannot be taken.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Part of the input lies on a device, where the reference cannot read it.
+    /// Part of the input lies on a device, where the CPU engine cannot read it.
     #[error(transparent)]
     NotOnHost(#[from] NotOnHost),
     /// Something was asked of the table of the last step before there was one.

@@ -2,8 +2,21 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::shared::wgsl::number;
+
+/// Most views of a call: the bits of a word of `CullOutput::words`.
+pub(crate) const MOST_VIEWS: u32 = number("cull/view", "MOST_VIEWS");
+
+/// Fails for more views than [`MOST_VIEWS`].
+pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
+    let (what, limit) = ("views", MOST_VIEWS.into());
+    if count > limit {
+        return Err(InputError::TooMany { what, count, limit });
+    }
+    Ok(())
+}
 
 /// What a view sees of a step's objects: the convex set inside all of its planes. 144 bytes, nine 16-byte loads.
 ///

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use crate::api::error::InputError;
 use crate::api::queries::{Neighbors, Partners, Query};
 use crate::api::types::{Aabb, Ray, SweptRay};
-use crate::shared::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
-use crate::shared::bounds::binding_limit;
+use crate::shared::bounds::{LARGEST_COUNT, binding_limit};
+use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
 use crate::shared::submission::Dependency;
 use crate::shared::wgsl::number;
 
@@ -483,4 +483,17 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
+}
+
+/// Fails with [`InputError::TooMany`] if `count` is not below 2^29; returns it as `u32`.
+pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
+    if count < LARGEST_COUNT {
+        Ok(count as u32)
+    } else {
+        Err(InputError::TooMany {
+            what,
+            count,
+            limit: LARGEST_COUNT - 1,
+        })
+    }
 }

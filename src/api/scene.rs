@@ -4,7 +4,6 @@ use crate::api::error::{InputError, NotOnHost};
 use crate::api::input::{Queries, Rays, Source, check};
 use crate::api::queries::{Askers, QueryMode};
 use crate::api::types::{Aabb, Pair};
-use crate::shared::asked::Asked;
 use crate::shared::bounds::binding_limit;
 
 /// Objects that seldom change, in a table of their own that is kept while they do not: a step with the same static
@@ -42,10 +41,10 @@ pub struct DeviceCount<'a> {
 
 /// The input of a step: what [`GpuBroadPhase::step`](crate::GpuBroadPhase::step),
 /// [`Headless::step_scene`](crate::Headless::step_scene) and
-/// [`reference::step_scene`](crate::reference::step_scene) answer, the last of which needs all of it on the host.
+/// [`cpu::step_scene`](crate::cpu::step_scene) answer, the last of which needs all of it on the host.
 ///
 /// ```
-/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Ray, Scene, reference};
+/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Ray, Scene, cpu};
 ///
 /// let objects = [Aabb::new([0.0; 3], [1.0; 3])];
 /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
@@ -54,7 +53,7 @@ pub struct DeviceCount<'a> {
 ///     rays: rays[..].into(),
 ///     ..Scene::default()
 /// };
-/// let result = reference::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
+/// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
 /// assert_eq!(result.ray_hits[0].t, 8.0);
 /// # Ok::<(), gpu_broad_phase::ReferenceError>(())
 /// ```
@@ -158,25 +157,6 @@ impl QueryInput<'_> {
             Queries::Neighbors(neighbors) => Some(Askers::Neighbors(neighbors)),
             Queries::Partners(partners) => Some(Askers::Partners(partners)),
             _ => None,
-        }
-    }
-
-    /// What the sizes of a step with so many objects depend on, where offsets of bindings have to be multiples of
-    /// `alignment`.
-    pub(crate) fn numbers(&self, objects: u64, alignment: u32) -> Asked {
-        Asked {
-            rays: self.rays.len() as u64,
-            casts: !matches!(self.rays, Rays::None),
-            ray_stride: self.rays.stride(),
-            queries: self.queries.count(objects),
-            asks: !matches!(self.queries, Queries::None),
-            wide_queries: matches!(self.queries, Queries::Spheres(_)),
-            askers: self.askers(),
-            query_mode: self.query_mode,
-            ray_limit: self.ray_count.map(|limit| limit.word),
-            query_limit: self.query_count.map(|limit| limit.word),
-            ray_given: self.rays.given(alignment),
-            query_given: self.queries.given(alignment),
         }
     }
 }

@@ -19,11 +19,11 @@ const FORMAT: u32 = 2;
 
 /// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever
 /// gets the file can run the same step, bit for bit, with [`Headless::step_scene`](crate::Headless::step_scene),
-/// [`reference::step_scene`](crate::reference::step_scene) or the command `broadphase replay FILE --verify`.
+/// [`cpu::step_scene`](crate::cpu::step_scene) or the command `broadphase replay FILE --verify`.
 ///
 /// ```
 /// # use std::fs::File;
-/// # use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scene, Snapshot, reference};
+/// # use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scene, Snapshot, cpu};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("fault.snapshot");
@@ -35,7 +35,7 @@ const FORMAT: u32 = 2;
 /// Snapshot::of(&BroadPhaseDescriptor::default(), &scene)?.write(File::create(&path)?)?;
 ///
 /// let snapshot = Snapshot::read(File::open(&path)?)?;
-/// let result = reference::step_scene(&snapshot.descriptor, &snapshot.scene())?;
+/// let result = cpu::step_scene(&snapshot.descriptor, &snapshot.scene())?;
 /// assert_eq!(result.pairs.len(), 1);
 /// # Ok(())
 /// # }

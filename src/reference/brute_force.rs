@@ -9,8 +9,8 @@ use crate::api::error::NotOnHost;
 use crate::api::queries::{Askers, Neighbors, Partners, Query};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
+use crate::layout::grid::{Params, ordered};
 use crate::reference::host::HostScene;
-use crate::shared::grid::{Params, ordered};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
 fn is_active(object: &Aabb) -> bool {

@@ -1,7 +1,7 @@
 //! Elements as they lie in a caller's buffer: twin of `shaders/common/given.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::shared::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
+use crate::layout::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
 use crate::shared::outward::bound_around;
 
 /// The words of an element, as they are in a row of this crate's own.

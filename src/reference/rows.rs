@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::look::{Look, Spot};
 use crate::api::types::Aabb;
-use crate::shared::grid::{
+use crate::layout::grid::{
     CLUSTER, DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
 };
 

@@ -10,11 +10,11 @@ use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner
 use super::*;
 use crate::api::queries::askers;
 use crate::gpu::link;
-use crate::shared::blocks::{
+use crate::layout::blocks::{
     CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GivenLayout, LimitParams, Round, ScanParams,
     ScatterParams, SortParams, TakeParams,
 };
-use crate::shared::grid::{self, Grid, Level, Params};
+use crate::layout::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
 
 /// What the features that a pass asks for allow it.

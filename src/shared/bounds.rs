@@ -1,27 +1,13 @@
-//! How much there may be at most: what indices, dispatches and bindings hold.
+//! What indices, dispatches and bindings hold at most.
 
 use super::wgsl::number;
-use crate::api::error::InputError;
 
 /// Indices stay below 2^29: the bits above are home flags of entries.
 pub(crate) const LARGEST_COUNT: u64 = 1 << 29;
 /// Workgroups of one dimension, at most: WebGPU's default limit.
-pub(crate) const MAX_GROUPS: u32 = number("common/indirect", "MAX_GROUPS");
+pub(crate) const MAX_GROUPS: u32 = number("common/workgroup", "MAX_GROUPS");
 /// Nearest objects of a query, at most: keeping them in order takes as many turns per box test.
 pub(crate) const MAX_NEAREST: u32 = 1024;
-
-/// A number of objects, rays or queries, where indices can name them.
-pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
-    if count < LARGEST_COUNT {
-        Ok(count as u32)
-    } else {
-        Err(InputError::TooMany {
-            what,
-            count,
-            limit: LARGEST_COUNT - 1,
-        })
-    }
-}
 
 /// Bytes of a buffer for something whose size differs from one recording to the next: with some room to spare.
 pub(crate) const fn roomy(bytes: u64) -> u64 {

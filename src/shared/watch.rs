@@ -31,21 +31,21 @@ impl Drop for Under {
     }
 }
 
-/// Tells another thread how far the [CPU reference](crate::reference) or a [`Headless`](crate::Headless) is, and ends
+/// Tells another thread how far the [CPU engine](crate::cpu) or a [`Headless`](crate::Headless) is, and ends
 /// its work early.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use gpu_broad_phase::reference::{self, Watch};
+/// use gpu_broad_phase::cpu::{self, Watch};
 /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
 ///
 /// let watch = Arc::new(Watch::default());
 /// // Another thread has a clone of it, and may call `stop` when the user has had enough.
 /// let objects = [Aabb::new([0.0; 3], [1.0; 3])];
-/// let answer = watch.run(|| reference::step(&BroadPhaseDescriptor::default(), &objects, &[]));
+/// let answer = watch.run(|| cpu::step(&BroadPhaseDescriptor::default(), &objects, &[]));
 /// assert!(answer.is_some());
 /// watch.stop();
-/// assert!(watch.run(|| reference::step(&BroadPhaseDescriptor::default(), &objects, &[])).is_none());
+/// assert!(watch.run(|| cpu::step(&BroadPhaseDescriptor::default(), &objects, &[])).is_none());
 /// ```
 #[derive(Debug, Default)]
 pub struct Watch {

@@ -5,7 +5,7 @@ use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
-use crate::shared::blocks::{GivenLayout, LimitParams, TakeParams};
+use crate::layout::blocks::{GivenLayout, LimitParams, TakeParams};
 
 passes! {
     "limits" {

@@ -9,9 +9,9 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, variables};
 use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
-use crate::shared::blocks::SortParams;
-use crate::shared::digits::{bits_below, sort_digits, sum_words};
-use crate::shared::grid::Grid;
+use crate::layout::blocks::SortParams;
+use crate::layout::digits::{bits_below, sort_digits, sum_words};
+use crate::layout::grid::Grid;
 
 passes! {
     "order" {

@@ -15,8 +15,8 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::blocks::{Exclusions, Round, STATIC_PARTNERS_KEPT};
-use crate::shared::grid::{FORM_CROWDED, FORM_SPARSE, Params};
+use crate::layout::blocks::{Exclusions, Round, STATIC_PARTNERS_KEPT};
+use crate::layout::grid::{FORM_CROWDED, FORM_SPARSE, Params};
 use crate::shared::wgsl::number;
 
 passes! {
@@ -123,7 +123,7 @@ variables! {
 
 use variable::*;
 
-pub(crate) use crate::shared::blocks::MOST_PARTNERS_KEPT;
+pub(crate) use crate::layout::blocks::MOST_PARTNERS_KEPT;
 /// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
 /// take no more bytes than boxes do.
 pub(crate) const FEW_PARTNERS_KEPT: u32 = 8;

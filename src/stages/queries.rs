@@ -17,9 +17,9 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
 use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::Blocks;
-use crate::shared::asked::Asked;
-use crate::shared::blocks::LimitParams;
-use crate::shared::grid::Params;
+use crate::layout::asked::Asked;
+use crate::layout::blocks::LimitParams;
+use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
 passes! {

@@ -18,10 +18,10 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder, variables};
 use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
-use crate::shared::asked::Asked;
-use crate::shared::blocks::{LimitParams, SortParams};
-use crate::shared::digits::sort_digits;
-use crate::shared::grid::{Grid, Params};
+use crate::layout::asked::Asked;
+use crate::layout::blocks::{LimitParams, SortParams};
+use crate::layout::digits::sort_digits;
+use crate::layout::grid::{Grid, Params};
 use crate::shared::wgsl::number;
 
 passes! {

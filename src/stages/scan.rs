@@ -6,7 +6,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Stage, variables};
 use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::blocks::{SCAN_TILE, ScanParams};
+use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 passes! {
     "scan" {

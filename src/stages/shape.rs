@@ -3,8 +3,8 @@
 use crate::api::descriptor::{Growth, SortStrategy};
 use crate::gpu::buffers::buffers;
 use crate::gpu::recorder::variables;
-use crate::shared::blocks::{MAX_TURNS, Round};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{MAX_TURNS, Round};
+use crate::layout::grid::Params;
 
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;

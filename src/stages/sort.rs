@@ -5,8 +5,8 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::blocks::SortParams;
-use crate::shared::digits::STRIPS;
+use crate::layout::blocks::SortParams;
+use crate::layout::digits::STRIPS;
 
 passes! {
     "sort" {

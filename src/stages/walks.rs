@@ -6,8 +6,8 @@ use super::sort::Side;
 use super::table::statics;
 use crate::gpu::recorder::{Binds, PARAMS};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::blocks::Round;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Round;
+use crate::layout::grid::Params;
 
 /// Whose table: that of the objects that move, or that of the static ones.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::plan::{Plan, StepSizes};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
-use crate::shared::grid::{CLUSTER, Params, Record, cover_capacity};
+use crate::layout::grid::{CLUSTER, Params, Record, cover_capacity};
 use crate::stages::pairs::PairPlan;
 use crate::stages::rays::RayPlan;
 use crate::stages::shape::CapacityOf;
@@ -134,7 +134,7 @@ fn rows_of(params: &mut Params, outputs: &[CapacityOf]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::api::descriptor::RayMode;
-    use crate::shared::asked::Asked;
+    use crate::layout::asked::Asked;
     use crate::stages::pairs::FEW_PARTNERS_KEPT;
     use crate::stages::rays::{FIRST_HITS_KEPT, MOST_HITS_KEPT, SORTED_RAYS};
 

@@ -11,7 +11,7 @@ use crate::api::input::{RAY_STRIDE, SWEPT_STRIDE};
 use crate::api::memory::{MemoryUse, QueryKind, StepCounts};
 use crate::api::queries::{Askers, Neighbors, Partners};
 use crate::gpu::buffers;
-use crate::shared::asked::Asked;
+use crate::layout::asked::Asked;
 use crate::shared::bounds::binding_limit;
 use crate::stages::table::{self, statics};
 

@@ -7,7 +7,7 @@ use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::{Range, RangeRef};
 use crate::gpu::home::Home;
 use crate::gpu::recorder::{PARAMS, Variable};
-use crate::shared::grid::{self, Params};
+use crate::layout::grid::{self, Params};
 use crate::shared::submission::Dependency;
 use crate::stages::sort::variable::VALUES;
 use crate::stages::table;

@@ -2,18 +2,19 @@
 
 use super::demand::Demand;
 use crate::api::counters::{Counters, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, PairOrder};
+use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, PairOrder, check_world_count};
 use crate::api::error::{DescriptorError, InputError, ReadBackError};
+use crate::api::input::count;
 use crate::api::result::Outputs;
 use crate::api::types::Page;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::asked::Asked;
-use crate::shared::blocks::{Exclusions, GivenLayout, SortParams};
-use crate::shared::bounds::{LARGEST_COUNT, count};
-use crate::shared::digits::{counter_words, sum_words};
-use crate::shared::grid::Params;
+use crate::layout::asked::Asked;
+use crate::layout::blocks::{Exclusions, GivenLayout, SortParams};
+use crate::layout::digits::{counter_words, sum_words, table_digits};
+use crate::layout::grid::Params;
+use crate::shared::bounds::LARGEST_COUNT;
 use crate::stages::order::{self, OrderBlocks};
 use crate::stages::pairs::{self, PairBlocks, PairPlan};
 use crate::stages::queries::{QueryBlocks, QueryPlan};
@@ -369,7 +370,7 @@ impl Plan {
             false => vec![table::entry_counts(params), pairs::scanned(params).unwrap_or(0)],
         };
         let scanned = answers.into_iter().chain(scanned);
-        let of_table = (!self.is_lent).then(|| table::digits(params, self.shape.sort));
+        let of_table = (!self.is_lent).then(|| table_digits(params, self.shape.sort));
         let sorted = of_table.into_iter().chain([rays::digits(&self.shape)]);
         let outputs = order::digits(&ordered, &self.shape).into_iter();
         let outputs = outputs.map(|(_, digits)| digits);
@@ -458,15 +459,8 @@ pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
-    if descriptor.pairs && descriptor.has_worlds() {
-        // Each has a count of its pairs.
-        let limit = (binding_limit / 4).min(LARGEST_COUNT - 1);
-        let count = u64::from(descriptor.worlds);
-        if count > limit {
-            let what = "worlds";
-            return Err(DescriptorError::TooMany { what, count, limit });
-        }
-    }
+    // Each has a count of its pairs.
+    check_world_count(descriptor, (binding_limit / 4).min(LARGEST_COUNT - 1))?;
     match Plan::new(descriptor, &StepSizes::default(), Demand::default(), binding_limit) {
         Ok(_) => Ok(()),
         Err(error) => Err(DescriptorError::NoStepFits(error)),

@@ -17,6 +17,7 @@ use crate::gpu::group::Group;
 use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
+use crate::layout::asked::Asked;
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::Part;
 use crate::stages::pairs;
@@ -142,7 +143,7 @@ impl GpuBroadPhase {
             layouts: layouts(&input.objects, &input.worlds),
             statics: static_plan.as_ref(),
             exclusions: [input.excluded_pairs.count(), input.pair_filter_data.count()],
-            asked: asked.numbers(objects.saturating_add(statics), alignment),
+            asked: Asked::of(&asked, objects.saturating_add(statics), alignment),
         };
         let plan = Plan::new(&self.descriptor, &sizes, self.demand.hint(), limit)?;
         let given = plan.table.given();
@@ -269,7 +270,7 @@ impl GpuBroadPhase {
             counters,
         } = table;
         let objects = plan.shape.params.all_objects();
-        let asked = input.numbers(objects.into(), alignment);
+        let asked = Asked::of(input, objects.into(), alignment);
         let plan = plan.asking(&self.descriptor, &asked, self.demand.hint(), limit)?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);

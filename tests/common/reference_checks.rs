@@ -1,4 +1,4 @@
-//! Compares the result of a step with the definition and with the CPU reference.
+//! Compares the result of a step with the definition and with the CPU engine.
 
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, QueryMode, RayMode, Rays, Scene, StepResult,
@@ -56,7 +56,7 @@ pub fn check_later_query(
     check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
 }
 
-/// Compares with the CPU reference: bit for bit, except distances.
+/// Compares with the CPU engine: bit for bit, except distances.
 pub fn check_reference(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use gpu_broad_phase::reference;
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepOutput,
@@ -169,7 +169,7 @@ pub fn check_on(
     fault: &str,
 ) -> StepResult {
     let what = format!("{fault} on {}, {descriptor:?}", adapter.name);
-    let on_cpu = reference::step_scene(descriptor, scene).unwrap();
+    let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
     let found = whole(adapter, on_gpu, *scene);
     assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{what}");
     let pairs = if descriptor.pairs {

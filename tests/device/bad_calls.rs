@@ -8,7 +8,8 @@ use crate::common::steps::{
     sorted, whole, with_bound,
 };
 use crate::common::{Rng, TestAdapter, adapters, lattice, uniform};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
@@ -105,7 +106,7 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
                 let mut encoder = encoder(&adapter);
                 record(&mut on_gpu, &mut encoder, scene);
                 adapter.queue.submit([encoder.finish()]);
-                let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
+                let on_cpu = cpu::step_scene(&descriptor, &scene).unwrap();
                 let on_gpu = read(&mut on_gpu);
                 assert_eq!(on_gpu.counters.status, on_cpu.counters.status, "{what}");
                 for result in [on_gpu, on_cpu] {
@@ -365,12 +366,12 @@ fn what_lies_on_the_device_alone_is_refused_by_the_reference() {
         let of_sources = sources(buffer, 1).map(|(what, _, input)| (what, input));
         for (what, input) in of_statics.into_iter().chain(of_sources) {
             let refused = Err(NotOnHost { what });
-            let by_reference = reference::step_scene(&descriptor, &input).map(drop);
+            let by_reference = cpu::step_scene(&descriptor, &input).map(drop);
             assert_eq!(by_reference, refused.clone().map_err(ReferenceError::from));
             assert_eq!(brute_force::scene_pairs(&descriptor, &input).map(drop), refused);
         }
         for (_, _, input) in sources(buffer, 0) {
-            let result = reference::step_scene(&descriptor, &input).unwrap();
+            let result = cpu::step_scene(&descriptor, &input).unwrap();
             assert!(result.pairs.is_empty() && result.ray_hits.is_empty() && result.query_objects.is_empty());
         }
     }

@@ -1,4 +1,4 @@
-//! Objects, rays and queries that nobody means to give: each fault alone, beside the CPU reference and brute force, on
+//! Objects, rays and queries that nobody means to give: each fault alone, beside the CPU engine and brute force, on
 //! every scheme and adapter.
 
 mod queries;
@@ -8,7 +8,8 @@ use crate::common::steps::{
     with_bound,
 };
 use crate::common::{Rng, adapters, lattice, uniform};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, InputError, Neighbors, Pair, Queries, Query, QueryMode, Ray,
     RayHit, RayMode, Rays, ReferenceError, Scene, Source, StepError, SweptRay,
@@ -230,7 +231,7 @@ fn thousands_of_equal_boxes_all_meet() {
             assert!(sorted(result.pairs.clone()) == expected, "{what}");
             assert_eq!(result.ray_hits, [RayHit { object: 0, t: 0.0 }, RayHit::MISS], "{what}");
             assert_eq!(lists(&result), [(0..COUNT).collect(), vec![]], "{what}");
-            let on_cpu = reference::step_scene(descriptor, &scene).unwrap();
+            let on_cpu = cpu::step_scene(descriptor, &scene).unwrap();
             assert!(sorted(on_cpu.pairs) == expected, "{what}");
         }
     }
@@ -538,7 +539,7 @@ fn cells_of_faulty_and_endless_rays_end() {
                     ..Default::default()
                 };
                 let found = check_on(&adapter, &descriptor, &mut on_gpu, &scene, "cells");
-                let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
+                let on_cpu = cpu::step_scene(&descriptor, &scene).unwrap();
                 for result in [found, on_cpu] {
                     let ends = &result.ray_cell_offsets;
                     assert!(ends.is_sorted() && ends.len() == rays.len() + 1);

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use crate::common::steps::{SCHEMES, broad_phase, encoder, hits_by_ray, read, record, sorted, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, ObjectSet, Pair, Ray, RayHit, RayMode,
     ReadBackError, Scene, Scheme, Source, StepResult, wgpu,
@@ -83,7 +84,7 @@ impl Case {
             objects,
             rays,
         };
-        let on_cpu = reference::step(&descriptor(case.scheme), &case.objects, &case.rays).unwrap();
+        let on_cpu = cpu::step(&descriptor(case.scheme), &case.objects, &case.rays).unwrap();
         case.check(on_cpu, "the CPU");
         case
     }

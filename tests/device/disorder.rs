@@ -10,7 +10,8 @@ use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DispatchArgs, Events, Frustum,
     GpuBroadPhase, Handle, Later, ObjectNames, ObjectSet, OutputRows, Outputs, Page, PairEvents, Queries, QueryInput,
-    QuerySet, Ray, ReadBackError, Scene, Source, Statics, StepError, StepOutput, StepResult, Visible, reference, wgpu,
+    QuerySet, Ray, ReadBackError, Scene, Source, Statics, StepError, StepOutput, StepResult, Visible, cpu, reference,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -247,7 +248,7 @@ impl<'a> World<'a> {
             ..input.scene()
         };
         let descriptor = BroadPhaseDescriptor::default();
-        let answer = Answer::of(&reference::step_scene(&descriptor, &scene).unwrap());
+        let answer = Answer::of(&cpu::step_scene(&descriptor, &scene).unwrap());
         let seen = reference::cull(&descriptor, &scene, &self.asked.views).unwrap().objects;
         let on_device = if is_set {
             self.objects.record(&self.adapter.device, uploads).unwrap()

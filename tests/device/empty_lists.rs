@@ -2,11 +2,11 @@
 
 use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
-use gpu_broad_phase::reference::CpuBroadPhase;
+use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Headless,
     HeadlessDescriptor, Lists, Neighbors, OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput,
-    QueryMode, Ray, RayMode, Rays, Scene, Source, StepOutput, StepResult, SweptRay, reference, wgpu,
+    QueryMode, Ray, RayMode, Rays, Scene, Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -200,9 +200,9 @@ fn lists_of_nothing_have_outputs() {
                 assert!(rows.iter().all(Option::is_none), "{what}");
                 // The same on the CPU, which has no buffers to look into.
                 if form < 2 {
-                    let on_cpu = reference::step_scene(&descriptor, &scene).expect("an answer");
+                    let on_cpu = cpu::step_scene(&descriptor, &scene).expect("an answer");
                     check(&on_cpu, &expected, &what);
-                    let on_cpu = reference::step_scene(&descriptor, &without).expect("an answer");
+                    let on_cpu = cpu::step_scene(&descriptor, &without).expect("an answer");
                     check(&on_cpu, &offsets(&descriptor, mode, false), &what);
                     let mut kept = CpuBroadPhase::new(&descriptor).expect("a broad phase");
                     check(&kept.step_scene(&scene).expect("an answer"), &expected, &what);
@@ -242,7 +242,7 @@ fn no_objects_have_lists_of_nothing() {
             assert_eq!(out.queries.objects.is_some(), mode == QueryMode::All, "{what}");
             assert_eq!(out.queries.nearest.is_some(), mode != QueryMode::All, "{what}");
             check(
-                &reference::step_scene(&descriptor, &scene).expect("an answer"),
+                &cpu::step_scene(&descriptor, &scene).expect("an answer"),
                 &expected,
                 &what,
             );
@@ -279,7 +279,7 @@ fn numbers_that_vary_need_no_special_case() {
                 StepResult {
                     counters: found.counters,
                     timings: found.timings.clone(),
-                    ..reference::step(&descriptor, &objects, rays).expect("an answer")
+                    ..cpu::step(&descriptor, &objects, rays).expect("an answer")
                 },
                 "{what}"
             );

@@ -11,8 +11,7 @@ use crate::common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, encoder, 
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, Status,
-    reference,
+    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, Status, cpu,
 };
 use pollster::block_on;
 
@@ -44,7 +43,7 @@ fn check(case: &Case) {
     });
     for descriptor in descriptors.as_flattened() {
         let mode = descriptor.ray_mode;
-        let on_cpu = reference::step_scene(descriptor, scene).unwrap();
+        let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
         // A hash of little says little.
         let much = on_cpu.pairs.len().min(on_cpu.query_objects.len());
         assert!(

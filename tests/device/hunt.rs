@@ -1,4 +1,4 @@
-//! A hunt for differences and for needless work: scenes of wild structure on every device, on the CPU reference and
+//! A hunt for differences and for needless work: scenes of wild structure on every device, on the CPU engine and
 //! by the definition. `GPU_BROAD_PHASE_HUNT` says which scenes: `20000` is the first ones, `7000..9000` a part,
 //! `7123..7124` a single one, which is then told in full and made smaller where it fails. wgpu turns the Vulkan
 //! validation layer on in debug builds, where it is installed: `WGPU_VALIDATION=0 WGPU_DEBUG=0` does without.
@@ -19,7 +19,7 @@ use crate::reference_checks::{check_definition, check_later_query, check_referen
 use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Queries,
-    QueryInput, QueryMode, Scene, Scheme, Source, Status, StepResult, reference,
+    QueryInput, QueryMode, Scene, Scheme, Source, Status, StepResult, cpu,
 };
 use pollster::block_on;
 
@@ -261,7 +261,7 @@ fn truth(
     scene: &Scene<'_>,
 ) -> Result<(Truth, Vec<String>), String> {
     caught(|| {
-        let twin = reference::step_scene(descriptor, scene).unwrap();
+        let twin = cpu::step_scene(descriptor, scene).unwrap();
         let expected = Expected::of(descriptor, scene);
         let mut faults = Vec::new();
         let mut hold = |checked: Result<(), String>| faults.extend(checked.err());

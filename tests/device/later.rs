@@ -7,7 +7,7 @@ use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, GpuBroadPhase, Later, ObjectNames, Outputs, Page, Pair,
     PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Status, StepError, StepResult,
-    adapters as all_adapters, reference, reference::brute_force, wgpu,
+    adapters as all_adapters, cpu, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -299,7 +299,7 @@ fn events_arrive_later_as_they_are_read() {
 }
 
 fn pairs_of(boxes: &[Aabb]) -> Vec<Pair> {
-    let result = reference::step(&BroadPhaseDescriptor::default(), boxes, &[]);
+    let result = cpu::step(&BroadPhaseDescriptor::default(), boxes, &[]);
     result.expect("boxes that can be answered").pairs
 }
 

@@ -42,7 +42,6 @@ mod scenes;
 mod seed_pairs;
 mod seed_queries;
 mod seed_rays;
-#[cfg(feature = "snapshot")]
 mod snapshot;
 mod sources;
 mod statics;

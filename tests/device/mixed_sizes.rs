@@ -4,8 +4,9 @@
 use crate::agreement::{Expected, check};
 use crate::common::steps::{broad_phase, read, submit, whole};
 use crate::common::{Rng, adapters};
+use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::reference::{Trace, trace};
-use gpu_broad_phase::reference::{brute_force, step_scene};
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Queries, Ray, RayMode, Rays,
     Scene, Source, Statics,

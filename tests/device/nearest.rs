@@ -3,7 +3,7 @@
 
 use crate::common::pool::pooled;
 use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests};
-use gpu_broad_phase::reference;
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Queries, Query, QueryMode, Scene, Scheme, Source, Statics,
     Status,
@@ -136,7 +136,7 @@ fn meet(a: &Aabb, b: &Aabb) -> bool {
 fn check(adapters: &[TestAdapter], descriptor: &BroadPhaseDescriptor<'static>, case: &Case, exact: bool) {
     let what = format!("{}, {} nearest, {descriptor:?}", case.name, case.wanted);
     let expected = case.expected(descriptor);
-    let result = reference::step_scene(descriptor, &case.scene()).unwrap();
+    let result = cpu::step_scene(descriptor, &case.scene()).unwrap();
     compare(
         &result.query_nearest,
         &expected,
@@ -393,7 +393,7 @@ fn tests_per_query(adapters: &[TestAdapter], scheme: Scheme, case: &Case) -> f64
         count_candidates: true,
         ..Default::default()
     };
-    let counters = reference::step_scene(&descriptor, &case.scene()).unwrap().counters;
+    let counters = cpu::step_scene(&descriptor, &case.scene()).unwrap().counters;
     let askers = case.neighbors.map_or(case.queries.len(), |_| case.objects.len());
     let tests = counters.query_candidates as f64 / askers as f64;
     for adapter in adapters {

@@ -2,7 +2,8 @@
 
 use crate::common::steps::{SCHEMES, broad_phase, encoder, read, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Page, PairOrder,
     Queries, RayMode, Rays, Scene, Scheme, SortStrategy, Source, StepResult,
@@ -98,7 +99,7 @@ fn sorted_answers_are_the_same_bytes_on_every_device_with_every_scheme_and_on_th
                 queries: Queries::Boxes(Source::Host(&asked)),
                 ..Default::default()
             };
-            let on_cpu = descriptors.map(|descriptor| reference::step_scene(&descriptor, &scene).unwrap());
+            let on_cpu = descriptors.map(|descriptor| cpu::step_scene(&descriptor, &scene).unwrap());
             let expected = words(&on_cpu[0]);
             let mut pairs = brute_force::scene_pairs(&descriptors[0], &scene).unwrap();
             pairs.sort_unstable();

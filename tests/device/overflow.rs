@@ -2,7 +2,8 @@
 
 use crate::common::steps::{self, broad_phase, sorted};
 use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests, uniform};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
     HeadlessDescriptor, HeadlessError, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme,
@@ -207,7 +208,7 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                     ..Default::default()
                 };
                 let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
-                let expected = reference::step(&descriptor, &objects, &rays).expect("an answer");
+                let expected = cpu::step(&descriptor, &objects, &rays).expect("an answer");
                 let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
                 assert!(result.counters.is_whole(), "{what}");
                 // The search for any hit ends at the first.

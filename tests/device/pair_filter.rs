@@ -1,5 +1,5 @@
 //! What parts pairs beside filters: a list of the caller's that may change in every frame, and a WGSL function of the
-//! caller's, on every scheme and adapter, beside the CPU reference and brute force.
+//! caller's, on every scheme and adapter, beside the CPU engine and brute force.
 
 mod refusals;
 
@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use crate::common::pool::pooled;
 use crate::common::steps::{SCHEMES, broad_phase, encoder, lists, read, sorted, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, lattice, random_scene, uniform};
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::internals::reference::HostScene;
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
@@ -191,7 +192,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
             scenes += 1;
             parted[usize::from(descriptor.pair_filter.is_some())] += all.len() - expected.len();
             let what = format!("{number} on {}", adapter.name);
-            let on_cpu = reference::step_scene_where(&descriptor, &scene, admits).unwrap();
+            let on_cpu = cpu::step_scene_where(&descriptor, &scene, admits).unwrap();
             check(
                 &descriptor,
                 &scene,

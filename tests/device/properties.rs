@@ -14,7 +14,7 @@ use crate::agreement::{Expected, check, hit_bits};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Partners, Queries,
-    Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepResult, SweptRay, reference,
+    Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepResult, SweptRay, cpu,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -473,7 +473,7 @@ fn capacities() -> impl Strategy<Value = Capacities> {
 }
 
 fn on_reference(descriptor: &BroadPhaseDescriptor<'_>, given: &Given) -> StepResult {
-    reference::step_scene(descriptor, &given.scene()).unwrap()
+    cpu::step_scene(descriptor, &given.scene()).unwrap()
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Queries, neighbours and nearest objects as a caller sees them: on every adapter, beside the CPU reference and brute
+//! Queries, neighbours and nearest objects as a caller sees them: on every adapter, beside the CPU engine and brute
 //! force.
 
 use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::steps::check_lists;
 use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests, lattice, random_scene, uniform};
-use gpu_broad_phase::reference;
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, Page, Pair,
@@ -56,7 +56,7 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
     let mut gpu = pooled(adapter, descriptor);
     for (name, result) in [
         ("device", block_on(gpu.step_scene(scene)).unwrap()),
-        ("reference", reference::step_scene(descriptor, scene).unwrap()),
+        ("reference", cpu::step_scene(descriptor, scene).unwrap()),
     ] {
         if expected.is_empty() {
             assert!(result.query_objects.is_empty(), "{what}");
@@ -72,7 +72,7 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
         ..*scene
     };
     let rows = block_on(gpu.step_scene(&nearest)).unwrap().query_nearest;
-    let twin = reference::step_scene(descriptor, &nearest).unwrap().query_nearest;
+    let twin = cpu::step_scene(descriptor, &nearest).unwrap().query_nearest;
     assert_eq!(rows.len(), expected.len() * wanted as usize, "{what}");
     for (query, expected) in expected.iter().enumerate() {
         let of_query = |rows: &[Neighbor]| rows[query * wanted as usize..][..wanted as usize].to_vec();
@@ -407,7 +407,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
                 queries: Queries::Boxes(Source::Host(&objects)),
                 ..Default::default()
             };
-            let whole = lists(&reference::step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap());
+            let whole = lists(&cpu::step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap());
             let needed: usize = whole.iter().map(Vec::len).sum();
             let growing = BroadPhaseDescriptor {
                 scheme,

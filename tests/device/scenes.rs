@@ -2,7 +2,8 @@
 
 use crate::agreement::{Expected, check};
 use crate::common::{Rng, adapters, random_scene, rods, uniform};
-use gpu_broad_phase::reference::{brute_force, step_scene};
+use gpu_broad_phase::cpu::step_scene;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Neighbors, Pair, Queries,
     RayMode, Rays, Scene, Scheme, Source, StepResult,

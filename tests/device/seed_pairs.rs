@@ -23,9 +23,7 @@ pub fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
 
 /// Pairs on every adapter, which have to agree with the reference.
 fn pairs(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<Pair> {
-    let mut pairs = gpu_broad_phase::reference::step(descriptor, objects, &[])
-        .unwrap()
-        .pairs;
+    let mut pairs = gpu_broad_phase::cpu::step(descriptor, objects, &[]).unwrap().pairs;
     pairs.sort_unstable();
     for adapter in adapters() {
         let mut found = block_on(pooled(&adapter, descriptor).step(objects, &[])).unwrap().pairs;

@@ -6,9 +6,7 @@ use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::{Rng, adapters};
 use crate::seed_pairs::square;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Queries, Query, QueryInput, Scene, Scheme, Source, reference,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Queries, Query, QueryInput, Scene, Scheme, Source, cpu};
 use pollster::block_on;
 
 fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
@@ -27,7 +25,7 @@ fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: 
         queries: Queries::Spheres(Source::Host(queries)),
         ..Default::default()
     };
-    let expected = lists(&reference::step_scene(descriptor, &scene).unwrap());
+    let expected = lists(&cpu::step_scene(descriptor, &scene).unwrap());
     for adapter in adapters() {
         let result = block_on(pooled(&adapter, descriptor).step_scene(&scene)).unwrap();
         assert_eq!(lists(&result), expected, "{}", adapter.name);
@@ -81,7 +79,7 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
         queries: Queries::Spheres(Source::Host(&points[1..2])),
         ..Default::default()
     };
-    let counters = reference::step_scene(&descriptor, &scene).unwrap().counters;
+    let counters = cpu::step_scene(&descriptor, &scene).unwrap().counters;
     // One test per layer, and one of the box around the records there.
     assert_eq!((counters.levels, counters.query_candidates), (2, 4));
 }

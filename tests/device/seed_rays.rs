@@ -1,10 +1,10 @@
-//! The published example of the seed idea about rays, on the CPU reference and on every adapter.
+//! The published example of the seed idea about rays, on the CPU engine and on every adapter.
 
 use std::collections::BTreeSet;
 
 use crate::common::adapters;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayCell, Scheme, reference,
+    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayCell, Scheme, cpu,
 };
 use pollster::block_on;
 
@@ -42,7 +42,7 @@ fn ray_casting_by_dda() {
         .map(|(x, y)| RayCell { level: 0, x, y, z: 0 })
         .collect();
     assert_eq!(expected.len(), 12 + 2 * 11);
-    let mut answers = vec![reference::step(&descriptor, &objects, &ray).unwrap()];
+    let mut answers = vec![cpu::step(&descriptor, &objects, &ray).unwrap()];
     for adapter in adapters() {
         let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
             backends: Some(adapter.backends),

@@ -9,7 +9,7 @@ use std::io;
 use crate::common::Rng;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Neighbors, Pair, Partners, Queries, Query, QueryMode, Ray, Rays, Scene, Scheme,
-    Snapshot, SnapshotError, Source, Statics, SweptRay, reference,
+    Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
 };
 
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
@@ -250,12 +250,9 @@ fn a_snapshot_gives_the_answer_of_its_scene() {
         ..Scene::default()
     };
     let snapshot = read(&written(&descriptor, &scene)).unwrap();
-    let expected = reference::step_scene(&descriptor, &scene).unwrap();
+    let expected = cpu::step_scene(&descriptor, &scene).unwrap();
     assert_eq!((expected.pairs.len(), expected.counters.excluded), (1, 1));
-    assert_eq!(
-        reference::step_scene(&snapshot.descriptor, &snapshot.scene()),
-        Ok(expected)
-    );
+    assert_eq!(cpu::step_scene(&snapshot.descriptor, &snapshot.scene()), Ok(expected));
 }
 
 /// What version 0.1.0 wrote of [`small_scene`].

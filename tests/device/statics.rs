@@ -14,7 +14,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
     InputError, Neighbors, ObjectSet, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell,
     RayMode, Rays, ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay,
-    reference, wgpu,
+    cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -135,7 +135,7 @@ fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result
 }
 
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, on_gpu: &StepResult, what: &str) {
-    let on_cpu = reference::step_scene(descriptor, scene).unwrap();
+    let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
     check_answer(descriptor, scene, &on_cpu, &format!("{what}, reference"));
     check_answer(descriptor, scene, on_gpu, what);
     assert_eq!(counted(&on_gpu.counters), counted(&on_cpu.counters), "{what}");
@@ -517,7 +517,7 @@ fn windows_and_prefixes_reach_over_both_parts() {
             let first = |of: usize| of.min(shown);
             // The room for entries decides the size of the uniform scheme's table, and so the order within a part.
             let is_uniform = matches!(scheme, Scheme::Uniform { .. });
-            let on_cpu = reference::step_scene(&descriptor_of_all(&descriptor), &case.scene()).unwrap();
+            let on_cpu = cpu::step_scene(&descriptor_of_all(&descriptor), &case.scene()).unwrap();
             let pairs = if is_uniform { &on_cpu.pairs } else { &all.pairs };
             assert!(parts.pairs == pairs[..first(pairs.len())], "{what}: pairs");
             assert_eq!(parts.query_objects.len(), first(all.query_objects.len()), "{what}");

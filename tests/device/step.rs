@@ -1,10 +1,11 @@
-//! Whole steps: what a caller sees, on every adapter, beside the CPU reference and brute force.
+//! Whole steps: what a caller sees, on every adapter, beside the CPU engine and brute force.
 
 use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
 use crate::common::{
     Rng, TestAdapter, adapters, adapters_for_long_tests, lattice, power_law, random_scene, sweep, uniform,
 };
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
@@ -52,7 +53,7 @@ fn random_scenes_agree_with_the_reference_and_brute_force() {
                 let expected = brute_force::pairs(objects);
                 assert_eq!(sorted(result.pairs), expected, "{name}");
                 assert_eq!(
-                    sorted(reference::step(&closest, objects, rays).unwrap().pairs),
+                    sorted(cpu::step(&closest, objects, rays).unwrap().pairs),
                     expected,
                     "{name}"
                 );
@@ -118,7 +119,7 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                     let expected = brute_force::scene_rays(&descriptors[0], &given).unwrap();
                     for (descriptor, on_gpu) in descriptors.iter().zip(&mut on_gpu) {
                         let found = steps::whole(&adapter, on_gpu, input);
-                        let reference = reference::step_scene(descriptor, &given).unwrap();
+                        let reference = cpu::step_scene(descriptor, &given).unwrap();
                         let what = format!("{} on {}, {descriptor:?}", scene.name, adapter.name);
                         for result in [&found, &reference] {
                             check_hits(result, descriptor.ray_mode, &expected, &what);
@@ -175,7 +176,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
             }))
             .unwrap();
             let result = block_on(headless.step(&objects, &rays)).unwrap();
-            let reference = reference::step(&broad_phase, &objects, &rays).unwrap();
+            let reference = cpu::step(&broad_phase, &objects, &rays).unwrap();
             assert!(result.counters.is_whole());
             assert_eq!(result.ray_hits, reference.ray_hits);
             let ends = &result.ray_cell_offsets;

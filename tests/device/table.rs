@@ -8,7 +8,8 @@ use crate::common::steps::{
 };
 use crate::common::{KINDS, Rng, TestAdapter, adapters, lattice, power_law, rods, scene, sweep};
 use bytemuck::Pod;
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Ray, RayHit, RayMode,
@@ -561,7 +562,7 @@ fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec
         ray_mode: RayMode::All,
         ..*descriptor
     };
-    let result = reference::step_scene(&descriptor, scene).unwrap();
+    let result = cpu::step_scene(&descriptor, scene).unwrap();
     let ranges = result.ray_offsets.windows(2);
     let hits = ranges.map(|ends| {
         let mut hits = result.ray_hits[ends[0] as usize..ends[1] as usize].to_vec();

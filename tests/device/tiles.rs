@@ -6,7 +6,8 @@ mod example;
 use crate::common::steps::{INFINITY, NANS, SCHEMES, sorted, with_bound};
 use crate::common::{KINDS, Rng, adapters, scene};
 use example::{Tiles, gather, merge_closest, ordered};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayHit, Scene, Source, StepResult,
 };
@@ -122,7 +123,7 @@ fn tiles_give_the_answer_of_the_whole_on_the_cpu() {
         let tiles = borders(&objects, axes, &mut rng);
         most = most.max(tiles.count());
         let counted = check(&descriptor, &tiles, &objects, &rays, |objects, rays| {
-            reference::step(&descriptor, objects, rays).unwrap()
+            cpu::step(&descriptor, objects, rays).unwrap()
         });
         dropped += counted[0];
         hits += counted[1];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::answers::sorted;
 use crate::common::{Rng, adapters, uniform};
-use gpu_broad_phase::reference::{self, Watch};
+use gpu_broad_phase::cpu::{self, Watch};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Capacities, Headless, HeadlessDescriptor, HeadlessError, Queries, Query, QueryInput, Source,
     StepError,
@@ -29,7 +29,7 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
         },
         ..BroadPhaseDescriptor::default()
     };
-    let expected = sorted(reference::step(&descriptor, &objects, &[]).unwrap().pairs);
+    let expected = sorted(cpu::step(&descriptor, &objects, &[]).unwrap().pairs);
     assert!(expected.len() > 500, "{}", expected.len());
     for adapter in adapters() {
         let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {

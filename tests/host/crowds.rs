@@ -1,4 +1,4 @@
-//! Scenes with crowds in one place: padding, duplicates, jitter, rounded and nested places. On the CPU reference, every
+//! Scenes with crowds in one place: padding, duplicates, jitter, rounded and nested places. On the CPU engine, every
 //! answer is held to brute force, and the work of every scheme to that of testing all objects and to the adaptive
 //! scheme with the scale of the scene. Work is counted: box tests, and rows of cells, since tests alone do not show
 //! steps over empty cells. `GPU_BROAD_PHASE_CROWDS` says which scenes, as `GPU_BROAD_PHASE_HUNT` does in `hunt.rs`.
@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use crate::agreement::{Expected, check};
 use crate::rng::Rng;
+use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::blocks::Overrides;
 use gpu_broad_phase::internals::reference::queries::query::load_query;
 use gpu_broad_phase::internals::reference::queries::query_walk::count_query;
 use gpu_broad_phase::internals::reference::rays::ray::load_ray;
 use gpu_broad_phase::internals::reference::rays::ray_hits::{HitVisitor, walk_ray};
 use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::reference::step_scene;
 use gpu_broad_phase::reference::why::Look;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, Queries, Query, Ray, RayMode, Rays, Scene, Scheme, Source,
@@ -246,7 +246,7 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
     let trace = trace(descriptor, &crowd.scene()).unwrap();
     let pairs = u64::from(trace.counters[gpu_broad_phase::internals::counters::PAIR_CANDIDATES]);
     let mut queries = 0;
-    for input in trace.query_inputs(&crowd.queries, false) {
+    for input in trace.reads().queries(&crowd.queries, false) {
         for query in &crowd.queries {
             let query = load_query(&trace.params, query);
             let counts = count_query(&trace.params, &input, OVERRIDES, &query, |_, _, _| {});
@@ -254,7 +254,7 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
         }
     }
     let mut rays = 0;
-    for input in trace.ray_inputs(&crowd.rays) {
+    for input in trace.reads().rays(&crowd.rays) {
         for ray in &crowd.rays {
             let mut looks = Looks(0);
             let ray = load_ray(&trace.params, ray);

@@ -1,4 +1,4 @@
-//! Tests that need no device: the CPU reference, brute force, the structure of the sources.
+//! Tests that need no device: the CPU engine, brute force, the structure of the sources.
 
 #[path = "../common/agreement.rs"]
 mod agreement;
@@ -11,7 +11,6 @@ mod wild;
 mod crowds;
 mod math_types;
 mod reference;
-#[cfg(feature = "serde")]
 mod serde;
 mod structure;
 mod why;

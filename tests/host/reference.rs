@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gpu_broad_phase::cpu::{CpuBroadPhase, Watch, compared_objects, step_scene};
 use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::reference::{CpuBroadPhase, Watch, brute_force, compared_objects, step_scene};
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Growth, QueryInput, QueryMode, RayMode, ReferenceError, Scene, StepResult,
 };
@@ -190,29 +191,24 @@ fn a_watch_tells_how_far_a_step_is_and_ends_it() {
     assert!(watch.run(|| 1).is_some(), "nothing was looked after");
     assert!(
         watch
-            .run(|| gpu_broad_phase::reference::step(&descriptor, few, &[]))
+            .run(|| gpu_broad_phase::cpu::step(&descriptor, few, &[]))
             .is_none()
     );
-    assert!(gpu_broad_phase::reference::step(&descriptor, few, &[]).is_ok());
+    assert!(gpu_broad_phase::cpu::step(&descriptor, few, &[]).is_ok());
     let other = Arc::new(Watch::default());
     assert!(
         other
-            .run(|| gpu_broad_phase::reference::step(&descriptor, few, &[]))
+            .run(|| gpu_broad_phase::cpu::step(&descriptor, few, &[]))
             .is_some()
     );
     let panicked = std::panic::catch_unwind(|| other.run(|| -> u32 { panic!("its own") }));
     assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
 }
 
-/// Answers with one thread and with several, or with the one that there is without the feature `rayon`.
-fn on_threads(step: impl Fn() -> StepResult + Sync) -> Vec<StepResult> {
-    #[cfg(feature = "rayon")]
-    return [1, 3]
-        .map(|threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(&step)
-        })
-        .into();
-    #[cfg(not(feature = "rayon"))]
-    vec![step()]
+/// Returns the answers with one thread and with several.
+fn on_threads(step: impl Fn() -> StepResult + Sync) -> [StepResult; 2] {
+    [1, 3].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(&step)
+    })
 }

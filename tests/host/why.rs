@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::reference::{Trace, trace};
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::reference::why::{Fault, Party, Placed, Question, Reason, Seat, Spot, Why, why};
-use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, Partners, Queries, Query, QueryMode,
     Ray, RayHit, RayMode, Rays, ReferenceError, Scene, Scheme, Source, Statics, Status, SweptRay,

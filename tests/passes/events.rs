@@ -3,6 +3,7 @@
 use crate::common::Rng;
 use crate::harness::*;
 use gpu_broad_phase::internals::blocks::{EventParams, ScanParams};
+use gpu_broad_phase::internals::counters::event_word;
 use gpu_broad_phase::internals::reference::events::event::{self, Generations};
 use gpu_broad_phase::internals::reference::events::{event_begun, event_emit, event_end, event_insert, event_match};
 use gpu_broad_phase::internals::reference::scan;
@@ -85,10 +86,10 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
     found.check("marks", &marks);
     found.check("matched", &matched);
 
-    let mut counters: Vec<u32> = (50..50 + event::word::COUNT as u32).collect();
+    let mut counters: Vec<u32> = (50..50 + event_word::COUNT as u32).collect();
     for (marks, word) in [
-        (&mut marks, event::word::PERSISTING),
-        (&mut matched, event::word::MATCHED),
+        (&mut marks, event_word::PERSISTING),
+        (&mut matched, event_word::MATCHED),
     ] {
         let scan = ScanParams {
             count: marks.len() as u32,
@@ -128,9 +129,9 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
     );
     found.check("begun", &begun);
 
-    let mut previous_counters = vec![0; event::word::COUNT];
-    previous_counters[event::word::PERSISTING] = before as u32 / 3;
-    previous_counters[event::word::BEGUN] = (before - before / 3) as u32;
+    let mut previous_counters = vec![0; event_word::COUNT];
+    previous_counters[event_word::PERSISTING] = before as u32 / 3;
+    previous_counters[event_word::BEGUN] = (before - before / 3) as u32;
     let before_end = bytes(&counters);
     let ended = event_end::event_end(&previous, &matched, &mut counters);
     let found = bench.run(

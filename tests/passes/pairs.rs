@@ -561,7 +561,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             &shaders::PAIR_STATIC_EMIT_SINGLE_CELL,
         )
     };
-    let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.static_pair_input()) else {
+    let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.reads().static_pairs()) else {
         panic!("no static objects");
     };
     let params = trace.params;

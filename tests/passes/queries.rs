@@ -62,7 +62,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
         let count = query_count as usize;
         let walks = Walk::all(trace, count, askers != 0);
         let carried = if walks.len() > 1 { count } else { 0 };
-        let twins = trace.query_inputs(queries, askers != 0);
+        let twins = trace.reads().queries(queries, askers != 0);
         let mut counters = used_counters();
         let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
         let more = vec![
@@ -124,7 +124,9 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             let params = Params { radius, ..params };
             // Queries of the narrow form have no radius.
             let is_narrow = askers == 0 && wide_queries == 0;
-            let twins = trace.query_inputs(if is_narrow { queries } else { &reaching }, askers != 0);
+            let twins = trace
+                .reads()
+                .queries(if is_narrow { queries } else { &reaching }, askers != 0);
             let mut counters = used_counters();
             let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
             let left = STATE_WORDS * count;

@@ -92,7 +92,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     }
     let params = ray_params(trace, rays);
     let wide = wide(rays);
-    let tables = trace.ray_inputs(&wide);
+    let tables = trace.reads().rays(&wide);
     let run = |pass, output: &'static str, count: usize| {
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
         bench.run_walks(pass, &walks, params, &inputs(more), None)

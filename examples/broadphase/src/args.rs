@@ -40,7 +40,7 @@ pub enum Command {
     Query(QueryArgs),
     /// Write the pairs of points within a radius: rows `a,b` with a < b, ascending.
     Neighbors(NeighborsArgs),
-    /// Compare the GPU with the CPU reference and brute force.
+    /// Compare the GPU with the CPU engine and brute force.
     Verify(VerifyArgs),
     /// Say in a paragraph why two objects are a pair or not, why a ray hits or not, why a query finds or not.
     Why(WhyArgs),
@@ -238,7 +238,7 @@ pub struct VerifyArgs {
 pub struct ReplayArgs {
     /// A step as --snapshot keeps it, or `Snapshot` of the library.
     pub snapshot: PathBuf,
-    /// Compare the answer with the CPU reference and brute force; needs an adapter.
+    /// Compare the answer with the CPU engine and brute force; needs an adapter.
     #[arg(long)]
     pub verify: bool,
     /// Tell the GPU time of each stage.
@@ -417,7 +417,7 @@ pub struct ReadingArgs {
 /// What answers.
 #[derive(Args, Clone)]
 pub struct EngineArgs {
-    /// Graphics API, or the CPU reference. `auto` takes a hardware GPU, else the CPU reference, which is faster than a
+    /// Graphics API, or the CPU engine. `auto` takes a hardware GPU, else the CPU engine, which is faster than a
     /// software adapter and finds the same; `verify`, `bench`, `stats` and `replay --verify` take a software adapter.
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,

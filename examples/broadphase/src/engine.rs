@@ -1,10 +1,10 @@
-//! Who answers: a GPU, or the CPU reference.
+//! Who answers: a GPU, or the CPU engine.
 
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, DeviceType};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, InputError, MemoryUse, Ray,
-    ReferenceError, Scheme, Source, StepError, StepResult, adapters, reference,
+    ReferenceError, Scheme, Source, StepError, StepResult, adapters, cpu,
 };
 use pollster::block_on;
 
@@ -34,7 +34,7 @@ impl Engine {
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         let on_cpu = is_free_choice(args).then(reason_for_cpu).flatten();
         if let Some(reason) = &on_cpu {
-            reporter.say(format!("adapter: none, CPU reference ({reason})"));
+            reporter.say(format!("adapter: none, CPU engine ({reason})"));
             let backing = Backing::Cpu(ordered(args, descriptor));
             return Ok(Self {
                 backing,
@@ -68,14 +68,14 @@ impl Engine {
             Backing::Cpu(descriptor) => *descriptor,
             Backing::Gpu(headless, _) => match block_on(headless.step_scene(scene)) {
                 Err(error) if self.is_free_choice && is_too_large(&error) => {
-                    self.reporter.warn(format!("{error}, the CPU reference answers"));
+                    self.reporter.warn(format!("{error}, the CPU engine answers"));
                     *headless.broad_phase().descriptor()
                 }
                 result => return Ok(result?),
             },
         };
         self.backing = Backing::Cpu(descriptor);
-        Ok(reference::step_scene(&descriptor, scene)?)
+        Ok(cpu::step_scene(&descriptor, scene)?)
     }
 
     /// Takes another descriptor. Pipelines are made anew only where they depend on it.
@@ -99,7 +99,7 @@ impl Engine {
             Backing::Cpu(descriptor) => descriptor,
             Backing::Gpu(headless, _) => headless.broad_phase().descriptor(),
         };
-        Ok(reference::step_scene(descriptor, scene)?)
+        Ok(cpu::step_scene(descriptor, scene)?)
     }
 
     /// The device, unless the CPU answers.
@@ -142,7 +142,7 @@ impl Backing {
             if args.adapter.is_some() {
                 bail!("--adapter names a GPU, --backend cpu asks for none");
             }
-            reporter.say("adapter: none, CPU reference");
+            reporter.say("adapter: none, CPU engine");
             return Ok(Self::Cpu(descriptor));
         };
         let request = HeadlessDescriptor {
@@ -165,7 +165,7 @@ impl Backing {
                     HeadlessError::NoAdapter { .. } => "no adapter found".to_owned(),
                     error => error.to_string(),
                 };
-                reporter.warn(format!("{reason}: the CPU reference answers"));
+                reporter.warn(format!("{reason}: the CPU engine answers"));
                 Ok(Self::Cpu(descriptor))
             }
             Err(error) => Err(error.into()),

@@ -40,7 +40,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
 
 fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
     if adapters.is_empty() {
-        writeln!(out, "no adapter found: --backend auto takes the CPU reference")?;
+        writeln!(out, "no adapter found: --backend auto takes the CPU engine")?;
     }
     let required = GpuBroadPhase::required_limits();
     for (index, adapter) in adapters.iter().enumerate() {

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Error, Result, bail};
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, Queries, Scene, StepResult};
 
 use crate::Status;
@@ -65,8 +66,8 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
                 .map_err(of_file)?
         };
         let spinner = reporter.spinner("verifying");
-        let on_cpu = reference::step_scene(&whole, &scene)?;
-        rows.push(Row::new("CPU reference".to_owned(), &on_cpu));
+        let on_cpu = cpu::step_scene(&whole, &scene)?;
+        rows.push(Row::new("CPU engine".to_owned(), &on_cpu));
         let differences = differences(&whole, &scene, compared, on_cpu, reporter);
         spinner.finish_and_clear();
         for (row, differences) in rows.iter_mut().zip(differences) {
@@ -92,7 +93,7 @@ fn about(path: &Path, error: Error) -> Error {
 fn answerer(engine: &Engine) -> String {
     match engine.headless() {
         Some(headless) => title(headless.adapter_info()),
-        None => "CPU reference".to_owned(),
+        None => "CPU engine".to_owned(),
     }
 }
 
@@ -132,9 +133,7 @@ fn differences(
         } else {
             "for so many objects"
         };
-        reporter.say(format!(
-            "no brute force {reason}: compared with the CPU reference alone"
-        ));
+        reporter.say(format!("no brute force {reason}: compared with the CPU engine alone"));
     }
 
     let mut faults = [

@@ -81,7 +81,7 @@ impl<'a> Step<'a> {
         let on_cpu = timed(|| engine.step_on_cpu(scene))?.duration;
         let [first, on_cpu] = [first, on_cpu].map(|time| format!("{:.1} ms", time.as_secs_f64() * 1e3));
         self.reporter.say(format!(
-            "first step: {first}, compiling {shaders}; the CPU reference takes {on_cpu}; a second step:"
+            "first step: {first}, compiling {shaders}; the CPU engine takes {on_cpu}; a second step:"
         ));
         Ok(())
     }

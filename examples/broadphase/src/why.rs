@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::why::{Party, Question, Reason, why};
-use gpu_broad_phase::{BroadPhaseDescriptor, Queries, Query, RayMode, Rays, Scene as Step, Scheme, Source, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, Queries, Query, RayMode, Rays, Scene as Step, Scheme, Source, cpu};
 
 use crate::Status;
 use crate::args::{Mode, WhyArgs};
@@ -144,7 +144,7 @@ fn with_dropped(
     let Some(most) = args.which.max_pairs else {
         return Ok(text);
     };
-    let mut pairs = reference::step_scene(descriptor, step)?.pairs;
+    let mut pairs = cpu::step_scene(descriptor, step)?.pairs;
     pairs.retain(|pair| !args.which.free || !is_incident(pair.a, pair.b));
     sort(&mut pairs);
     let row = pairs.partition_point(|pair| (pair.a, pair.b) < (a, b));

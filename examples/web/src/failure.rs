@@ -33,7 +33,7 @@ pub enum Failure {
     Step(#[from] StepError),
     #[error("The results cannot be read: {0}")]
     ReadBack(#[from] ReadBackError),
-    #[error("The CPU reference cannot answer: {0}")]
+    #[error("The CPU engine cannot answer: {0}")]
     Reference(#[from] ReferenceError),
     #[error("The outputs did not come to hold all that was found.")]
     NeverWhole,

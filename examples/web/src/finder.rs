@@ -52,7 +52,7 @@ pub struct Lines {
     pub args: wgpu::Buffer,
 }
 
-/// What the CPU reference is asked, too.
+/// What the CPU engine is asked, too.
 pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         label: Some("web"),

@@ -1,6 +1,7 @@
 //! Whether what the GPU wrote is what the CPU finds.
 
-use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::cpu;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Source, StepResult};
 
 use crate::failure::Failure;
@@ -36,10 +37,10 @@ pub fn verify(descriptor: &BroadPhaseDescriptor<'_>, frame: &Frame) -> Result<Ve
         rays: rays[..].into(),
         ..Scene::default()
     };
-    let expected = reference::step_scene(descriptor, &scene)?;
+    let expected = cpu::step_scene(descriptor, &scene)?;
     let (pairs, hits) = (sorted(&frame.result.pairs), sorted_hits(&frame.result.ray_hits));
-    let difference = first_difference("the CPU reference", &pairs, sorted(&expected.pairs))
-        .or_else(|| first_difference("the CPU reference", &hits, sorted_hits(&expected.ray_hits)));
+    let difference = first_difference("the CPU engine", &pairs, sorted(&expected.pairs))
+        .or_else(|| first_difference("the CPU engine", &hits, sorted_hits(&expected.ray_hits)));
     if let Some(difference) = difference {
         return Ok(Verdict::Differs(difference));
     }
@@ -121,7 +122,7 @@ mod tests {
             .map(|place| Aabb::new([place.into(), 0.0, 0.0], [f32::from(place) + 1.5, 1.0, 1.0]))
             .collect();
         let ray = Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 10.0);
-        let result = reference::step(&descriptor, &boxes, &[ray]).expect("a small scene");
+        let result = cpu::step(&descriptor, &boxes, &[ray]).expect("a small scene");
         (descriptor, Frame { boxes, ray, result })
     }
 

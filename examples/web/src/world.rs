@@ -103,7 +103,7 @@ pub fn bodies(settings: &Settings, reach: Vec3) -> impl Iterator<Item = Body> {
 
 #[cfg(test)]
 mod tests {
-    use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, reference};
+    use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, cpu};
 
     use super::*;
 
@@ -133,7 +133,7 @@ mod tests {
                         dimensions,
                         ..BroadPhaseDescriptor::default()
                     };
-                    let found = reference::step(&descriptor, &boxes, &[]).expect("a small scene");
+                    let found = cpu::step(&descriptor, &boxes, &[]).expect("a small scene");
                     let share = found.pairs.len() as f32 / boxes.len() as f32;
                     assert!(boxes.len() == 1 || (0.1..8.0).contains(&share), "{settings:?}: {share}");
                 }

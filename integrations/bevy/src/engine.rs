@@ -1,6 +1,6 @@
-//! What finds overlaps and hits: a device, or the CPU reference.
+//! What finds overlaps and hits: a device, or the CPU engine.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, QueryInput, Scene, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, QueryInput, Scene, cpu};
 
 use crate::batch::{Answer, Batch};
 use crate::gpu::{Gpu, GpuError};
@@ -17,7 +17,7 @@ pub(crate) enum Engine {
     Cpu(Cpu),
 }
 
-/// The CPU reference. Its answers are there at once.
+/// The CPU engine. Its answers are there at once.
 #[derive(Default)]
 pub(crate) struct Cpu {
     update: Option<Update>,
@@ -98,7 +98,7 @@ impl Cpu {
             queries,
             ..objects.set.scene()
         };
-        let result = match reference::step_scene(descriptor, &scene) {
+        let result = match cpu::step_scene(descriptor, &scene) {
             Ok(result) => result,
             Err(error) => {
                 bevy::log::error_once!("broad phase on the CPU: {error}");

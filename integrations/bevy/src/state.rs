@@ -20,7 +20,7 @@ use crate::overlaps::Update;
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BroadPhaseDiagnostics {
-    /// Whether steps run on a GPU device; else on the CPU reference, or not yet.
+    /// Whether steps run on a GPU device; else on the CPU engine, or not yet.
     pub is_on_gpu: bool,
     /// Entities that take part.
     pub objects: usize,

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, reference,
+    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, cpu,
 };
 
 use crate::agreement::{RankError, agree};
@@ -50,7 +50,7 @@ impl Bounds {
     /// Tests of rays and boxes are monotone in the box, rounding included: what meets a box meets whatever holds it.
     /// Filters and worlds are left to the ranks.
     fn step(&self, scene: &Scene<'_>) -> Result<StepResult, String> {
-        reference::step_scene(&self.flat, scene).map_err(|error| error.to_string())
+        cpu::step_scene(&self.flat, scene).map_err(|error| error.to_string())
     }
 
     fn routes(&self, offsets: &[u32], ranks: impl Iterator<Item = u32>) -> Routes {

@@ -1,9 +1,9 @@
-//! What finds things on a rank: a device of its own, or the CPU reference.
+//! What finds things on a rank: a device of its own, or the CPU engine.
 
 use std::sync::mpsc;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, QueryInput, Scene, StepResult, reference,
+    Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, QueryInput, Scene, StepResult, cpu,
 };
 use pollster::block_on;
 use wgpu::{AdapterInfo, Backends, Buffer, BufferDescriptor, BufferUsages, DeviceType, MapMode, PollType};
@@ -16,7 +16,7 @@ pub enum Device {
     Auto,
     /// An adapter of these backends, whether it is a GPU or not.
     Adapter(Backends),
-    /// The CPU reference.
+    /// The CPU engine.
     Cpu,
 }
 
@@ -145,7 +145,7 @@ impl Engine {
                 }
                 block_on(headless.step_scene(scene)).map_err(|error| error.to_string())
             }
-            Self::Cpu => reference::step_scene(descriptor, scene).map_err(|error| error.to_string()),
+            Self::Cpu => cpu::step_scene(descriptor, scene).map_err(|error| error.to_string()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Growth, Scene, Source, reference};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Growth, Scene, Source, cpu};
 use wgpu::AdapterInfo;
 
 use crate::agreement::{RankError, agree};
@@ -92,7 +92,7 @@ impl<C: Communicator> Ranks<C> {
             Engine::new(&descriptor.broad_phase, descriptor.device, ranks.rank_on_machine())
         };
         // What the CPU would say of it, whatever the engine.
-        let checked = reference::step(&descriptor.broad_phase, &[], &[]).map_err(|error| error.to_string());
+        let checked = cpu::step(&descriptor.broad_phase, &[], &[]).map_err(|error| error.to_string());
         let engine = agree(&ranks, engine.and_then(|engine| checked.map(|_| engine)), &mut [])?;
         let mut hasher = DefaultHasher::new();
         let told = RanksDescriptor {
@@ -186,6 +186,6 @@ impl<C: Communicator> Ranks<C> {
             worlds: Source::Host(&objects.worlds),
             ..Scene::default()
         };
-        reference::compared_objects(&self.descriptor.broad_phase, &scene).map_err(|error| error.to_string())
+        cpu::compared_objects(&self.descriptor.broad_phase, &scene).map_err(|error| error.to_string())
     }
 }

@@ -44,7 +44,7 @@ def crate_seconds(given: list[str], backend: str, sort: bool, boxes: str) -> flo
     """The time of the Rust crate alone for the same boxes, where --crate told it.
 
     It is to be measured from boxes in memory to a vector of pairs in memory: on the GPU by `Headless::step`, on the CPU
-    by `reference::step`, with the same boxes, in the same order of pairs, after a warm-up.
+    by `cpu::step`, with the same boxes, in the same order of pairs, after a warm-up.
     """
     wanted = f"{backend}/{'sorted' if sort else 'unsorted'}/{boxes}"
     return {name: float(value) for name, _, value in (one.partition("=") for one in given)}.get(wanted)

@@ -4,7 +4,7 @@ use std::mem::{ManuallyDrop, take};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use gpu_broad_phase::reference::CpuBroadPhase;
+use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, Headless, HeadlessDescriptor, Pair, PairOrder, QueryInput,
     RayMode, Scene, Scheme, StepResult,

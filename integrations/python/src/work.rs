@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use gpu_broad_phase::reference::Watch;
+use gpu_broad_phase::cpu::Watch;
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;

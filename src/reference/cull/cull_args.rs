@@ -1,7 +1,7 @@
 //! Twin of `shaders/cull/cull_args.wgsl`.
 
-use super::view::word;
-use crate::shared::blocks::CullParams;
+use crate::layout::blocks::CullParams;
+use crate::layout::counters::cull_word as word;
 
 /// Where the list of each view begins and the last one ends, and the indirect draw of each view. `places` are scanned
 /// counts; empty where there are no lists.

@@ -1,7 +1,7 @@
 //! Twin of `shaders/cull/cull_count.wgsl`.
 
-use super::view::word;
-use crate::shared::blocks::CullParams;
+use crate::layout::blocks::CullParams;
+use crate::layout::counters::cull_word as word;
 
 /// How many bits each word has, which is written where there are lists. Counts the objects that each view sees.
 pub fn cull_count(cull: &CullParams, visible: &[u32], counters: &mut [u32]) -> Vec<u32> {

@@ -1,6 +1,6 @@
 //! Twin of `shaders/cull/cull_emit.wgsl`.
 
-use crate::shared::blocks::CullParams;
+use crate::layout::blocks::CullParams;
 
 /// The lists: the objects of each view, ascending, as far as there is room.
 pub fn cull_emit(cull: &CullParams, visible: &[u32]) -> Vec<u32> {

@@ -3,8 +3,8 @@
 use super::plane::is_outside;
 use crate::api::frustum::Frustum;
 use crate::api::types::Aabb;
-use crate::shared::blocks::CullParams;
-use crate::shared::grid::{Class, Grid, Params, Record, classify, unordered};
+use crate::layout::blocks::CullParams;
+use crate::layout::grid::{Class, Grid, Params, Record, classify, unordered};
 
 /// Sets the bit of each object of a table and each view that sees it: of the view `v` and the object `o` the bit
 /// `o % 32` of the word `v * words + o / 32`. `views` are the output of

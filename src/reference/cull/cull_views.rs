@@ -1,8 +1,12 @@
 //! Twin of `shaders/cull/cull_views.wgsl`.
 
-use super::view::{NO_VIEW, word};
 use crate::api::frustum::Frustum;
-use crate::shared::grid::Params;
+use crate::layout::counters::cull_word as word;
+use crate::layout::grid::Params;
+use crate::shared::wgsl::number;
+
+/// The number of planes of a view that sees nothing.
+const NO_VIEW: u32 = number("cull/view", "NO_VIEW");
 
 /// Views as the other passes read them: z out of play in two dimensions, planes that do not count put to zero, and
 /// views with a number that is not finite, too many planes or a world that does not exist made invalid and counted.

@@ -6,5 +6,4 @@ pub mod cull_emit;
 pub mod cull_objects;
 pub mod cull_views;
 pub mod plane;
-pub mod view;
 pub(crate) mod visible;

@@ -1,6 +1,6 @@
 //! A box against a plane: the twin of `shaders/cull/plane.wgsl`.
 
-use crate::shared::grid::flush;
+use crate::layout::grid::flush;
 use crate::shared::wgsl::number;
 
 /// Powers of two by which the slack is smaller than the numbers that it is of.

@@ -2,21 +2,21 @@
 
 use super::cull_objects::{layers_meet, sees};
 use super::cull_views::cull_views;
-use super::view::{MOST_VIEWS, word};
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::{InputError, ReferenceError};
-use crate::api::frustum::{Frustum, Visible};
+use crate::api::error::ReferenceError;
+use crate::api::frustum::{Frustum, Visible, check_views};
 use crate::api::scene::Scene;
+use crate::layout::counters::cull_word as word;
+use crate::layout::grid::{Class, classify};
 use crate::reference::host::HostScene;
-use crate::reference::trace::prepared;
-use crate::shared::grid::{Class, classify};
+use crate::reference::params::prepared;
 
 /// The objects of a scene that each of some views sees, as [`Culling`](crate::Culling) finds them behind a step.
 ///
 /// # Errors
 ///
 /// Where the descriptor cannot work, where objects are more than indices can name, where worlds are missing, and
-/// [`InputError::TooMany`] for more than 32 views.
+/// [`InputError::TooMany`](crate::InputError::TooMany) for more than 32 views.
 pub fn cull(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -48,13 +48,4 @@ pub fn cull(
         objects: views.iter().map(seen_by).collect(),
         invalid: counters[word::INVALID],
     })
-}
-
-/// Whether views are no more than a word has bits.
-pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
-    let (what, limit) = ("views", MOST_VIEWS as u64);
-    if count > limit {
-        return Err(InputError::TooMany { what, count, limit });
-    }
-    Ok(())
 }

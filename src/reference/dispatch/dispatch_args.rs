@@ -1,6 +1,6 @@
 //! Twin of `shaders/dispatch/dispatch_args.wgsl`.
 
-use crate::shared::blocks::{DispatchParams, rows_shown, wide};
+use crate::layout::blocks::{DispatchParams, rows_shown, wide};
 use crate::shared::bounds::MAX_GROUPS;
 
 /// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then

@@ -1,9 +1,9 @@
 //! Twin of `shaders/draw/draw_boxes.wgsl`.
 
-use super::lines::{BOX_VERTICES, box_lines, draw_args};
+use super::lines::{box_lines, draw_args};
 use crate::api::types::{Aabb, LineVertex};
-use crate::shared::blocks::DrawParams;
-use crate::shared::grid::{Class, classify, flush};
+use crate::layout::blocks::{BOX_VERTICES, DrawParams};
+use crate::layout::grid::{Class, classify, flush};
 
 /// The objects' boxes as lines, and the words of their indirect draw. Those that take no part, and infinite ones, are
 /// points at the origin, which draw nothing.

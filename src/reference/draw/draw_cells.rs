@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::lines::{cell_lines, level_color};
 use crate::api::types::{Aabb, LineVertex, RayCell};
-use crate::reference::rows::CellTable;
-use crate::shared::blocks::DrawParams;
-use crate::shared::grid::{
+use crate::layout::blocks::DrawParams;
+use crate::layout::grid::{
     Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
 };
+use crate::reference::rows::CellTable;
 
 /// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any
 /// order. It draws them once a world, and some more often where hashed cells share slots.

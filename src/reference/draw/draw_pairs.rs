@@ -3,8 +3,8 @@
 use super::lines::draw_args;
 use crate::api::counters::word;
 use crate::api::types::{Aabb, LineVertex, Pair};
-use crate::shared::blocks::{DrawParams, rows_shown, wide};
-use crate::shared::grid::{Class, classify, flush};
+use crate::layout::blocks::{DrawParams, rows_shown, wide};
+use crate::layout::grid::{Class, classify, flush};
 
 const PAIR_VERTICES: u32 = 2;
 

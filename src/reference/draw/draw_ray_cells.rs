@@ -1,10 +1,10 @@
 //! Twin of `shaders/draw/draw_ray_cells.wgsl`.
 
-use super::lines::{BOX_VERTICES, cell_lines, draw_args, level_color};
+use super::lines::{cell_lines, draw_args, level_color};
 use crate::api::counters::word;
 use crate::api::types::{LineVertex, RayCell};
-use crate::shared::blocks::{DrawParams, rows_shown, wide};
-use crate::shared::grid::{Grid, MAX_LEVELS, Params};
+use crate::layout::blocks::{BOX_VERTICES, DrawParams, rows_shown, wide};
+use crate::layout::grid::{Grid, MAX_LEVELS, Params};
 
 /// The cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects' table
 /// and of the static ones'.

@@ -2,12 +2,8 @@
 //! `shaders/draw/cell_lines.wgsl`.
 
 use crate::api::types::LineVertex;
-use crate::shared::blocks::DrawParams;
-use crate::shared::grid::{Level, Params, SCHEME_ADAPTIVE};
-use crate::shared::wgsl::number;
-
-/// Vertices of a box.
-pub const BOX_VERTICES: u32 = number("draw/lines", "BOX_VERTICES");
+use crate::layout::blocks::{BOX_VERTICES, DrawParams};
+use crate::layout::grid::{Level, Params, SCHEME_ADAPTIVE};
 
 /// By the lowest bits of a level.
 const LEVEL_COLORS: [u32; 8] = [

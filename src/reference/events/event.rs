@@ -2,26 +2,8 @@
 //! `shaders/events/event_rows.wgsl`.
 
 use crate::api::types::{Pair, PairEvent, STATIC_SLOT};
-use crate::shared::blocks::EventParams;
+use crate::layout::blocks::EventParams;
 use crate::shared::murmur::hash;
-
-/// Words of the counters of events.
-pub mod word {
-    use crate::shared::wgsl::number;
-
-    /// Rows that were there in the step before; two words, low first.
-    pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
-    /// Rows of the step before that are still there; two words, low first.
-    pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
-    /// Rows that were not there in the step before.
-    pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;
-    /// Status bits of the step that say that pairs are missing.
-    pub const STATUS: usize = number("events/event", "EVENT_STATUS") as usize;
-    /// Rows of the step before that are there no more.
-    pub const ENDED: usize = number("events/event", "EVENT_ENDED") as usize;
-    /// Words of the buffer.
-    pub const COUNT: usize = 8;
-}
 
 /// What names the objects of a step for good: bindings 2 and 3.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,8 +1,8 @@
 //! Twin of `shaders/events/event_begun.wgsl`.
 
-use super::event::word;
 use crate::api::types::PairEvent;
-use crate::shared::blocks::EventParams;
+use crate::layout::blocks::EventParams;
+use crate::layout::counters::event_word as word;
 
 /// The rows of the pairs that begin, as many as there is room for.
 pub fn event_begun(params: &EventParams, rows: &[PairEvent], counters: &[u32]) -> Vec<PairEvent> {

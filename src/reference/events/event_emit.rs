@@ -1,9 +1,10 @@
 //! Twin of `shaders/events/event_emit.wgsl`.
 
-use super::event::{self, Generations, word};
+use super::event::{self, Generations};
 use crate::api::counters::Status;
 use crate::api::types::{Pair, PairEvent};
-use crate::shared::blocks::EventParams;
+use crate::layout::blocks::EventParams;
+use crate::layout::counters::event_word as word;
 
 /// The rows of a step, those that persist first, then those that begin, each in the order of the pairs.
 ///

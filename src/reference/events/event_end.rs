@@ -1,7 +1,7 @@
 //! Twin of `shaders/events/event_end.wgsl`.
 
-use super::event::word;
 use crate::api::types::PairEvent;
+use crate::layout::counters::event_word as word;
 
 /// The rows of the step before that this step has none like, in their order, and counts them.
 ///

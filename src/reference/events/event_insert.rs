@@ -2,7 +2,7 @@
 
 use super::event;
 use crate::api::types::PairEvent;
-use crate::shared::blocks::EventParams;
+use crate::layout::blocks::EventParams;
 
 /// The hash table of a step's rows: one more than their places, 0 for a free slot. A shader may enter rows in another
 /// order; [`event::find`] finds each in either table.

@@ -2,7 +2,7 @@
 
 use super::event::{self, Generations};
 use crate::api::types::{Pair, PairEvent};
-use crate::shared::blocks::EventParams;
+use crate::layout::blocks::EventParams;
 
 /// Looks every pair of a step up among the rows of the step before. Returns a mark a pair and one more, 0 or 1, and a
 /// mark a row of the step before.

@@ -1,6 +1,6 @@
 //! Twin of `shaders/limits/limit_asked.wgsl`.
 
-use crate::shared::blocks::LimitParams;
+use crate::layout::blocks::LimitParams;
 
 /// Words of rays or queries of which the first `limits[params.limit_word]` are asked. The rest are 0 but for one word,
 /// by which they find nothing.

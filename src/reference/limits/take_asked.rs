@@ -1,7 +1,7 @@
 //! Twin of `shaders/limits/take_asked.wgsl`.
 
+use crate::layout::blocks::TakeParams;
 use crate::reference::given::element_words;
-use crate::shared::blocks::TakeParams;
 
 /// Words of rays, queries or numbers that lie anywhere in a caller's buffer, one behind the other. Rows past the limit
 /// are 0 but for one word, by which they find nothing.

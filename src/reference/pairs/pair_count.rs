@@ -4,8 +4,9 @@ use super::pair_emit_kept::partners_kept;
 use super::pair_sums::{add_up, no_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
-use crate::shared::blocks::{Overrides, add64};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{Overrides, add64};
+use crate::layout::grid::Params;
+use crate::shared::watch::end_if_stopped;
 
 /// What [`pair_count`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +40,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
     let mut boxes = Vec::with_capacity(entries);
     let mut counts = Vec::with_capacity(entries + 1);
     for index in 0..params.entry_capacity {
+        end_if_stopped();
         let mut found = 0u32;
         let mut candidates = 0;
         // Among the boxes in the rows.

@@ -2,8 +2,9 @@
 
 use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::shared::watch::end_if_stopped;
 
 /// The largest u32 stands for every place that does not fit 32 bits.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
@@ -61,6 +62,7 @@ pub fn pair_emit(
     pairs: &mut [Pair],
 ) {
     for entry in walks {
+        end_if_stopped();
         let mut writer = Writer::new(params, pairs, offsets[entry as usize]);
         walk_pairs(params, input, overrides, entry, |own, other| writer.write(own, other));
     }

@@ -2,8 +2,8 @@
 
 use super::pair_emit::Writer;
 use crate::api::types::Pair;
+use crate::layout::grid::{Grid, ID_MASK, Params};
 use crate::reference::table::layout::keeps_bits;
-use crate::shared::grid::{Grid, ID_MASK, Params};
 
 /// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps: none where it keeps bits.
 pub fn partners_kept(params: &Params, grid: &Grid) -> u32 {

@@ -2,7 +2,7 @@
 
 use super::pair_excludes::slots_of;
 use crate::api::types::Pair;
-use crate::shared::blocks::Exclusions;
+use crate::layout::blocks::Exclusions;
 
 /// The table of the listed pairs, a pair per slot and zeros in a free one, and the row that took each slot, one more.
 /// Rows that name an object that does not exist, or one object twice, are left out. A shader may enter rows in another

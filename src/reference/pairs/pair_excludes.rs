@@ -3,7 +3,7 @@
 
 use std::fmt::{Debug, Formatter};
 
-use crate::shared::blocks::Exclusions;
+use crate::layout::blocks::Exclusions;
 use crate::shared::murmur::hash;
 
 /// Says whether two objects may be a pair, the smaller index first: what

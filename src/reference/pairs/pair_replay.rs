@@ -4,8 +4,8 @@ use super::pair_count::PairCounts;
 use super::pair_emit::Writer;
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::types::Pair;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
 
 /// Writes pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
 /// for each of the first [`Params::pair_bit_words`] × 32 of them. `walks` are the entries that

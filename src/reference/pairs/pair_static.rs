@@ -1,15 +1,13 @@
 //! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
 
-use crate::api::types::{Aabb, Pair};
-use crate::reference::lists::RowWalk;
+use crate::api::types::Aabb;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::{Class, Params, Record, classify};
 use crate::reference::look::Lazy;
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
 use crate::reference::rows::CellTable;
-use crate::reference::runs::Walked;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::{Class, Params, Record, classify};
 
 /// What the passes of pairs with static objects read.
 #[derive(Clone, Copy, Debug)]
@@ -35,26 +33,6 @@ pub fn walk_static(
     mut accept: impl FnMut(u32),
 ) -> u32 {
     walk_static_looks(params, input, overrides, record, |other, _| accept(other))
-}
-
-/// The pairs of each moving object with static ones as rows.
-pub(crate) struct StaticPairWalks<'a> {
-    pub params: &'a Params,
-    pub input: StaticPairReads<'a>,
-    pub overrides: Overrides,
-}
-
-impl RowWalk for StaticPairWalks<'_> {
-    type Found = Pair;
-
-    fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
-        let own = self.input.own_records[row as usize].object;
-        let found = |other: u32| accept(Pair::new(own, other));
-        Walked {
-            candidates: walk_static(self.params, &self.input, self.overrides, row, found),
-            ..Walked::default()
-        }
-    }
 }
 
 /// As [`walk_static`], telling `accept` too where the walk looks at that moment.

@@ -4,8 +4,9 @@ use super::pair_count::PairCounts;
 use super::pair_static::{StaticPairReads, walk_static};
 use super::pair_sums::add_up;
 use crate::api::counters::word;
-use crate::shared::blocks::{Overrides, add64, static_partners_kept};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{Overrides, add64, static_partners_kept};
+use crate::layout::grid::Params;
+use crate::shared::watch::end_if_stopped;
 
 /// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where
 /// they are counted. Goes on in the `words` of [`pair_count`](super::pair_count), of which the uniform scheme has none.
@@ -23,6 +24,7 @@ pub fn pair_static_count(
     let mut slots = vec![0; rows * kept as usize];
     let mut counts = Vec::with_capacity(rows + 1);
     for row in 0..params.static_rows() {
+        end_if_stopped();
         let mut found = 0u32;
         let candidates = walk_static(params, input, overrides, row, |other| {
             if found < kept {

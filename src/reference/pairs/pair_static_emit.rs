@@ -3,8 +3,9 @@
 use super::pair_emit::Writer;
 use super::pair_static::{StaticPairReads, walk_static};
 use crate::api::types::Pair;
-use crate::shared::blocks::{Overrides, static_partners_kept};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{Overrides, static_partners_kept};
+use crate::layout::grid::Params;
+use crate::shared::watch::end_if_stopped;
 
 /// Writes the pairs of moving and static objects whose places fall into the page `first_pair .. first_pair +
 /// pairs.len()`: from the partners that counting kept, or by the walk once more where a moving object has more of them.
@@ -24,6 +25,7 @@ pub fn pair_static_emit(
     let kept = static_partners_kept(params);
     let behind = params.partners_kept as usize * entries;
     for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
+        end_if_stopped();
         let own = input.own_records[row as usize].object;
         let partner = |place: usize| slots[behind + place * rows + row as usize];
         if Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partner) {

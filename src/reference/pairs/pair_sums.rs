@@ -2,8 +2,8 @@
 //! `shaders/pairs/pair_sums_single_cell.wgsl` and `shaders/pairs/pair_write.wgsl`.
 
 use crate::api::counters::{Status, word};
-use crate::shared::blocks::{add64, saturate64, wide};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{add64, saturate64, wide};
+use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
 /// Words of a tile: those of its rows, and one more.

@@ -4,18 +4,16 @@
 
 use std::ops::Range;
 
-use crate::api::types::{Aabb, Pair};
-use crate::reference::lists::RowWalk;
-use crate::reference::look::{Lazy, Look};
-use crate::reference::pairs::pair_excludes::Excludes;
-use crate::reference::rows::CellTable;
-use crate::reference::runs::Walked;
-use crate::reference::table::cover::looked_up;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::{
+use crate::api::types::Aabb;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::{
     ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
     key_of, place_single_cell, unordered,
 };
+use crate::reference::look::{Lazy, Look};
+use crate::reference::pairs::pair_excludes::Excludes;
+use crate::reference::rows::CellTable;
+use crate::reference::table::cover::looked_up;
 
 /// What the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -74,25 +72,6 @@ pub fn walk_pairs(
         }
     });
     if overrides.count_candidates { candidates } else { 0 }
-}
-
-/// The pairs of each entry as rows.
-pub(crate) struct PairWalks<'a> {
-    pub params: &'a Params,
-    pub input: PairReads<'a>,
-    pub overrides: Overrides,
-}
-
-impl RowWalk for PairWalks<'_> {
-    type Found = Pair;
-
-    fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
-        let found = |own: u32, other: u32| accept(Pair::new(own, other));
-        Walked {
-            candidates: walk_pairs(self.params, &self.input, self.overrides, row, found),
-            ..Walked::default()
-        }
-    }
 }
 
 /// A box test of a walk, and where the walk looks at that moment.

@@ -1,6 +1,6 @@
 //! Twin of `shaders/pairs/world_pairs.wgsl`.
 
-use crate::shared::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
+use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
 /// How many pairs each world has, from the counts an entry before they are scanned; modulo 2^32. Returns a word a
 /// world.

@@ -1,6 +1,6 @@
 //! Twin of `shaders/pairs/world_pairs_static.wgsl`.
 
-use crate::shared::grid::{Params, Record};
+use crate::layout::grid::{Params, Record};
 
 /// Adds to the pairs of each world those with static objects, from the counts a moving object before they are scanned;
 /// modulo 2^32. `records` are those of the moving objects.

@@ -3,7 +3,6 @@
 pub mod query;
 pub mod query_count;
 pub mod query_emit;
-pub(crate) mod query_lists;
 pub mod query_nearest;
 pub(crate) mod query_rings;
 pub mod query_walk;

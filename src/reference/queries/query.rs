@@ -2,7 +2,7 @@
 
 use crate::api::queries::{Query, askers};
 use crate::api::types::Aabb;
-use crate::shared::grid::{Class, Params, Record, classify, flush, ordered, unordered};
+use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
 pub(super) const LARGEST_FLOAT: f32 = f32::MAX;
 /// An image of the asker that only its distance to a candidate decides.

@@ -1,10 +1,10 @@
-//! Twin of `shaders/queries/query_count.wgsl` and `shaders/queries/query_counters.wgsl`.
+//! Twin of `shaders/queries/query_count.wgsl`.
 
 use super::query_walk::{QueryReads, walk_query};
 use crate::api::counters::word;
-use crate::reference::runs::{Walked, map};
-use crate::shared::blocks::{Overrides, add64};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{Overrides, add64};
+use crate::layout::grid::Params;
+use crate::shared::runs::{Walked, map};
 
 /// What a walk adds to the counters at its end.
 pub(crate) fn finish_counters(counters: &mut [u32], walked: Walked, is_first: bool) {

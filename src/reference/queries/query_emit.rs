@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::query_walk::{QueryReads, walk_query};
-use crate::reference::runs::in_runs;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::shared::runs::in_runs;
 
 /// The walks once more, writing the objects whose places fall into the page of the output that starts at
 /// `first_result`. Returns as many objects as the page shows.

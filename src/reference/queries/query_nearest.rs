@@ -5,9 +5,9 @@ use super::query_count::finish_counters;
 use super::query_rings::walk_nearest;
 use super::query_walk::QueryReads;
 use crate::api::queries::Neighbor;
-use crate::reference::runs::{Walked, map};
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::shared::runs::{Walked, map};
 
 /// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query,
 /// [`Neighbor::NONE`] where there are fewer. Adds invalid queries and, where they are counted, box tests to the

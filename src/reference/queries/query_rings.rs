@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, squared, squared_float};
 use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
+use crate::layout::blocks::{Overrides, Turns};
+use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 use crate::reference::look::Lazy;
-use crate::shared::blocks::{Overrides, Turns};
-use crate::shared::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
 /// Smallest radius of a ring.
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;

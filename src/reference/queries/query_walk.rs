@@ -6,14 +6,14 @@ use std::ops::{Range, RangeInclusive};
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use crate::api::queries::{Query, askers};
 use crate::api::types::{Aabb, NONE};
+use crate::layout::blocks::{Overrides, Turns};
+use crate::layout::grid::{
+    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+};
 use crate::reference::look::Lazy;
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
-use crate::shared::blocks::{Overrides, Turns};
-use crate::shared::grid::{
-    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
-};
 
 /// What the query passes read, in binding order.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 //! exponent.
 
 use crate::api::types::SweptRay;
-use crate::shared::grid::{Params, flush, ordered, unordered};
+use crate::layout::grid::{Params, flush, ordered, unordered};
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 /// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides,

@@ -2,8 +2,8 @@
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use crate::shared::blocks::Turns;
-use crate::shared::grid::{Grid, Level, MAX_LEVELS, Params};
+use crate::layout::blocks::Turns;
+use crate::layout::grid::{Grid, Level, MAX_LEVELS, Params};
 
 /// What a pass does with the cells of a slab: a box of them.
 pub(crate) trait CellVisitor {

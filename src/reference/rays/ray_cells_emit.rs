@@ -3,7 +3,7 @@
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
 use crate::api::types::{RayCell, SweptRay};
-use crate::shared::grid::{Grid, Params};
+use crate::layout::grid::{Grid, Params};
 
 struct Emit<'a> {
     place: u32,

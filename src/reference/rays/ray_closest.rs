@@ -4,9 +4,9 @@ use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::types::{NONE, RayHit};
-use crate::reference::runs::map;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::shared::runs::map;
 
 struct Closest {
     object: u32,

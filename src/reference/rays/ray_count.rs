@@ -1,11 +1,11 @@
-//! Twin of `shaders/rays/ray_count.wgsl` and `shaders/rays/ray_counters.wgsl`.
+//! Twin of `shaders/rays/ray_count.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::counters::word;
-use crate::reference::runs::{Walked, map};
-use crate::shared::blocks::{Overrides, add64};
-use crate::shared::grid::Params;
+use crate::layout::blocks::{Overrides, add64};
+use crate::layout::grid::Params;
+use crate::shared::runs::{Walked, map};
 
 struct Count(u32);
 

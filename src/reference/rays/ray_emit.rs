@@ -3,8 +3,9 @@
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::RayHit;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::shared::watch::end_if_stopped;
 
 struct Emit<'a> {
     place: u32,
@@ -41,6 +42,7 @@ pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, 
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
     let rays = rays_of(tables);
     for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
+        end_if_stopped();
         let mut emit = Emit {
             place,
             first: params.first_hit,

@@ -3,17 +3,16 @@
 
 use std::ops::Range;
 
-use super::ray::{LARGEST_FLOAT, LoadedRay, enter_box, load_ray};
+use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use crate::api::types::{Aabb, RayHit, SweptRay};
-use crate::reference::lists::RowWalk;
-use crate::reference::look::Lazy;
-use crate::reference::rows::{CellTable, Listing};
-use crate::reference::runs::Walked;
-use crate::shared::blocks::{Overrides, Turns};
-use crate::shared::grid::{
+use crate::api::types::{Aabb, SweptRay};
+use crate::layout::blocks::{Overrides, Turns};
+use crate::layout::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
+use crate::reference::look::Lazy;
+use crate::reference::rows::{CellTable, Listing};
+use crate::shared::runs::Walked;
 
 /// Turns of loops that a slab takes in the shader beside those over its rows: its own, and that of a closer look.
 const TURNS_PER_SLAB: f32 = 2.0;
@@ -89,35 +88,6 @@ pub(crate) fn walk_tables(
     Walked {
         candidates: candidates.fold(0, u32::wrapping_add),
         is_invalid: !ray.valid,
-    }
-}
-
-/// The hits of each ray as rows.
-pub(crate) struct RayWalks<'a> {
-    pub params: &'a Params,
-    pub tables: &'a [RayReads<'a>],
-    pub overrides: Overrides,
-}
-
-impl RowWalk for RayWalks<'_> {
-    type Found = RayHit;
-
-    fn walk(&self, row: u32, accept: impl FnMut(RayHit)) -> Walked {
-        let ray = load_ray(self.params, &rays_of(self.tables)[row as usize]);
-        walk_tables(self.params, self.tables, self.overrides, &ray, &mut Each(accept))
-    }
-}
-
-/// Takes all hits.
-struct Each<F>(F);
-
-impl<F: FnMut(RayHit)> HitVisitor for Each<F> {
-    fn search_limit(&self) -> f32 {
-        LARGEST_FLOAT
-    }
-
-    fn accept_hit(&mut self, object: u32, t: f32) {
-        self.0(RayHit { object, t });
     }
 }
 

@@ -1,7 +1,7 @@
 //! Twin of `shaders/rays/ray_keys.wgsl`.
 
 use crate::api::types::SweptRay;
-use crate::shared::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
+use crate::layout::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::shared::wgsl::number;
 
 /// Bits of a key an axis: `RAY_KEY_AXIS_BITS` in the shader.

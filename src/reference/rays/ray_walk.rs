@@ -6,7 +6,7 @@
 //! that sweeps a box has slabs and cells wider by the box's half extents.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
-use crate::shared::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush};
+use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush};
 
 pub(crate) const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 1.0 / (1u32 << 19) as f32;

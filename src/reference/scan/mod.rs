@@ -4,7 +4,7 @@ pub mod scan_apply;
 pub mod scan_reduce;
 pub mod scan_spine;
 
-use crate::shared::blocks::ScanParams;
+use crate::layout::blocks::ScanParams;
 
 /// All three scan passes: `data` becomes its exclusive prefix sum, the total goes to the counters.
 pub fn scan(scan: &ScanParams, data: &mut [u32], counters: &mut [u32]) {

@@ -1,7 +1,7 @@
 //! Twin of `shaders/scan/scan_apply.wgsl`.
 
 use super::scan_reduce::join;
-use crate::shared::blocks::{SCAN_TILE, ScanParams, saturate64};
+use crate::layout::blocks::{SCAN_TILE, ScanParams, saturate64};
 
 /// Third of three scan passes: every word becomes the sum of all words before it, or the largest `u32` where that is
 /// less.

@@ -1,6 +1,6 @@
 //! Twin of `shaders/scan/scan_reduce.wgsl`.
 
-use crate::shared::blocks::{SCAN_TILE, ScanParams};
+use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 /// First of three scan passes (reduce-then-scan: Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
 /// the 64-bit sum of every tile of 2048 words, two words each, low first.

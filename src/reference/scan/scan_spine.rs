@@ -2,7 +2,7 @@
 
 use super::scan_reduce::{join, split};
 use crate::api::counters::word;
-use crate::shared::blocks::{ScanParams, saturate64};
+use crate::layout::blocks::{ScanParams, saturate64};
 
 /// Second of three scan passes: turns the tiles' sums into the tiles' offsets, writes the total to the counters and
 /// sets the status bit where the total is above the capacity.

@@ -6,11 +6,11 @@ pub mod sort_scan_strips;
 pub mod sort_scatter;
 pub mod sort_scatter_strips;
 
-use crate::shared::blocks::SortParams;
-use crate::shared::grid::Grid;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
 
 /// All passes of one digit: keys and values in their order, by tiles or by strips.
-pub(super) fn sort_digit(sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn sort_digit(sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) -> (Vec<u32>, Vec<u32>) {
     if sort.tile == 0 {
         let mut counts = sort_histogram_strips::sort_histogram_strips(sort, grid, keys);
         sort_scan_strips::sort_scan_strips(sort, &mut counts);

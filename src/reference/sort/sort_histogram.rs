@@ -1,7 +1,7 @@
 //! Twin of `shaders/sort/sort_histogram.wgsl`.
 
-use crate::shared::blocks::SortParams;
-use crate::shared::grid::Grid;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
 
 /// How many keys have each digit.
 #[derive(Clone, Debug, Default, PartialEq)]

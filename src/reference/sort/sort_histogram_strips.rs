@@ -1,8 +1,8 @@
 //! Twin of `shaders/sort/sort_histogram_strips.wgsl`.
 
 use super::sort_histogram::tile_counts;
-use crate::shared::blocks::SortParams;
-use crate::shared::grid::Grid;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
 
 /// How many keys of each strip have each digit.
 ///

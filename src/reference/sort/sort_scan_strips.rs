@@ -1,6 +1,6 @@
 //! Twin of `shaders/sort/sort_scan_strips.wgsl`.
 
-use crate::shared::blocks::SortParams;
+use crate::layout::blocks::SortParams;
 
 /// The counts of each digit become what earlier strips have of it; how many keys have the digit goes behind all counts.
 pub fn sort_scan_strips(sort: &SortParams, digit_counts: &mut [u32]) {

@@ -1,8 +1,8 @@
 //! Twin of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`.
 
 use super::sort_histogram::DigitCounts;
-use crate::shared::blocks::SortParams;
-use crate::shared::grid::Grid;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
 
 /// Moves keys and values to their places by one digit: a pass of a stable least-significant-digit radix sort. The order
 /// inside a tile is that of the input, however the shaders get it: from Satish, Harris and Garland, "Designing

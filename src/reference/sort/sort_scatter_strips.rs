@@ -1,8 +1,8 @@
 //! Twin of `shaders/sort/sort_scatter_strips.wgsl`.
 
 use super::sort_scatter::move_keys;
-use crate::shared::blocks::SortParams;
-use crate::shared::grid::Grid;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
 
 /// Moves keys and values to their places by one digit, key by key. The order inside a strip is that of the input.
 ///

@@ -3,7 +3,7 @@
 use super::size::{
     DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent, top_exponent,
 };
-use crate::shared::grid::{MAX_LEVELS, Params};
+use crate::layout::grid::{MAX_LEVELS, Params};
 use crate::shared::wgsl::number;
 
 const NEIGHBOURS: u32 = 4;

@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/clusters.wgsl`.
 
-use crate::reference::runs::{LENGTH, in_runs};
+use crate::layout::grid::{CLUSTER, Grid, Params, Record, ordered};
 use crate::shared::bounds::MAX_GROUPS;
-use crate::shared::grid::{CLUSTER, Grid, Params, Record, ordered};
+use crate::shared::runs::{LENGTH, in_runs};
 
 /// Entries that a workgroup puts in order together.
 const BLOCK: usize = 256;

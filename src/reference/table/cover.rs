@@ -8,8 +8,8 @@
 use std::ops::Range;
 
 use crate::api::types::Aabb;
-use crate::shared::grid::{Grid, MAX_LEVELS, NO_LEVEL, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush};
-use crate::shared::grid::{level_inverse, unordered};
+use crate::layout::grid::{Grid, MAX_LEVELS, NO_LEVEL, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush};
+use crate::layout::grid::{level_inverse, unordered};
 use crate::shared::wgsl::number;
 
 /// Choices of how much coarser than the highest level that looks them up the table's cells are: by 2, 4 or 8.

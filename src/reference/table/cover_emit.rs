@@ -2,8 +2,8 @@
 
 use super::cover::{COVER_LANES, COVER_SHIFTS, Cover, bounds, larger_keys, level_past_cover};
 use crate::api::types::Aabb;
-use crate::shared::blocks::COVER_TILE;
-use crate::shared::grid::{DENSE, Grid, Level, Params, key_of};
+use crate::layout::blocks::COVER_TILE;
+use crate::layout::grid::{DENSE, Grid, Level, Params, key_of};
 use crate::shared::wgsl::number;
 
 const LANES: usize = COVER_LANES as usize;

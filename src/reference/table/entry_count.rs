@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/entry_count.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::shared::grid::{Class, ENTRY_GROUPS, NO_LEVEL, Params, Placement, classify, place};
+use crate::layout::grid::{Class, ENTRY_GROUPS, NO_LEVEL, Params, Placement, classify, place};
 
 const GROUPS: usize = ENTRY_GROUPS as usize;
 /// Of an object of the large list.

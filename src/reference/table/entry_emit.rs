@@ -3,8 +3,8 @@
 use super::entry_count::cover;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
-use crate::shared::blocks::{saturate64, wide};
-use crate::shared::grid::{
+use crate::layout::blocks::{saturate64, wide};
+use crate::layout::grid::{
     Class, ENTRY_GROUPS, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, entry_group, key_of, place,
 };
 

@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/gather.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::reference::runs::map;
-use crate::shared::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
+use crate::layout::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
+use crate::shared::runs::map;
 
 /// What walks read of the sorted entries: [`cell_starts`] and [`records`].
 pub fn gather(

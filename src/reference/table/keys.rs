@@ -2,9 +2,9 @@
 
 use super::cover::{COVER_SHIFTS, Cover, larger_keys};
 use crate::api::types::Aabb;
-use crate::reference::runs::{LENGTH, in_runs, map};
-use crate::shared::blocks::COVER_TILE;
-use crate::shared::grid::{Class, Grid, NO_LEVEL, Params, classify, key_of, place};
+use crate::layout::blocks::COVER_TILE;
+use crate::layout::grid::{Class, Grid, NO_LEVEL, Params, classify, key_of, place};
+use crate::shared::runs::{LENGTH, in_runs, map};
 
 const _: () = assert!((LENGTH as usize).is_multiple_of(COVER_TILE));
 

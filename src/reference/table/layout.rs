@@ -3,7 +3,7 @@
 
 use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
 use crate::api::counters::word;
-use crate::shared::grid::{
+use crate::layout::grid::{
     DENSE, FORM_CROWDED, FORM_SPARSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params,
     SCHEME_ADAPTIVE, SCHEME_UNIFORM, TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };

@@ -3,8 +3,8 @@
 use super::base_cell::base_cell;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
-use crate::reference::runs::in_runs;
-use crate::shared::grid::{Class, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::layout::grid::{Class, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::shared::runs::in_runs;
 use crate::shared::wgsl::number;
 
 pub(crate) const BIAS: u32 = number("table/level_words", "BIAS");

@@ -1,9 +1,9 @@
 //! Twin of `shaders/table/prepare.wgsl`.
 
 use crate::api::types::Aabb;
+use crate::layout::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::reference::queries::query::periods;
-use crate::reference::runs::map;
-use crate::shared::grid::{Class, Params, classify, flush, grown, unordered};
+use crate::shared::runs::map;
 
 /// The image of a position in `0 <= p < period`: exact where the position is not negative, rounded once where it is.
 fn wrapped(value: f32, period: f32) -> f32 {

@@ -5,7 +5,7 @@ use super::size::{
     top_exponent,
 };
 use crate::api::types::Aabb;
-use crate::shared::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
+use crate::layout::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
 
 /// Invocations of a workgroup, which find the extent.
 const EXTENT_SAMPLES: u32 = 256;

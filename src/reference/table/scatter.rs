@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/scatter.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::shared::blocks::ScatterParams;
+use crate::layout::blocks::ScatterParams;
 
 /// Moves boxes that changed to their slots: what [`ObjectSet::record`](crate::ObjectSet::record) runs ahead of a step.
 ///

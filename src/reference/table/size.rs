@@ -1,7 +1,7 @@
 //! Sizes and octaves: the twins of `shaders/table/size.wgsl` and `shaders/table/octave.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::shared::grid::{Params, flush};
+use crate::layout::grid::{Params, flush};
 use crate::shared::wgsl::number;
 
 /// Words of the statistics of the sample: the place of the extent, of the octaves, and all.

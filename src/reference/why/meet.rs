@@ -2,6 +2,8 @@
 
 use super::answer::{Meeting, Party, Placed, Seat};
 use crate::api::types::SweptRay;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::{HOME_FLAGS, ID_MASK, SCHEME_ADAPTIVE, place};
 use crate::reference::look::Look;
 use crate::reference::pairs::pair_static::walk_static_looks;
 use crate::reference::pairs::pair_walk::{Test, walk_tests};
@@ -9,8 +11,6 @@ use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_hits::{HitVisitor, walk_ray};
 use crate::reference::trace::Trace;
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::{HOME_FLAGS, ID_MASK, SCHEME_ADAPTIVE, place};
 
 /// What the walks say about two.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,7 +116,7 @@ pub(super) fn pair(trace: &Trace, overrides: Overrides, a: u32, b: u32) -> Walke
         return static_pair(trace, overrides, a, b);
     }
     let mut walked = Walked::default();
-    let input = trace.pair_input();
+    let input = trace.reads().pairs();
     for (walker, met) in [(a, b), (b, a)] {
         for entry in entries_of(trace, walker) {
             let mut place = u64::from(trace.pair_offsets.get(entry as usize).copied().unwrap_or(0));
@@ -157,7 +157,7 @@ fn meeting(walker: u32, met: u32, in_static_table: bool, look: Look, is_accepted
 /// A moving object walks the table of the static ones.
 fn static_pair(trace: &Trace, overrides: Overrides, a: u32, b: u32) -> Walked {
     let mut walked = Walked::default();
-    let Some(input) = trace.static_pair_input() else {
+    let Some(input) = trace.reads().static_pairs() else {
         return walked;
     };
     let params = &trace.params;
@@ -230,7 +230,7 @@ pub(super) fn ray(
         walked: Walked::default(),
     };
     let loaded = load_ray(&trace.params, given);
-    for (table, input) in trace.ray_inputs(rays).iter().enumerate() {
+    for (table, input) in trace.reads().rays(rays).iter().enumerate() {
         hits.in_static_table = table == 1;
         walk_ray(&trace.params, input, overrides, &loaded, &mut hits);
     }

@@ -18,17 +18,17 @@ use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Askers, Neighbors, Partners, Query, QueryMode};
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Pair, SweptRay};
+use crate::layout::blocks::{Overrides, wide};
 use crate::reference::brute_force;
 use crate::reference::host::HostScene;
 use crate::reference::rays::ray::load_ray;
-use crate::reference::trace::{Trace, run};
-use crate::shared::blocks::{Overrides, wide};
+use crate::reference::trace::{Trace, trace_host};
 use meet::Walked;
 
 /// Says why two objects are a pair or not, why a ray hits an object or not, or why a query finds it or not.
 ///
 /// It compares the two by the definition. Then it runs the whole step on the CPU and looks where the passes put them,
-/// and which walk finds them. So it takes as long as [`step_scene`](super::step_scene).
+/// and which walk finds them. So it takes a few times as long as [`step_scene`](crate::cpu::step_scene).
 ///
 /// ```
 /// use gpu_broad_phase::reference::why::{Question, Reason, why};
@@ -48,7 +48,7 @@ use meet::Walked;
 ///
 /// # Errors
 ///
-/// As [`step_scene`](super::step_scene), and [`ReferenceError::NoSuch`] where the scene has no such object, ray or
+/// As [`step_scene`](crate::cpu::step_scene), and [`ReferenceError::NoSuch`] where the scene has no such object, ray or
 /// query.
 pub fn why(
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -99,7 +99,7 @@ pub fn why(
         ray_cells: false,
         ..*descriptor
     };
-    let trace = run(&descriptor, &asked, None, false)?;
+    let trace = trace_host(&descriptor, &asked)?;
     let (given, worlds) = given.all_objects();
     let asker = Asker {
         descriptor: &descriptor,
@@ -426,7 +426,7 @@ impl<'a> Asker<'a> {
             why.reasons.push(Reason::Same);
             return why;
         }
-        let walks = trace.query_inputs(queries, objects_ask);
+        let walks = trace.reads().queries(queries, objects_ask);
         let walked = meet::query(trace, self.overrides(), &walks, [query, object], who);
         match scene.asked.askers() {
             Some(Askers::Neighbors(neighbors)) => self.neighbors(&mut why, neighbors, query, object),

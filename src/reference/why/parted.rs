@@ -3,8 +3,8 @@
 use super::answer::{Fault, Party, Reason};
 use crate::api::queries::Query;
 use crate::api::types::{Aabb, SweptRay};
+use crate::layout::grid::{ordered, unordered};
 use crate::reference::rays::ray::{FAR_WIDENING, LoadedRay, enter_box, grown, rounded, way};
-use crate::shared::grid::{ordered, unordered};
 
 const MIN: [&str; 3] = ["min.x", "min.y", "min.z"];
 const MAX: [&str; 3] = ["max.x", "max.y", "max.z"];

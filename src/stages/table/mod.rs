@@ -7,17 +7,18 @@ use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, Side, Sides, Sort};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{Capacities, Growth, SortStrategy};
+use crate::api::descriptor::{Capacities, Growth};
 use crate::api::error::InputError;
+use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES, SortParams};
-use crate::shared::bounds::{LARGEST_COUNT, count};
-use crate::shared::digits::sort_digits;
-use crate::shared::grid::{self, Grid, Params, Record};
+use crate::layout::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES};
+use crate::layout::digits::table_digits;
+use crate::layout::grid::{self, Grid, Params, Record};
+use crate::shared::bounds::LARGEST_COUNT;
 use crate::shared::wgsl::number;
 
 passes! {
@@ -268,7 +269,7 @@ impl TablePlan {
                 params.entry_capacity,
                 Status::ENTRIES,
             ),
-            digits: Digit::all(blocks, digits(params, shape.sort)),
+            digits: Digit::all(blocks, table_digits(params, shape.sort)),
         }
     }
 
@@ -363,16 +364,6 @@ pub(crate) fn unused_keys(sorted: Side) -> BufferId {
 /// Words that count the entries of objects: one per object for each group of entries.
 pub(crate) const fn entry_counts(params: &Params) -> u32 {
     grid::ENTRY_GROUPS * params.object_count
-}
-
-/// The digits of the sort: only as many as the largest key needs.
-pub(crate) fn digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
-    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
-    let mut digits = sort_digits(strategy, params.table_entries(), key_bits);
-    if let Some(first) = digits.first_mut().filter(|_| !params.is_uniform()) {
-        first.unwritten = params.object_count;
-    }
-    digits
 }
 
 /// Workgroups of the passes that write keys, and entries of the cover table.

@@ -6,7 +6,7 @@ use crate::api::scene::Statics;
 use crate::gpu::buffers::{BufferId, Buffers, buffers, rounded};
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};
-use crate::shared::grid::Params;
+use crate::layout::grid::Params;
 use crate::shared::submission::Dependency;
 use crate::stages::shape::COUNTERS;
 use crate::stages::sort::Side;

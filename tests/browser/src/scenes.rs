@@ -1,7 +1,8 @@
-//! Scenes against the CPU reference, the definition, and the hashes of the native tests.
+//! Scenes against the CPU engine, the definition, and the hashes of the native tests.
 
 use std::collections::BTreeSet;
 
+use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, Frustum, Headless, NONE, Neighbors,
@@ -16,9 +17,9 @@ use crate::answers::{SCHEMES, counted};
 use crate::golden::{self, Golden, defined_rows, event_rows, hash, hashes};
 use crate::gpu::Gpu;
 
-/// What the CPU reference gives, by hashes and counts.
+/// What the CPU engine gives, by hashes and counts.
 fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: &Golden, found: &StepResult) {
-    let on_cpu = reference::step_scene(descriptor, scene).expect("an answer of the reference");
+    let on_cpu = cpu::step_scene(descriptor, scene).expect("an answer of the reference");
     let mode = descriptor.ray_mode;
     assert_eq!(
         hashes(scene, &on_cpu, mode, expected),

@@ -121,7 +121,7 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
             let is_named =
                 |error: &InputError| matches!(error, InputError::Radius(named) if named.to_bits() == radius.to_bits());
             assert!(matches!(&error, StepError::Input(error) if is_named(error)), "{error}");
-            let on_cpu = reference::step_scene(descriptor, &scene).unwrap_err();
+            let on_cpu = cpu::step_scene(descriptor, &scene).unwrap_err();
             assert!(
                 matches!(&on_cpu, ReferenceError::Input(error) if is_named(error)),
                 "{on_cpu}"
@@ -296,7 +296,7 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
                 let mut on_gpu = broad_phase(&adapter, &minus_zero);
                 let result = check_on(&adapter, &minus_zero, &mut on_gpu, &scene, "minus zero");
                 let zeros = BroadPhaseDescriptor::default();
-                let expected = reference::step_scene(&zeros, &scene).unwrap();
+                let expected = cpu::step_scene(&zeros, &scene).unwrap();
                 assert_eq!(result.pairs, expected.pairs);
                 assert!(result.ray_hits.iter().all(|hit| hit.t.is_sign_positive()));
                 assert!(
@@ -332,7 +332,7 @@ fn a_radius_of_the_largest_float_reaches_everything() {
             let Bench { adapter, by_mode } = &mut *bench;
             let (descriptor, on_gpu) = &mut by_mode[0];
             let found = whole(adapter, on_gpu, scene);
-            let on_cpu = reference::step_scene(descriptor, &scene).unwrap();
+            let on_cpu = cpu::step_scene(descriptor, &scene).unwrap();
             let each =
                 |result: &gpu_broad_phase::StepResult| result.query_offsets.windows(2).all(|ends| ends[1] > ends[0]);
             assert!(each(&found) && each(&on_cpu), "{descriptor:?} on {}", adapter.name);

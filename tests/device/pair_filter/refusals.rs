@@ -13,19 +13,19 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool { return false; }"),
         ..Default::default()
     };
-    let all = reference::step_scene(&descriptor, &scene).unwrap();
+    let all = cpu::step_scene(&descriptor, &scene).unwrap();
     assert_eq!(
         sorted(all.pairs),
         brute_force::scene_pairs(&descriptor, &scene).unwrap()
     );
-    let none = reference::step_scene_where(&descriptor, &scene, &|_, _| false).unwrap();
+    let none = cpu::step_scene_where(&descriptor, &scene, &|_, _| false).unwrap();
     assert_eq!((none.pairs.len(), none.counters.pairs_needed), (0, 0));
     // What can be told without a compiler is told.
     let descriptor = BroadPhaseDescriptor {
         pair_filter: Some("fn f() {}"),
         ..Default::default()
     };
-    let error = reference::step_scene(&descriptor, &scene).unwrap_err();
+    let error = cpu::step_scene(&descriptor, &scene).unwrap_err();
     let name = PairFilterError::Name {
         line: 1,
         name: "f".to_owned(),

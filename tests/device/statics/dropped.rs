@@ -1,6 +1,7 @@
 //! Encoders that are dropped or submitted in another order.
 
 use super::*;
+use gpu_broad_phase::reference;
 
 /// What becomes of an encoder that the table was to be built in, or that was to move it into a larger buffer.
 #[derive(Clone, Copy, Debug)]

@@ -107,7 +107,7 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
                 .for_each(|copy| copy.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap()));
             adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             for (case, copy) in cases.iter().zip(&copies) {
-                let expected = reference::step_scene(&descriptor, &case.scene()).unwrap().pairs;
+                let expected = cpu::step_scene(&descriptor, &case.scene()).unwrap().pairs;
                 let found = copy.get_mapped_range(..).unwrap();
                 let found: &[Pair] = &bytemuck::pod_collect_to_vec(&found);
                 assert!(found[..expected.len()] == expected, "{what}");

@@ -9,7 +9,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs, Growth, Handle,
     ObjectSet, OutputRows, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme,
-    SortStrategy, Source, TableShader, reference, wgpu,
+    SortStrategy, Source, TableShader, cpu, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -48,7 +48,7 @@ pub fn check_all(adapter: &TestAdapter) {
     check_table_shader(adapter);
 }
 
-/// Compares wild scenes, and a later query of their tables, with brute force and the CPU reference.
+/// Compares wild scenes, and a later query of their tables, with brute force and the CPU engine.
 pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     for number in numbers {
         let descriptor = wild::descriptor(number);
@@ -62,7 +62,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         } else {
             steps::whole(adapter, &mut gpu, scene)
         };
-        let expected = reference::step_scene(&descriptor, &scene).unwrap();
+        let expected = cpu::step_scene(&descriptor, &scene).unwrap();
         check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
         check_reference(&descriptor, &scene, &result, &expected);
         let Some((asks, mode)) = &wild.later else {
@@ -107,7 +107,7 @@ fn check_rounds(adapter: &TestAdapter) {
             &descriptor,
             &scene,
             &result,
-            &reference::step_scene(&descriptor, &scene).unwrap(),
+            &cpu::step_scene(&descriptor, &scene).unwrap(),
         );
     }
 }
@@ -131,7 +131,7 @@ fn check_pair_filter(adapter: &TestAdapter) {
         };
         let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
         let admits = |a: u32, b: u32| data[a as usize % 3] & 1 != b & 1;
-        let expected = reference::step_scene_where(&descriptor, &scene, &admits).unwrap();
+        let expected = cpu::step_scene_where(&descriptor, &scene, &admits).unwrap();
         assert!(!expected.pairs.is_empty());
         check_reference(&descriptor, &scene, &result, &expected);
     }
@@ -216,7 +216,7 @@ fn check_many_rays(adapter: &TestAdapter) {
         };
         let mut gpu = broad_phase(adapter, &descriptor);
         let result = steps::whole(adapter, &mut gpu, scene);
-        let expected = reference::step_scene(&descriptor, &scene).unwrap();
+        let expected = cpu::step_scene(&descriptor, &scene).unwrap();
         check_reference(&descriptor, &scene, &result, &expected);
         let what = format!("{sort:?} on {}", adapter.name);
         assert!(
@@ -272,7 +272,7 @@ fn check_rows_of_a_caller(adapter: &TestAdapter) {
             queries: Queries::Boxes(Source::Host(&objects[..20])),
             ..Scene::default()
         };
-        let expected = reference::step_scene(&descriptor, &alike).unwrap();
+        let expected = cpu::step_scene(&descriptor, &alike).unwrap();
         assert_eq!(
             sorted(result.pairs.clone()),
             sorted(expected.pairs.clone()),
@@ -434,7 +434,7 @@ fn check_table_shader(adapter: &TestAdapter) {
             queries: points[..].into(),
             ..scene
         };
-        let answer = reference::step_scene(&descriptor, &scene).unwrap();
+        let answer = cpu::step_scene(&descriptor, &scene).unwrap();
         let counts = answer.query_offsets.windows(2).map(|ends| ends[1] - ends[0]);
         let expected: Vec<[u32; 2]> = answer
             .ray_hits

@@ -26,7 +26,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, NONE, RayMode, reference};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, NONE, RayMode, cpu};
 use rayon::ThreadPool;
 
 use crate::Status;
@@ -488,13 +488,13 @@ impl Bench<'_> {
             ..*descriptor
         };
         // What is wrong with a descriptor is the caller's.
-        reference::step(&descriptor, &[], &[])?;
+        cpu::step(&descriptor, &[], &[])?;
         Ok(OnCpu {
             engine,
             pool: Arc::clone(&self.pools[pool]),
             question,
             work: Box::new(move || {
-                let result = reference::step(&descriptor, &scene.boxes, rays)?;
+                let result = cpu::step(&descriptor, &scene.boxes, rays)?;
                 let hits = result.ray_hits.iter();
                 let rows = match question {
                     Question::AllHits => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Growth, Headless, Scene, Source, Status, reference};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Growth, Headless, Scene, Source, Status, cpu};
 use pollster::block_on;
 use rayon::ThreadPool;
 
@@ -14,7 +14,7 @@ use super::measure::{Fault, Question, Row, median};
 use crate::generate::{Motion, Moving};
 use crate::report::{Reporter, grouped};
 
-/// The CPU reference of the library, where the library itself runs on a device.
+/// The CPU engine of the library, where the library itself runs on a device.
 pub const REFERENCE: &str = "reference";
 /// Steps within which outputs have grown to what a frame needs.
 const MOST_STEPS: u32 = 64;
@@ -263,7 +263,7 @@ impl<T: Send + Sync> Follower for OnCpu<'_, T> {
     }
 }
 
-/// The library's CPU reference.
+/// The library's CPU engine.
 pub fn reference<'a>(
     engine: &'static str,
     descriptor: BroadPhaseDescriptor<'static>,
@@ -274,7 +274,7 @@ pub fn reference<'a>(
         pool: Arc::clone(pool),
         prepare: <[Aabb]>::to_vec,
         work: Box::new(move |boxes: &Vec<Aabb>| {
-            let result = reference::step(&descriptor, boxes, &[])?;
+            let result = cpu::step(&descriptor, boxes, &[])?;
             Ok(vec![result.pairs.iter().map(|pair| [pair.a, pair.b]).collect()])
         }),
     }

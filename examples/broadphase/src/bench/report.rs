@@ -302,7 +302,7 @@ impl Report<'_> {
         }
         writeln!(
             out,
-            "\n## Answers against the CPU reference and brute force\n\n{}",
+            "\n## Answers against the CPU engine and brute force\n\n{}",
             self.checks().markdown()
         )?;
         if !self.left_out.is_empty() {

@@ -351,7 +351,7 @@ pub fn write_head(out: &mut impl Write, adapter: Option<&AdapterInfo>, runs: u32
             "- Adapter: {} ({:?}), driver {} {}",
             info.name, info.backend, info.driver, info.driver_info
         )?,
-        None => writeln!(out, "- Adapter: none, the CPU reference")?,
+        None => writeln!(out, "- Adapter: none, the CPU engine")?,
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let cpu = cpu_name().map(|name| format!(" ({name})")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Steps with features: what every scheme on the GPU and the CPU reference say, held to the definition.
+//! Steps with features: what every scheme on the GPU and the CPU engine say, held to the definition.
 
 use std::mem::Discriminant;
 
@@ -7,7 +7,7 @@ use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::wgpu::{Device, Queue};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, CullOptions, Culling, GpuBroadPhase, Queries, Scene, Scheme, Source, StepResult, Visible,
-    reference,
+    cpu, reference,
 };
 use pollster::block_on;
 
@@ -80,11 +80,7 @@ pub fn compare(
         let twin = Answers::of_reference(&descriptor, features)?;
         let faults = twin.differences(features, &truth, None);
         for (parts, fault) in &faults {
-            told.push(format!(
-                "{}: CPU reference, {}: {fault}",
-                names(parts),
-                name(&descriptor)
-            ));
+            told.push(format!("{}: CPU engine, {}: {fault}", names(parts), name(&descriptor)));
         }
         for adapter in &mut *adapters {
             let what = format!("{}, {}", adapter.title, name(&descriptor));
@@ -216,7 +212,7 @@ impl Answers {
     fn of_reference(descriptor: &BroadPhaseDescriptor<'_>, features: &Features) -> Result<Self> {
         let admits = |a: u32, b: u32| features.admits(a, b);
         let step = |descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>| {
-            reference::step_scene_where(descriptor, scene, &admits)
+            cpu::step_scene_where(descriptor, scene, &admits)
         };
         let scene = features.scene();
         let set = features.set.as_ref().map(|set| {
@@ -247,7 +243,7 @@ impl Answers {
         }
 
         let by_twin = twin.filter(|twin| twin.visible != self.visible);
-        let by_twin = by_twin.map(|_| "views do not see what the CPU reference says".to_owned());
+        let by_twin = by_twin.map(|_| "views do not see what the CPU engine says".to_owned());
         let fault = truth.views.difference(&self.visible).or(by_twin);
         faults.extend(fault.map(|fault| (vec![Part::Views], fault)));
         faults

@@ -151,7 +151,8 @@ impl Slack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_broad_phase::reference::{self, brute_force};
+    use gpu_broad_phase::cpu;
+    use gpu_broad_phase::reference::brute_force;
     use gpu_broad_phase::{Aabb, Query, Source};
 
     fn checked(query_mode: QueryMode, spoil: impl Fn(&mut StepResult)) -> [Option<String>; 2] {
@@ -165,7 +166,7 @@ mod tests {
         };
         let descriptor = BroadPhaseDescriptor::default();
         let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
-        let right = reference::step_scene(&descriptor, &scene).unwrap();
+        let right = cpu::step_scene(&descriptor, &scene).unwrap();
         let mut result = right.clone();
         spoil(&mut result);
         [

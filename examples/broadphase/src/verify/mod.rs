@@ -1,4 +1,4 @@
-//! The command `verify`: the GPU against the CPU reference and brute force.
+//! The command `verify`: the GPU against the CPU engine and brute force.
 
 pub mod answer;
 mod compared;
@@ -16,7 +16,7 @@ use std::mem::Discriminant;
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, Source, adapters, reference,
+    BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, Source, adapters, cpu,
 };
 use pollster::block_on;
 
@@ -216,12 +216,12 @@ fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
             scheme,
             ..case.descriptor
         };
-        let of_reference = answer(base, |descriptor| Ok(reference::step_scene(descriptor, scene)?))?;
+        let of_reference = answer(base, |descriptor| Ok(cpu::step_scene(descriptor, scene)?))?;
         if let Some(expected) = &brute_force
             && let Some(difference) = of_reference.difference(expected)
         {
             differences.push(format!(
-                "CPU reference, {}: {difference}, against brute force",
+                "CPU engine, {}: {difference}, against brute force",
                 name(&base)
             ));
             for adapter in &mut *adapters {

@@ -343,7 +343,7 @@ fn without_an_adapter_the_cpu_answers() {
     let expected = folder.cpu(&["pairs", "boxes.csv"]);
     let ran = folder.run_without_adapter(&["pairs", "boxes.csv"]);
     assert_eq!((ran.status, ran.stdout), (0, expected));
-    let said = "adapter: none, CPU reference (no adapter found)\n";
+    let said = "adapter: none, CPU engine (no adapter found)\n";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     for arguments in [
         vec!["pairs", "boxes.csv", "--backend", "vulkan"],
@@ -363,7 +363,7 @@ fn without_an_adapter_the_cpu_answers() {
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }
 
-/// Software adapters are slower than the CPU reference: they are taken where they are named, and by what checks
+/// Software adapters are slower than the CPU engine: they are taken where they are named, and by what checks
 /// shaders.
 #[test]
 #[cfg(target_os = "linux")]
@@ -379,7 +379,7 @@ fn nobody_gets_a_software_adapter_unasked() {
     }
     let ran = folder.run(&["pairs", "boxes.csv"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "0,1\n"));
-    assert!(ran.stderr.contains("CPU reference (llvmpipe"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("CPU engine (llvmpipe"), "{}", ran.stderr);
     assert!(ran.stderr.contains("; --backend vulkan takes it)"), "{}", ran.stderr);
     let stats = folder.run(&["stats", "boxes.csv"]).stdout;
     assert!(stats.contains("bytes on the device"), "{stats}");
@@ -409,7 +409,7 @@ fn a_step_is_one_line_and_its_stages_are_told_where_asked_for() {
         for needle in [
             "first step: ",
             " ms, compiling ",
-            " shaders; the CPU reference takes ",
+            " shaders; the CPU engine takes ",
             "a second step:",
             "pair_count",
         ] {

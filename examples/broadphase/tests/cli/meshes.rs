@@ -67,7 +67,7 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
     let reporter = Reporter { quiet: true };
     let scene = broadphase::input::scene(&folder.join("frame0.ply"), &reading, reporter).unwrap();
     let descriptor = BroadPhaseDescriptor::default();
-    let on_cpu = gpu_broad_phase::reference::step(&descriptor, &scene.boxes, &[]).unwrap();
+    let on_cpu = gpu_broad_phase::cpu::step(&descriptor, &scene.boxes, &[]).unwrap();
     let mut expected = on_cpu.pairs;
     expected.sort_unstable();
     assert_eq!(expected.len() as u64, ALL);

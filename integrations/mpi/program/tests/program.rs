@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use gpu_broad_phase::{Aabb, reference};
+use gpu_broad_phase::{Aabb, cpu};
 
 fn run(ranks: usize, arguments: &[&str]) -> Output {
     // Open MPI makes and removes one folder for all runs of a user: one that ends would take it from one that begins.
@@ -109,7 +109,7 @@ fn files_are_the_same_on_any_number_of_ranks() {
         .chunks(6)
         .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
         .collect();
-    let mut expected: Vec<_> = reference::step(&Default::default(), &objects, &[])
+    let mut expected: Vec<_> = cpu::step(&Default::default(), &objects, &[])
         .unwrap()
         .pairs
         .iter()

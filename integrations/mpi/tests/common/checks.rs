@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, NONE, Pair, Queries, QueryMode, RayHit, RayMode, Scene, Scheme, Source,
-    Statics, StepResult, reference,
+    Statics, StepResult, cpu,
 };
 use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDescriptor, Rows};
 
@@ -151,7 +151,7 @@ impl Round {
             ray_mode,
             ..self.settings.broad_phase
         };
-        reference::step_scene(&descriptor, scene).unwrap()
+        cpu::step_scene(&descriptor, scene).unwrap()
     }
 }
 
@@ -434,7 +434,7 @@ pub fn flight<C: Communicator>(all: &C, kind: Kind, count: usize, steps: usize, 
         let mut pairs = collected(all, &found.pairs);
         if all.rank() == 0 {
             pairs.sort_unstable();
-            let expected = sorted_pairs(&reference::step(&settings.broad_phase, &world, &[]).unwrap());
+            let expected = sorted_pairs(&cpu::step(&settings.broad_phase, &world, &[]).unwrap());
             assert!(pairs == expected, "step {step} of {kind:?} on {} ranks", all.size());
         }
         for (object, speed) in world.iter_mut().zip(&mut speeds) {

@@ -1,4 +1,4 @@
-//! The same answers from the CPU reference, for a worker.
+//! The same answers from the CPU engine, for a worker.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Events, Pair, PairEvent, Queries, Query, Ray, Rays, Scene, Source, Statics, StepResult,
-    SweptRay, reference,
+    SweptRay, cpu,
 };
 use wasm_bindgen::prelude::*;
 
@@ -135,7 +135,7 @@ impl Cpu {
     /// What the last step found.
     ///
     /// # Errors
-    /// As `reference::step_scene`.
+    /// As `cpu::step_scene`.
     pub fn read(&mut self) -> Result<Answer, JsValue> {
         Ok(Answer::from(self.result()?.clone()))
     }
@@ -143,7 +143,7 @@ impl Cpu {
     /// What the last step changed.
     ///
     /// # Errors
-    /// As `reference::step_scene`.
+    /// As `cpu::step_scene`.
     pub fn read_events(&self) -> Result<EventAnswer, JsValue> {
         Ok(EventAnswer::from(self.events.clone()?))
     }
@@ -177,7 +177,7 @@ impl HostQuery {
     /// What they found.
     ///
     /// # Errors
-    /// As `reference::step_scene`.
+    /// As `cpu::step_scene`.
     pub fn read(&mut self) -> Result<Answer, JsValue> {
         if self.result.is_none() {
             let descriptor = BroadPhaseDescriptor {
@@ -185,7 +185,7 @@ impl HostQuery {
                 ..self.settings.descriptor()
             };
             let scene = self.step.scene().asking(&self.asked);
-            self.result = Some(reference::step_scene(&descriptor, &scene).map_err(Failure::from)?);
+            self.result = Some(cpu::step_scene(&descriptor, &scene).map_err(Failure::from)?);
         }
         Ok(Answer::from(self.result.clone().unwrap_or_default()))
     }
@@ -196,7 +196,7 @@ impl Cpu {
         let input = self.input.as_ref().ok_or_else(no_step)?;
         let result = match self.result.take() {
             Some(result) => result,
-            None => reference::step_scene(&self.settings.descriptor(), &input.scene())?,
+            None => cpu::step_scene(&self.settings.descriptor(), &input.scene())?,
         };
         Ok(self.result.insert(result))
     }

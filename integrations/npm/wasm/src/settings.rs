@@ -1,6 +1,6 @@
 //! What a broad phase is made from.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, PairOrder, RayMode, Scene, Scheme, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, PairOrder, RayMode, Scene, Scheme, cpu};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
@@ -78,13 +78,13 @@ impl Settings {
     /// Whether they can work. The text of a pair filter is not looked at.
     ///
     /// # Errors
-    /// As `reference::step_scene`.
+    /// As `cpu::step_scene`.
     pub fn check(&self) -> Result<(), JsValue> {
         let descriptor = BroadPhaseDescriptor {
             pair_filter: None,
             ..self.descriptor()
         };
-        reference::step_scene(&descriptor, &Scene::default()).map_err(Failure::from)?;
+        cpu::step_scene(&descriptor, &Scene::default()).map_err(Failure::from)?;
         Ok(())
     }
 

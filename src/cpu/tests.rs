@@ -6,12 +6,19 @@ mod queries;
 mod rays;
 
 use super::*;
-use crate::api::descriptor::{Dimensions, Scheme};
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::{Dimensions, Growth, RayMode, Scheme};
+use crate::api::error::InputError;
 use crate::api::input::{Rays, Source};
-use crate::api::types::SweptRay;
+use crate::api::types::{Pair, RayCell, RayHit, SweptRay};
+use crate::layout::blocks::{Overrides, ScanParams, wide};
+use crate::layout::grid::{self, Params, SCHEME_ADAPTIVE};
+use crate::reference::brute_force;
 use crate::reference::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};
-use crate::reference::{brute_force, step, step_scene};
-use crate::shared::grid::SCHEME_ADAPTIVE;
+use crate::reference::rays::ray_cells_emit;
+use crate::reference::scan::scan;
+use crate::reference::table::prepare;
+use crate::reference::trace::{Trace, emit_pairs, trace};
 use crate::{Counters, Ray, StepResult};
 
 struct SplitMix(u64);
@@ -525,18 +532,7 @@ fn windows_of_pairs_join_to_the_whole() {
             ..BroadPhaseDescriptor::default()
         };
         let trace = trace(&descriptor, &only(&objects)).unwrap();
-        let input = PairReads {
-            table: CellTable {
-                grid: &trace.grid,
-                records: &trace.records,
-                starts: &trace.starts,
-                clusters: &trace.clusters,
-            },
-            objects: &objects,
-            keys: &trace.keys,
-            values: &trace.values,
-            excludes: Excludes::default(),
-        };
+        let input = trace.reads().pairs();
         let overrides = Overrides {
             filters: true,
             count_candidates: false,

@@ -1,8 +1,9 @@
 //! Into which digits a sort cuts its keys, and into which tiles each strategy cuts them.
 
 use super::blocks::SortParams;
-use super::wgsl::number;
+use super::grid::{self, Params};
 use crate::api::descriptor::SortStrategy;
+use crate::shared::wgsl::number;
 
 /// Keys of a tile.
 const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
@@ -21,6 +22,16 @@ const STRIP_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
 const FEWEST_STRIPS: u32 = 2 * STRIPS;
 /// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
 const MOST_STRIPS: u32 = 1 << 15;
+
+/// The digits of the sort: only as many as the largest key needs.
+pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
+    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
+    let mut digits = sort_digits(strategy, params.table_entries(), key_bits);
+    if let Some(first) = digits.first_mut().filter(|_| !params.is_uniform()) {
+        first.unwritten = params.object_count;
+    }
+    digits
+}
 
 /// Returns the digits by which a strategy sorts `keys` keys of `key_bits` bits: lowest first, and as wide as each
 /// other. `Auto` stands for `Portable` here.

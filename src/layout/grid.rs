@@ -3,9 +3,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::wgsl::number;
 use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::api::types::Aabb;
+use crate::shared::wgsl::number;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
 pub const MAX_LEVELS: u32 = number("common/grid", "MAX_LEVELS");
@@ -33,7 +33,7 @@ pub(crate) const ID_MASK: u32 = number("common/box", "ID_MASK");
 pub(crate) const HOME_FLAGS: u32 = number("common/box", "HOME_FLAGS");
 /// Groups of entries of the uniform scheme, by their home flags, in the order that they have within a cell: see
 /// [`entry_group`].
-pub(crate) const ENTRY_GROUPS: u32 = number("common/entry_groups", "ENTRY_GROUPS");
+pub(crate) const ENTRY_GROUPS: u32 = number("common/cells", "ENTRY_GROUPS");
 
 pub(crate) const SCHEME_HIERARCHICAL: u32 = number("common/prelude", "SCHEME_HIERARCHICAL");
 pub(crate) const SCHEME_UNIFORM: u32 = number("common/prelude", "SCHEME_UNIFORM");

@@ -1,8 +1,9 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
-use super::bounds::roomy;
-use super::wgsl::number;
-use crate::shared::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
+use super::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
+use crate::shared::bounds::roomy;
+pub use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
+use crate::shared::wgsl::number;
 
 /// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
@@ -110,6 +111,9 @@ pub struct EventParams {
     pub begun_capacity: u32,
 }
 
+/// Vertices of a box.
+pub const BOX_VERTICES: u32 = number("draw/lines", "BOX_VERTICES");
+
 /// The uniform block of the passes that make lines: `DrawParams` in `shaders/draw/lines.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DrawParams {
@@ -139,25 +143,6 @@ pub struct LimitParams {
     /// What it is there.
     pub value: u32,
 }
-
-/// Where the elements of a caller's buffer lie, and of which form they are: `GivenLayout` in
-/// `shaders/common/given.wgsl`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
-pub struct GivenLayout {
-    /// Word of the first element, in what is bound of the buffer.
-    pub first: u32,
-    /// Words from each to the next.
-    pub stride: u32,
-    /// Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
-    pub second: u32,
-    /// [`UNFILTERED`] and [`CENTER_HALF`]; 0 for words that are taken as they are.
-    pub form: u32,
-}
-
-/// Boxes that have no filter words.
-pub const UNFILTERED: u32 = number("common/given", "UNFILTERED");
-/// Boxes that have a centre and half extents, not two corners.
-pub const CENTER_HALF: u32 = number("common/given", "CENTER_HALF");
 
 /// The uniform block of the pass that makes rows of what lies anywhere in a caller's buffer: `TakeParams` in
 /// `shaders/limits/take_asked.wgsl`.

@@ -6,8 +6,7 @@ use std::ops::Range;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-pub use crate::shared::watch::Watch;
-pub(crate) use crate::shared::watch::end_if_stopped;
+use super::watch::Watch;
 
 /// How many indices may pass before a watch is looked at.
 const GLANCE: u32 = 64;

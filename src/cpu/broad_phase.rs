@@ -1,18 +1,21 @@
 //! A broad phase on the CPU that keeps its table.
 
-use super::host::HostScene;
-use super::trace::{self, Trace};
+use super::answers::{answer, find_pairs};
+use super::table::Table;
 use crate::api::descriptor::{BroadPhaseDescriptor, validate};
-use crate::api::error::{DescriptorError, InputError, ReferenceError};
+use crate::api::error::{DescriptorError, ReferenceError};
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
+use crate::layout::asked::Asked;
+use crate::reference::host::HostScene;
+use crate::reference::pairs::pair_excludes::Admits;
 
 /// A broad phase on the CPU: what [`Headless`](crate::Headless) is on a device, with the same answers.
 ///
 /// It keeps the table of the last step, so that further rays and queries do not build it again.
 ///
 /// ```
-/// use gpu_broad_phase::reference::CpuBroadPhase;
+/// use gpu_broad_phase::cpu::CpuBroadPhase;
 /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, QueryInput, Queries, Query, Scene};
 ///
 /// let mut broad_phase = CpuBroadPhase::new(&BroadPhaseDescriptor::default())?;
@@ -28,9 +31,8 @@ use crate::api::scene::{QueryInput, Scene};
 #[derive(Clone, Debug)]
 pub struct CpuBroadPhase<'a> {
     descriptor: BroadPhaseDescriptor<'a>,
-    /// The last step, without its answer.
-    trace: Option<Trace>,
-    /// Its counters before anything was asked.
+    table: Option<Table>,
+    /// The counters of its step before rays and queries.
     counters: Vec<u32>,
 }
 
@@ -42,11 +44,16 @@ impl<'a> CpuBroadPhase<'a> {
     /// Where the descriptor cannot work.
     pub fn new(descriptor: &BroadPhaseDescriptor<'a>) -> Result<Self, DescriptorError> {
         validate(descriptor)?;
-        Ok(Self {
+        Ok(Self::of(descriptor))
+    }
+
+    /// A broad phase that validates its descriptor in each step.
+    pub(super) const fn of(descriptor: &BroadPhaseDescriptor<'a>) -> Self {
+        Self {
             descriptor: *descriptor,
-            trace: None,
+            table: None,
             counters: Vec::new(),
-        })
+        }
     }
 
     /// The descriptor in use.
@@ -97,33 +104,35 @@ impl<'a> CpuBroadPhase<'a> {
             query_mode: input.query_mode,
             ..Scene::default()
         })?;
-        let trace = self.trace.as_mut().ok_or(ReferenceError::NoStep)?;
-        let objects = trace.params.all_objects();
+        let table = self.table.as_mut().ok_or(ReferenceError::NoStep)?;
+        let objects = table.params.all_objects();
         // A refused question leaves the block as it was.
-        let mut params = trace.params;
-        asked.asked.numbers(objects.into(), 4).write(&mut params)?;
-        trace.params = params;
-        trace.counters.clone_from(&self.counters);
-        // What an answer left that was ended by a watch.
-        drop(trace.take_result());
-        let answered: Result<(), InputError> = trace::answer(trace, &self.descriptor, &asked, None, false);
-        let result = trace.take_result();
-        answered?;
+        let mut params = table.params;
+        Asked::of(&asked.asked, objects.into(), 4).write(&mut params)?;
+        table.params = params;
+        table.counters.clone_from(&self.counters);
+        let mut result = StepResult::default();
+        answer(table, &self.descriptor, &asked, None, &mut result)?;
+        result.counters = table.counters();
         Ok(result)
     }
 
-    fn step(
+    pub(super) fn step(
         &mut self,
         scene: &Scene<'_>,
-        admits: Option<&super::pairs::pair_excludes::Admits<'_>>,
+        admits: Option<&Admits<'_>>,
     ) -> Result<StepResult, ReferenceError> {
-        self.trace = None;
+        self.table = None;
         let scene = HostScene::of(scene)?;
-        let mut trace = trace::stepped(&self.descriptor, &scene, admits, false)?;
-        self.counters.clone_from(&trace.counters);
-        trace::answer(&mut trace, &self.descriptor, &scene, admits, false)?;
-        let result = trace.take_result();
-        self.trace = Some(trace);
+        let mut table = Table::build(&self.descriptor, &scene)?;
+        let mut result = StepResult::default();
+        if self.descriptor.pairs {
+            find_pairs(&mut table, &self.descriptor, admits, &mut result)?;
+        }
+        self.counters.clone_from(&table.counters);
+        answer(&mut table, &self.descriptor, &scene, admits, &mut result)?;
+        result.counters = table.counters();
+        self.table = Some(table);
         Ok(result)
     }
 }

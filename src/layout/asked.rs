@@ -1,10 +1,12 @@
 //! What is asked of the objects beside pairs, as numbers.
 
-use super::blocks::GivenLayout;
-use super::bounds::{MAX_NEAREST, count};
 use super::grid::{self, Params};
 use crate::api::error::InputError;
+use crate::api::input::{Queries, Rays, count};
 use crate::api::queries::{Askers, QueryMode, askers};
+use crate::api::scene::QueryInput;
+use crate::shared::bounds::MAX_NEAREST;
+use crate::shared::given::GivenLayout;
 
 /// What is asked of the objects beside pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,6 +33,25 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Returns the number and layout of the rays and queries of `input`. `objects` is the number of objects; offsets of
+    /// bindings are multiples of `alignment`.
+    pub fn of(input: &QueryInput<'_>, objects: u64, alignment: u32) -> Self {
+        Self {
+            rays: input.rays.len() as u64,
+            casts: !matches!(input.rays, Rays::None),
+            ray_stride: input.rays.stride(),
+            queries: input.queries.count(objects),
+            asks: !matches!(input.queries, Queries::None),
+            wide_queries: matches!(input.queries, Queries::Spheres(_)),
+            askers: input.askers(),
+            query_mode: input.query_mode,
+            ray_limit: input.ray_count.map(|limit| limit.word),
+            query_limit: input.query_count.map(|limit| limit.word),
+            ray_given: input.rays.given(alignment),
+            query_given: input.queries.given(alignment),
+        }
+    }
+
     /// Writes to the uniform block what it says of rays and queries; their capacities come later.
     pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
         params.ray_count = count("rays", self.rays)?;

@@ -1,14 +1,14 @@
-//! What [`query_count`](super::query_count) and [`query_emit`](super::query_emit) leave together, by one walk of most
-//! queries.
+//! The results of queries, by one walk of most queries.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::query_count::finish_counters;
-use super::query_walk::{QueryReads, walk_query};
-use crate::reference::runs::{Walked, end_if_stopped, in_runs};
-use crate::shared::blocks::Overrides;
-use crate::shared::grid::Params;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::reference::queries::query_count::finish_counters;
+use crate::reference::queries::query_walk::{QueryReads, walk_query};
+use crate::shared::runs::{Walked, in_runs};
+use crate::shared::watch::end_if_stopped;
 
 /// Objects that are kept of all queries while they are counted. Runs past that are walked again.
 const MOST: usize = 1 << 27;
@@ -40,7 +40,7 @@ impl<'a> QueryLists<'a> {
         Self::find_within(MOST, params, walks, overrides, counters)
     }
 
-    /// As [`find`](Self::find), keeping so many objects.
+    /// As [`find`](Self::find), keeping at most `most` objects.
     pub fn find_within(
         most: usize,
         params: &'a Params,
@@ -146,8 +146,8 @@ mod tests {
     use crate::api::queries::{Neighbors, Partners, Query};
     use crate::api::scene::{Scene, Statics};
     use crate::api::types::Aabb;
+    use crate::layout::grid::Params;
     use crate::reference::trace::trace;
-    use crate::shared::grid::Params;
 
     #[test]
     fn what_is_not_kept_is_walked_again() {
@@ -176,7 +176,7 @@ mod tests {
                 Queries::Spheres(Source::Host(queries)) => queries,
                 _ => &[],
             };
-            let walks = trace.query_inputs(of_caller, of_caller.is_empty());
+            let walks = trace.reads().queries(of_caller, of_caller.is_empty());
             let params: &Params = &trace.params;
             let overrides = Overrides {
                 filters: true,

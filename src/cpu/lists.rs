@@ -4,7 +4,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::runs::{Walked, end_if_stopped, for_each, in_runs};
+use crate::shared::runs::{Walked, for_each, in_runs};
+use crate::shared::watch::end_if_stopped;
 
 /// What is kept of one run, and of all of them, while rows are counted. Runs that have more are walked again.
 const MOST_OF_RUN: usize = 1 << 20;
@@ -45,7 +46,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
         Self::find_within(most, rows, walk)
     }
 
-    /// As [`find`](Self::find), keeping so many things.
+    /// As [`find`](Self::find), keeping at most `most` things.
     fn find_within(most: usize, rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Range<u32>| {

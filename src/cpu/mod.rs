@@ -1,0 +1,100 @@
+//! The broad phase on the CPU: what a GPU step answers, without a GPU.
+//!
+//! [`step`] and its kin answer a scene. [`CpuBroadPhase`] keeps the table of a step for further rays and queries.
+//! A [`Watch`] reports their progress and ends them early. Answers are the bytes of a GPU step, with three exceptions:
+//! the order of a ray's hits under [`Scheme::Uniform`](crate::Scheme::Uniform); distances of queries, within 4 ulps; and
+//! the order of rows if `max_bytes` or the size of a binding leaves a device no room for the table of larger objects or
+//! for the boxes of clusters. The CPU ignores `max_bytes`.
+//!
+//! Most rows are walked once, where the passes walk once to count and once to write. With the feature `rayon` walks run
+//! on all threads of the rayon pool that calls them.
+
+mod answers;
+mod broad_phase;
+mod lists;
+mod query_lists;
+mod table;
+mod walks;
+
+pub use broad_phase::CpuBroadPhase;
+
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::ReferenceError;
+use crate::api::result::StepResult;
+use crate::api::scene::Scene;
+use crate::api::types::{Aabb, Ray};
+use crate::reference::host::HostScene;
+use crate::reference::pairs::pair_excludes::Admits;
+use crate::reference::params::prepared;
+pub use crate::shared::watch::Watch;
+
+/// The answer of a step on the CPU.
+///
+/// With [`Growth::Grow`](crate::Growth::Grow), and with [`Growth::Fixed`](crate::Growth::Fixed) where the descriptor
+/// names no capacity, the answer is whole; with a fixed capacity it is a prefix of that many pairs, hits or entries,
+/// and the counters say what was needed.
+///
+/// # Errors
+///
+/// Where the descriptor cannot work, or where objects, rays or an answer are more than indices can name.
+pub fn step(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: &[Aabb],
+    rays: &[Ray],
+) -> Result<StepResult, ReferenceError> {
+    step_scene(
+        descriptor,
+        &Scene {
+            objects: objects.into(),
+            rays: rays.into(),
+            ..Scene::default()
+        },
+    )
+}
+
+/// As [`step`], for all that a scene can hold. A [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run here:
+/// [`step_scene_where`] takes its place.
+///
+/// # Errors
+///
+/// As [`step`], where worlds are missing, and [`ReferenceError::NotOnHost`] where part of it lies on a device.
+pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, ReferenceError> {
+    step_with(descriptor, scene, None)
+}
+
+/// As [`step_scene`], with a function that says which objects may pair: what
+/// [`pair_filter`](BroadPhaseDescriptor::pair_filter) is on a device, whose text the CPU cannot run. It is called
+/// with the smaller index first.
+///
+/// # Errors
+///
+/// As [`step_scene`].
+pub fn step_scene_where(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    admits_pair: &(dyn Fn(u32, u32) -> bool + Sync),
+) -> Result<StepResult, ReferenceError> {
+    step_with(descriptor, scene, Some(admits_pair))
+}
+
+/// The boxes of a scene as passes compare them, static ones first: flat in two dimensions, grown by the margin, moved
+/// into the periods, and invalid where their world does not exist. Cut these when you divide a world between devices.
+///
+/// # Errors
+///
+/// As [`step_scene`].
+pub fn compared_objects(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Aabb>, ReferenceError> {
+    let (_, objects) = prepared(descriptor, &HostScene::of(scene)?)?;
+    Ok(objects)
+}
+
+fn step_with(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    admits_pair: Option<&Admits<'_>>,
+) -> Result<StepResult, ReferenceError> {
+    CpuBroadPhase::of(descriptor).step(scene, admits_pair)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! The table of a step, made by the reference passes without the buffers in between.
+
+use crate::api::counters::{Counters, Status, word};
+use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
+use crate::api::error::{InputError, ReferenceError};
+use crate::api::input::count;
+use crate::api::types::Aabb;
+use crate::layout::blocks::Exclusions;
+use crate::layout::digits::table_digits;
+use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record};
+use crate::reference::host::HostScene;
+use crate::reference::pairs::pair_exclude::pair_exclude;
+use crate::reference::pairs::pair_excludes::{Admits, Excludes};
+use crate::reference::params::{keep_static_entries, scan_output, sized};
+use crate::reference::reads::{StepReads, TableReads};
+use crate::reference::rows::CellTable;
+use crate::reference::sort::sort_digit;
+use crate::reference::table::clusters::clusters;
+use crate::reference::table::cover_emit::{choose_cover, cover_emit};
+use crate::reference::table::entry_count::entry_count;
+use crate::reference::table::entry_emit::entry_emit;
+use crate::reference::table::gather::gather;
+use crate::reference::table::keys::{cover_sums, keys};
+use crate::reference::table::layout::layout;
+use crate::reference::table::level_statistics::level_statistics;
+use crate::reference::table::sample_statistics::sample_statistics;
+
+/// The buffers of a step that its walks read.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    /// The uniform block of the step, with the capacities that its outputs have.
+    pub params: Params,
+    pub counters: Vec<u32>,
+    /// All objects as they are compared, static ones first.
+    objects: Vec<Aabb>,
+    cells: Cells,
+    statics: Option<(Params, Cells)>,
+    exclusions: Exclusions,
+    exclusion_table: Vec<[u32; 2]>,
+}
+
+impl Table {
+    pub fn build(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<Self, ReferenceError> {
+        let ([params, of_statics], objects) = sized(descriptor, scene)?;
+        let mut counters = vec![0; word::COUNT];
+        let mut statics = None;
+        if params.static_count > 0 {
+            let cells = Cells::build(&of_statics, &objects, scene.static_worlds, &mut counters)?;
+            keep_static_entries(&mut counters);
+            statics = Some((of_statics, cells));
+        }
+        let cells = Cells::build(&params, &objects, scene.worlds, &mut counters)?;
+        let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
+        let exclusions = Exclusions::new(params.all_objects(), list, 0);
+        Ok(Self {
+            exclusion_table: pair_exclude(&exclusions, scene.excluded_pairs).0,
+            params,
+            counters,
+            objects,
+            cells,
+            statics,
+            exclusions,
+        })
+    }
+
+    /// Returns the counters as callers read them.
+    pub fn counters(&self) -> Counters {
+        let static_entries = self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity);
+        Counters::from_words(&self.counters, &self.params, 1, static_entries)
+    }
+
+    /// Returns what the walks read. `admits` says which objects may pair.
+    pub fn reads<'a>(&'a self, admits: Option<&'a Admits<'a>>) -> StepReads<'a> {
+        StepReads {
+            own: self.cells.reads(&self.params),
+            statics: self.statics.as_ref().map(|(params, cells)| cells.reads(params)),
+            objects: &self.objects,
+            excludes: Excludes {
+                exclusions: self.exclusions,
+                table: &self.exclusion_table,
+                admits,
+            },
+        }
+    }
+}
+
+/// The cell table of the moving objects or of the static ones.
+#[derive(Clone, Debug)]
+struct Cells {
+    grid: Grid,
+    keys: Vec<u32>,
+    values: Vec<u32>,
+    starts: Vec<u32>,
+    records: Vec<Record>,
+    clusters: Vec<Record>,
+}
+
+impl Cells {
+    fn build(params: &Params, objects: &[Aabb], worlds: &[u32], counters: &mut [u32]) -> Result<Self, InputError> {
+        let sample = match params.is_hierarchical() {
+            true => sample_statistics(params, objects, worlds),
+            false => Vec::new(),
+        };
+        let levels = level_statistics(params, objects, &sample, counters);
+        let mut grid = layout(params, &levels, counters);
+        let (mut keys, mut values) = if params.is_uniform() {
+            let (mut offsets, capacity) = (entry_count(params, objects), Some(params.entry_capacity));
+            let (needed, status) = (word::ENTRIES_NEEDED, Status::ENTRIES);
+            scan_output(&mut offsets, counters, needed, capacity, status, "entries")?;
+            entry_emit(params, objects, &mut grid, &offsets, counters, worlds)
+        } else {
+            let keys = keys(params, objects, &grid, worlds);
+            let values = (0..keys.len() as u32).map(|index| index | HOME_FLAGS).collect();
+            (keys, values)
+        };
+        if params.cover_capacity > 0 {
+            let mut sums = cover_sums(params, objects, &grid, &keys);
+            choose_cover(params, &mut sums, &mut grid);
+            keys.resize(params.table_entries() as usize, 0);
+            values.resize(params.table_entries() as usize, 0);
+            cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
+        }
+        // All strategies sort alike.
+        for digit in table_digits(params, SortStrategy::Portable) {
+            (keys, values) = sort_digit(&digit, &grid, &keys, &values);
+        }
+        let (starts, mut records) = gather(params, objects, &keys, &values, &grid, worlds);
+        let clusters = clusters(&grid, &keys, &mut values, &mut records);
+        if params.has_clusters == 1 {
+            counters[word::CROWDED] = grid.is_crowded;
+        }
+        Ok(Self {
+            grid,
+            keys,
+            values,
+            starts,
+            records,
+            clusters,
+        })
+    }
+
+    fn reads(&self, params: &Params) -> TableReads<'_> {
+        TableReads {
+            table: CellTable {
+                grid: &self.grid,
+                records: &self.records,
+                starts: &self.starts,
+                clusters: &self.clusters,
+            },
+            keys: &self.keys,
+            values: &self.values,
+            object_count: params.object_count,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The walks of pairs and rays, a row of findings each.
+
+use super::lists::RowWalk;
+use crate::api::types::{Pair, RayHit};
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Params;
+use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
+use crate::reference::pairs::pair_walk::{PairReads, walk_pairs};
+use crate::reference::rays::ray::{LARGEST_FLOAT, load_ray};
+use crate::reference::rays::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
+use crate::shared::runs::Walked;
+
+/// The pairs of each entry.
+pub(super) struct PairWalks<'a> {
+    pub params: &'a Params,
+    pub input: PairReads<'a>,
+    pub overrides: Overrides,
+}
+
+impl RowWalk for PairWalks<'_> {
+    type Found = Pair;
+
+    fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
+        let found = |own: u32, other: u32| accept(Pair::new(own, other));
+        Walked {
+            candidates: walk_pairs(self.params, &self.input, self.overrides, row, found),
+            ..Walked::default()
+        }
+    }
+}
+
+/// The pairs of each moving object with static ones.
+pub(super) struct StaticPairWalks<'a> {
+    pub params: &'a Params,
+    pub input: StaticPairReads<'a>,
+    pub overrides: Overrides,
+}
+
+impl RowWalk for StaticPairWalks<'_> {
+    type Found = Pair;
+
+    fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
+        let own = self.input.own_records[row as usize].object;
+        let found = |other: u32| accept(Pair::new(own, other));
+        Walked {
+            candidates: walk_static(self.params, &self.input, self.overrides, row, found),
+            ..Walked::default()
+        }
+    }
+}
+
+/// The hits of each ray.
+pub(super) struct RayWalks<'a> {
+    pub params: &'a Params,
+    pub tables: &'a [RayReads<'a>],
+    pub overrides: Overrides,
+}
+
+impl RowWalk for RayWalks<'_> {
+    type Found = RayHit;
+
+    fn walk(&self, row: u32, accept: impl FnMut(RayHit)) -> Walked {
+        let ray = load_ray(self.params, &rays_of(self.tables)[row as usize]);
+        walk_tables(self.params, self.tables, self.overrides, &ray, &mut Each(accept))
+    }
+}
+
+/// Takes all hits.
+struct Each<F>(F);
+
+impl<F: FnMut(RayHit)> HitVisitor for Each<F> {
+    fn search_limit(&self) -> f32 {
+        LARGEST_FLOAT
+    }
+
+    fn accept_hit(&mut self, object: u32, t: f32) {
+        self.0(RayHit { object, t });
+    }
+}

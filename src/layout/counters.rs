@@ -1,0 +1,73 @@
+//! The counters of a step from their words, and the words of the counters of events and of culling.
+
+use super::grid::Params;
+use crate::api::counters::{Counters, Status, word};
+use crate::api::frustum::MOST_VIEWS;
+use crate::shared::wgsl::number;
+
+/// Words of the counters of events.
+pub mod event_word {
+    use super::number;
+
+    /// Rows that were there in the step before; two words, low first.
+    pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
+    /// Rows of the step before that are still there; two words, low first.
+    pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
+    /// Rows that were not there in the step before.
+    pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;
+    /// Status bits of the step that say that pairs are missing.
+    pub const STATUS: usize = number("events/event", "EVENT_STATUS") as usize;
+    /// Rows of the step before that are there no more.
+    pub const ENDED: usize = number("events/event", "EVENT_ENDED") as usize;
+    /// Words of the buffer.
+    pub const COUNT: usize = 8;
+}
+
+/// Words of the counters of culling.
+pub mod cull_word {
+    use super::number;
+
+    /// Views that are invalid.
+    pub const INVALID: usize = number("cull/view", "CULL_INVALID") as usize;
+    /// Rows that all lists need together; two words, low first.
+    pub const NEEDED: usize = number("cull/view", "CULL_NEEDED") as usize;
+    /// Objects that the first view sees; a word per view.
+    pub const SEEN: usize = number("cull/view", "CULL_SEEN") as usize;
+    /// Words of the buffer.
+    pub const COUNT: usize = SEEN + super::MOST_VIEWS as usize;
+}
+
+impl Counters {
+    /// `static_entries` is the capacity for entries of static objects.
+    pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
+        let wide = |first: usize| u64::from(words[first]) | u64::from(words[first + 1]) << 32;
+        Self {
+            objects: params.static_count + params.object_count,
+            invalid: words[word::INVALID],
+            excluded: words[word::EXCLUDED],
+            large: words[word::LARGE],
+            levels: words[word::LEVELS],
+            table_cells: words[word::TABLE_CELLS],
+            entries_needed: wide(word::ENTRIES_NEEDED),
+            entries_capacity: params.entry_capacity,
+            static_entries_needed: wide(word::STATIC_ENTRIES_NEEDED),
+            static_entries_capacity: static_entries,
+            pairs_needed: wide(word::PAIRS_NEEDED),
+            pairs_capacity: params.pair_capacity,
+            hits_needed: wide(word::HITS_NEEDED),
+            hits_capacity: params.hit_capacity,
+            ray_cells_needed: wide(word::RAY_CELLS_NEEDED),
+            ray_cells_capacity: params.ray_cell_capacity,
+            results_needed: wide(word::RESULTS_NEEDED),
+            results_capacity: params.result_capacity,
+            queries_invalid: words[word::QUERIES_INVALID],
+            query_candidates: wide(word::QUERY_CANDIDATES),
+            rays_invalid: words[word::RAYS_INVALID],
+            pair_candidates: wide(word::PAIR_CANDIDATES),
+            ray_candidates: wide(word::RAY_CANDIDATES),
+            rounds_needed: words[word::ROUNDS_NEEDED].max(1),
+            rounds_capacity: rounds,
+            status: Status::from_bits(words[word::STATUS] | words[word::UNFINISHED]),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Uniform blocks and capacities of a step on the CPU, which has no limits of bytes.
+
+use super::host::HostScene;
+use super::scan::scan;
+use super::table::{entry_count, prepare};
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth, check_world_count, validate};
+use crate::api::error::{InputError, ReferenceError};
+use crate::api::types::Aabb;
+use crate::layout::asked::Asked;
+use crate::layout::blocks::{Overrides, ScanParams, wide};
+use crate::layout::grid::{self, ID_MASK, Params};
+use crate::shared::bounds::LARGEST_COUNT;
+
+/// The capacity that a fixed descriptor names; none means that whatever is needed fits.
+pub(crate) fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
+    capacity.filter(|_| descriptor.growth == Growth::Fixed)
+}
+
+fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, InputError> {
+    let error = InputError::TooMany {
+        what,
+        count,
+        limit: u64::from(limit),
+    };
+    u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(error)
+}
+
+/// Returns the uniform block of a table of `objects` objects, of which `first_object` is the first, with the capacities
+/// of what comes before the outputs.
+fn table_params(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: usize,
+    first_object: u32,
+) -> Result<Params, InputError> {
+    let object_count = count_of("objects", objects as u64, ID_MASK)?;
+    let mut params = Params::of_table(descriptor, object_count, first_object);
+    let cells = grid::table_capacity(params.scheme, object_count, descriptor.capacities.entries);
+    params.table_capacity = cells.min(LARGEST_COUNT - 3) as u32;
+    Ok(params)
+}
+
+/// The uniform blocks of a step: that of its own table and that of the static objects' one.
+fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
+    let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
+    let all = count_of("objects", (moving + statics) as u64, ID_MASK)?;
+    descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
+    descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
+    let mut of_statics = table_params(descriptor, statics, 0)?;
+    // No walk of pairs begins there.
+    of_statics.has_clusters = 0;
+    let mut params = table_params(descriptor, moving, of_statics.object_count)?;
+    params.cover_capacity = grid::cover_capacity(&params, descriptor.pairs);
+    for params in [&mut params, &mut of_statics] {
+        params.static_count = statics as u32;
+    }
+    let asked = Asked::of(&scene.asked, all.into(), 4);
+    asked.write(&mut params)?;
+    Ok([params, of_statics])
+}
+
+/// As [`prepared`], with the capacities for entries and for counts of pairs.
+pub(crate) fn sized(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &HostScene<'_>,
+) -> Result<([Params; 2], Vec<Aabb>), ReferenceError> {
+    let (mut params, objects) = prepared(descriptor, scene)?;
+    for params in &mut params {
+        params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
+        params.pair_rows = params.entry_capacity;
+    }
+    if params[0].static_count > 0 {
+        params[0].pair_rows += params[0].object_count;
+    }
+    Ok((params, objects))
+}
+
+/// Returns the capacity for entries: one per object, in the uniform scheme as many as are needed. A fixed capacity
+/// bounds it, and is not allocated whole, since it may be larger than the memory.
+fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
+    if !params.is_uniform() {
+        return Ok(params.entry_capacity);
+    }
+    let counts = entry_count::entry_count(params, objects);
+    let needed: u64 = counts.into_iter().map(u64::from).sum();
+    let capacity = fixed(descriptor, descriptor.capacities.entries);
+    let held = capacity.map_or(needed, |capacity| needed.min(capacity.into()));
+    count_of("entries", held, LARGEST_COUNT as u32 - 1)
+}
+
+/// Copies the number of entries that the static objects' table needed: the moving objects' one counts into the same
+/// words.
+pub(crate) fn keep_static_entries(counters: &mut [u32]) {
+    counters.copy_within(
+        word::ENTRIES_NEEDED..word::ENTRIES_NEEDED + 2,
+        word::STATIC_ENTRIES_NEEDED,
+    );
+}
+
+/// Scans the counts of an output and returns how many of its rows are written.
+pub(crate) fn scan_output(
+    counts: &mut [u32],
+    counters: &mut [u32],
+    total_word: usize,
+    capacity: Option<u32>,
+    status: Status,
+    what: &'static str,
+) -> Result<u32, InputError> {
+    let block = ScanParams {
+        count: counts.len() as u32,
+        total_word: total_word as u32,
+        capacity: capacity.unwrap_or(u32::MAX),
+        status_bit: status.bits(),
+    };
+    scan(&block, counts, counters);
+    let needed = wide(counters, total_word);
+    match capacity {
+        // The largest u32 is no place: it stands for all that do not fit.
+        Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
+        None => count_of(what, needed, u32::MAX - 1),
+    }
+}
+
+/// The uniform blocks of a step, that of its own table and that of the static objects' one, and the objects as all
+/// passes but the first read them, static ones first.
+pub(crate) fn prepared(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &HostScene<'_>,
+) -> Result<([Params; 2], Vec<Aabb>), ReferenceError> {
+    validate(descriptor)?;
+    check_world_count(descriptor, LARGEST_COUNT - 1)?;
+    let params = params(descriptor, scene)?;
+    let objects = if descriptor.prepares() || params[0].static_count > 0 {
+        [
+            prepare::prepare(&params[1], scene.static_objects, &[], scene.static_worlds),
+            prepare::prepare(&params[0], scene.objects, &[], scene.worlds),
+        ]
+        .concat()
+    } else {
+        scene.objects.to_vec()
+    };
+    Ok((params, objects))
+}
+
+pub(crate) const fn overrides_of(descriptor: &BroadPhaseDescriptor<'_>) -> Overrides {
+    Overrides {
+        filters: descriptor.filters,
+        count_candidates: descriptor.count_candidates,
+    }
+}
