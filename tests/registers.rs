@@ -6,7 +6,7 @@
 //! RADV is used where it is found, and has to be there with `GPU_BROAD_PHASE_COMPILERS=radv`. It takes two choices of
 //! constants per scheme: all off, and all on. With `GPU_BROAD_PHASE_FULL=1` it takes each choice. NVK takes minutes, so
 //! it is used only with `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV: `GPU_BROAD_PHASE_FULL=1 cargo test
-//! --locked --test registers -- --nocapture`
+//! --workspace --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
 #[path = "common/specialised.rs"]

@@ -46,7 +46,8 @@ esac
 work="$(mktemp -d)"
 inside=
 trap 'rm -rf "$work" ${inside:+"$inside"}' EXIT
-cargo test --locked --no-run --message-format=json --test device --test passes --test registers >"$work/built.json"
+cargo test --workspace --locked --no-run --message-format=json --test device --test passes --test registers \
+    >"$work/built.json"
 mkdir "$work/runtime"
 if [ -n "$folder" ]; then
     inside="$(mktemp -d "$folder/tmp/tests.XXXXXX")"

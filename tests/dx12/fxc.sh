@@ -12,4 +12,4 @@ trap 'rm -rf "$folder"' EXIT
 printf '#!/usr/bin/env bash\nexec "%s" "%s/fxc.exe" "$@"\n' "$PWD/tests/dx12/wine" "$libraries" >"$folder/fxc"
 chmod +x "$folder/fxc"
 export PATH="$folder:$PATH" GPU_BROAD_PHASE_COMPILERS=fxc GPU_BROAD_PHASE_FXC="${1:-}"
-cargo test --locked --test compilers fxc -- --nocapture
+cargo test --workspace --locked --test compilers fxc -- --nocapture

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the command line on DX12 under Wine (vkd3d-proton on Mesa's software Vulkan) and compares its answers, byte for
-# byte, with those of the CPU reference on Linux. The golden scenes keep their hashes. Prints a table; status 1 if anything
+# byte, with those of the CPU engine on Linux. The golden scenes keep their hashes. Prints a table; status 1 if anything
 # differs or fails.
 #   VKD3D=FOLDER tests/dx12/run.sh [COUNT]   scenes of COUNT boxes, 600 without it
 # FXC=1 takes FXC in place of DXC: minutes per run.
