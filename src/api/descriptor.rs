@@ -78,7 +78,7 @@ pub enum RayMode {
 #[non_exhaustive]
 pub enum PairOrder {
     /// An order that depends on the input and the device alone, not on what ran before. Devices may differ, and the CPU
-    /// reference from all of them: sort both before you compare, or ask for [`Sorted`](Self::Sorted).
+    /// engine from all of them: sort both before you compare, or ask for [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
     /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,

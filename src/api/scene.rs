@@ -102,7 +102,8 @@ pub struct Scene<'a> {
     pub query_mode: QueryMode,
 }
 
-/// What is asked of the table of the last step: the input of [`GpuBroadPhase::query`](crate::GpuBroadPhase::query).
+/// What is asked of the table of the last step: the input of [`GpuBroadPhase::query`](crate::GpuBroadPhase::query) and
+/// [`CpuBroadPhase::query`](crate::cpu::CpuBroadPhase::query).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueryInput<'a> {
     /// The rays; none by default.

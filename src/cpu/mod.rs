@@ -1,10 +1,9 @@
 //! The broad phase on the CPU: what a GPU step answers, without a GPU.
 //!
 //! [`step`] and its kin answer a scene. [`CpuBroadPhase`] keeps the table of a step for further rays and queries.
-//! A [`Watch`] reports their progress and ends them early. Answers are the bytes of a GPU step, with three exceptions:
-//! the order of a ray's hits under [`Scheme::Uniform`](crate::Scheme::Uniform); distances of queries, within 4 ulps; and
-//! the order of rows if `max_bytes` or the size of a binding leaves a device no room for the table of larger objects or
-//! for the boxes of clusters. The CPU ignores `max_bytes`.
+//! A [`Watch`] reports their progress and ends them early. Answers are those of a GPU step. Without
+//! [`PairOrder::Sorted`](crate::PairOrder::Sorted) rows may come in another order, and distances of queries may differ
+//! by 4 ulps. The CPU ignores [`max_bytes`](BroadPhaseDescriptor::max_bytes).
 //!
 //! Most rows are walked once, where the passes walk once to count and once to write. With the feature `rayon` walks run
 //! on all threads of the rayon pool that calls them.

@@ -472,7 +472,7 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
     let cells = (0..RAYS).map(|index| 10.0 * index as f32 + 0.4);
     let objects: Vec<_> = cells
         .clone()
-        .flat_map(|at| [Aabb::new([at, at, 0.4], [at + 0.2, at + 0.2, 0.6]); CROWD])
+        .flat_map(|at| std::iter::repeat_n(Aabb::new([at, at, 0.4], [at + 0.2, at + 0.2, 0.6]), CROWD))
         .collect();
     let rays: Vec<_> = cells
         .map(|at| Ray::new([-5.0, at + 0.1, 0.5], [1.0, 0.0, 0.0], f32::INFINITY))
