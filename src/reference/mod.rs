@@ -5,10 +5,10 @@
 //!
 //! `pairs::pair_count` in `pairs/pair_count.rs` is the reference pass of `shaders/pairs/pair_count.wgsl`, and so on in
 //! the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine builds its
-//! table with these passes and finds its answers by their walks. A trace runs all of them and keeps every buffer; tests run each pass on the output of the
-//! reference passes before it and compare buffers. Four things are not compared byte for byte: box tests of rays, the
-//! order of a ray's hits under [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays, which are chosen in
-//! floating point with a margin, and words that a pass leaves unwritten.
+//! table with these passes and finds its answers by their walks. A trace runs all of them and keeps every buffer; tests
+//! run each pass on the output of the reference passes before it and compare buffers. Four things are not compared byte
+//! for byte: box tests of rays, the order of a ray's hits under [`Scheme::Uniform`](crate::Scheme::Uniform), the cells
+//! of rays, which are chosen in floating point with a margin, and words that a pass leaves unwritten.
 
 pub mod brute_force;
 pub(crate) mod cull;
