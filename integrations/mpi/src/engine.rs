@@ -2,9 +2,7 @@
 
 use std::sync::mpsc;
 
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, QueryInput, Scene, StepResult, cpu,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, QueryInput, Scene, StepResult, cpu};
 use pollster::block_on;
 use wgpu::{AdapterInfo, Backends, Buffer, BufferDescriptor, BufferUsages, DeviceType, MapMode, PollType};
 
