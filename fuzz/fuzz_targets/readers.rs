@@ -115,11 +115,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let most = MOST.load(Relaxed).saturating_sub(before);
     input::take_warnings();
-    let unpacked = if matches!(extension, "npz" | "glb" | "gltf") {
-        UNPACKED
-    } else {
-        0
-    };
+    let unpacked = if matches!(extension, "npz" | "glb" | "gltf") { UNPACKED } else { 0 };
     let allowed = SMALLEST_MEMORY + unpacked + MEMORY_PER_BYTE * bytes.len();
     assert!(
         most <= allowed,
@@ -169,13 +165,7 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
         &[(Kind::Vertices, Kind::Faces), (Kind::Edges, Kind::Faces)],
     ][usize::from(choice >> 3 & 3)];
     let free = choice & 32 != 0;
-    let scene = told(input::scene_between(
-        path,
-        &reading(None, elements, next),
-        between,
-        free,
-        QUIET,
-    ));
+    let scene = told(input::scene_between(path, &reading(None, elements, next), between, free, QUIET));
     let Some(scene) = scene else { return };
     let elements = scene.elements.expect("a mesh has elements");
     let [vertices, edges, faces] = elements.totals;

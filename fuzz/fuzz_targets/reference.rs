@@ -6,10 +6,7 @@ mod agreement;
 
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Queries, Query, QueryMode, Ray,
-    RayMode, Rays, Scene, Scheme, Source, Statics, SweptRay,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 use agreement::{Expected, check};
