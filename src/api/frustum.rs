@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::api::error::InputError;
+use crate::api::input::count_within;
 use crate::api::types::Aabb;
 use crate::shared::wgsl::number;
 
@@ -11,11 +12,7 @@ pub(crate) const MOST_VIEWS: u32 = number("cull/view", "MOST_VIEWS");
 
 /// Fails for more views than [`MOST_VIEWS`].
 pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
-    let (what, limit) = ("views", MOST_VIEWS.into());
-    if count > limit {
-        return Err(InputError::TooMany { what, count, limit });
-    }
-    Ok(())
+    count_within("views", count, MOST_VIEWS).map(|_| ())
 }
 
 /// What a view sees of a step's objects: the convex set inside all of its planes. 144 bytes, nine 16-byte loads.

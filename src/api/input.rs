@@ -487,13 +487,12 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
 
 /// Fails with [`InputError::TooMany`] if `count` is not below 2^29; returns it as `u32`.
 pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
-    if count < LARGEST_COUNT {
-        Ok(count as u32)
-    } else {
-        Err(InputError::TooMany {
-            what,
-            count,
-            limit: LARGEST_COUNT - 1,
-        })
-    }
+    count_within(what, count, LARGEST_COUNT as u32 - 1)
+}
+
+/// Fails with [`InputError::TooMany`] if `count` exceeds `limit`; returns it as `u32`.
+pub(crate) fn count_within(what: &'static str, count: u64, limit: u32) -> Result<u32, InputError> {
+    let fits = u32::try_from(count).ok().filter(|&count| count <= limit);
+    let limit = limit.into();
+    fits.ok_or(InputError::TooMany { what, count, limit })
 }

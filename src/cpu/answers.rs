@@ -6,19 +6,20 @@ use super::lists::Lists;
 use super::query_lists::QueryLists;
 use super::table::Table;
 use super::walks::{PairWalks, RayWalks, StaticPairWalks};
-use crate::api::counters::{Status, word};
+use crate::api::counters::{Counters, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
 use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, askers};
 use crate::api::result::StepResult;
 use crate::api::types::{Pair, RayHit, SweptRay};
-use crate::layout::blocks::add64;
+use crate::layout::blocks::{Overrides, add64};
+use crate::layout::grid::Params;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::pairs::world_pairs_static::world_pairs_static;
-use crate::reference::params::{fixed, overrides_of, scan_output};
+use crate::reference::params::{Counted, HITS, PAIRS, RAY_CELLS, RESULTS, fixed, overrides_of, scan_output};
 use crate::reference::queries::query_nearest::query_nearest;
 use crate::reference::rays::ray_any::ray_any;
 use crate::reference::rays::ray_cells_count::ray_cells_count;
@@ -28,176 +29,173 @@ use crate::reference::rays::ray_hits::ray_count_of;
 use crate::shared::lists::sort_lists;
 use crate::shared::runs;
 
-/// Finds the pairs of a step, and how many each world has.
-pub(super) fn find_pairs(
-    table: &mut Table,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    admits: Option<&Admits<'_>>,
-    result: &mut StepResult,
-) -> Result<(), InputError> {
-    let params = table.params;
-    let mut counters = take(&mut table.counters);
-    let overrides = overrides_of(descriptor);
-    let capacity = fixed(descriptor, descriptor.capacities.pairs);
-    let reads = table.reads(admits);
-    let (records, values) = (reads.own.table.records, reads.own.values);
-    let walks = PairWalks {
-        params: &params,
-        input: reads.pairs(),
-        overrides,
-    };
-    let mut lists = Lists::find(params.entry_capacity, capacity, &walks);
-    add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
-    let mut counts = take(&mut lists.counts);
-    if params.world_count > 1 {
-        result.world_pairs = world_pairs(&params, records, values, &counts);
+/// What a table answers, one kind of output after the other.
+pub(super) struct Answer<'a> {
+    descriptor: &'a BroadPhaseDescriptor<'a>,
+    table: &'a Table,
+    admits: Option<&'a Admits<'a>>,
+    overrides: Overrides,
+    /// The uniform block, with the capacities that the outputs have.
+    pub params: Params,
+    pub counters: Vec<u32>,
+    result: StepResult,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer without any output. `admits` says which objects may pair.
+    pub fn new(descriptor: &'a BroadPhaseDescriptor<'a>, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
+        Self {
+            descriptor,
+            table,
+            admits,
+            overrides: overrides_of(descriptor),
+            params: table.params,
+            counters: table.counters.clone(),
+            result: StepResult::default(),
+        }
     }
-    let static_walks = reads.static_pairs().map(|input| StaticPairWalks {
-        params: &params,
-        input,
-        overrides,
-    });
-    let static_lists = static_walks.as_ref().map(|walks| {
-        let mut lists = Lists::find(params.static_rows(), capacity, walks);
-        add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
-        counts.truncate(params.entry_capacity as usize);
-        counts.append(&mut lists.counts);
+
+    pub fn into_result(self) -> StepResult {
+        StepResult {
+            counters: Counters::from_words(&self.counters, &self.params, 1, self.table.static_entries()),
+            ..self.result
+        }
+    }
+
+    /// Scans the counts of an output. Returns how many of its rows are written, and how many there is room for.
+    fn scan(&mut self, output: &Counted, capacity: Option<u32>, counts: &mut [u32]) -> Result<[u32; 2], InputError> {
+        let written = scan_output(output, counts, &mut self.counters, capacity)?;
+        Ok([written, capacity.unwrap_or(written)])
+    }
+
+    /// Finds the pairs of a step, and how many each world has.
+    pub fn find_pairs(&mut self) -> Result<(), InputError> {
+        let (params, overrides) = (self.params, self.overrides);
+        let capacity = fixed(self.descriptor, self.descriptor.capacities.pairs);
+        let reads = self.table.reads(self.admits);
+        let (records, values) = (reads.own.table.records, reads.own.values);
+        let walks = PairWalks {
+            params: &params,
+            input: reads.pairs(),
+            overrides,
+        };
+        let mut lists = Lists::find(params.entry_capacity, capacity, &walks);
+        add64(&mut self.counters, word::PAIR_CANDIDATES, lists.candidates);
+        let mut counts = take(&mut lists.counts);
         if params.world_count > 1 {
-            world_pairs_static(&params, records, &counts, &mut result.world_pairs);
+            self.result.world_pairs = world_pairs(&params, records, values, &counts);
         }
-        lists
-    });
-    let (needed, status) = (word::PAIRS_NEEDED, Status::PAIRS);
-    let written = scan_output(&mut counts, &mut counters, needed, capacity, status, "pairs")?;
-    let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
-    lists.write(&counts, &mut pairs, &walks);
-    if let (Some(lists), Some(walks)) = (static_lists, &static_walks) {
-        lists.write(&counts[params.entry_capacity as usize..], &mut pairs, walks);
-    }
-    if descriptor.pair_order == PairOrder::Sorted {
-        runs::sort(&mut pairs);
-    }
-    result.pairs = pairs;
-    table.params.pair_capacity = capacity.unwrap_or(written);
-    table.counters = counters;
-    Ok(())
-}
-
-/// Finds what the rays and the queries of a scene meet in the table of a step, whose uniform block names them.
-pub(super) fn answer(
-    table: &mut Table,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &HostScene<'_>,
-    admits: Option<&Admits<'_>>,
-    result: &mut StepResult,
-) -> Result<(), InputError> {
-    if !matches!(scene.asked.rays, Rays::None) {
-        cast_rays(table, descriptor, &scene.rays, result)?;
-        if descriptor.ray_cells {
-            list_ray_cells(table, descriptor, &scene.rays, result)?;
-        }
-    }
-    if !matches!(scene.asked.queries, Queries::None) {
-        answer_queries(table, descriptor, &scene.queries, admits, result)?;
-    }
-    Ok(())
-}
-
-fn cast_rays(
-    table: &mut Table,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    rays: &[SweptRay],
-    result: &mut StepResult,
-) -> Result<(), InputError> {
-    let mut params = table.params;
-    let mut counters = take(&mut table.counters);
-    let overrides = overrides_of(descriptor);
-    let tables = table.reads(None).rays(rays);
-    match descriptor.ray_mode {
-        RayMode::Closest => {
-            result.ray_hits = ray_closest(&params, &tables, overrides, &mut counters);
-            params.hit_capacity = params.ray_count;
-        }
-        RayMode::Any => result.ray_any = ray_any(&params, &tables, overrides, &mut counters),
-        RayMode::All => {
-            let capacity = fixed(descriptor, descriptor.capacities.hits);
-            let walks = RayWalks {
-                params: &table.params,
-                tables: &tables,
-                overrides,
-            };
-            let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
-            counters[word::RAYS_INVALID] += lists.invalid;
-            add64(&mut counters, word::RAY_CANDIDATES, lists.candidates);
-            let mut offsets = take(&mut lists.counts);
-            let (needed, status) = (word::HITS_NEEDED, Status::HITS);
-            let written = scan_output(&mut offsets, &mut counters, needed, capacity, status, "hits")?;
-            let mut hits = vec![RayHit { object: 0, t: 0.0 }; written as usize];
-            lists.write(&offsets, &mut hits, &walks);
-            if descriptor.pair_order == PairOrder::Sorted {
-                sort_lists(&mut hits, &offsets, |hit| hit.object);
+        let static_walks = reads.static_pairs().map(|input| StaticPairWalks {
+            params: &params,
+            input,
+            overrides,
+        });
+        let static_lists = static_walks.as_ref().map(|walks| {
+            let mut lists = Lists::find(params.static_rows(), capacity, walks);
+            add64(&mut self.counters, word::PAIR_CANDIDATES, lists.candidates);
+            counts.truncate(params.entry_capacity as usize);
+            counts.append(&mut lists.counts);
+            if params.world_count > 1 {
+                world_pairs_static(&params, records, &counts, &mut self.result.world_pairs);
             }
-            params.hit_capacity = capacity.unwrap_or(written);
-            result.ray_hits = hits;
-            result.ray_offsets = offsets;
+            lists
+        });
+        let [written, room] = self.scan(&PAIRS, capacity, &mut counts)?;
+        let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
+        lists.write(&counts, &mut pairs, &walks);
+        if let (Some(lists), Some(walks)) = (static_lists, &static_walks) {
+            lists.write(&counts[params.entry_capacity as usize..], &mut pairs, walks);
         }
+        if self.descriptor.pair_order == PairOrder::Sorted {
+            runs::sort(&mut pairs);
+        }
+        self.result.pairs = pairs;
+        self.params.pair_capacity = room;
+        Ok(())
     }
-    table.params = params;
-    table.counters = counters;
-    Ok(())
-}
 
-fn list_ray_cells(
-    table: &mut Table,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    rays: &[SweptRay],
-    result: &mut StepResult,
-) -> Result<(), InputError> {
-    let mut params = table.params;
-    let mut counters = take(&mut table.counters);
-    let reads = table.reads(None);
-    let tables = [Some(reads.own), reads.statics].into_iter().flatten();
-    let grids: Vec<_> = tables.map(|of| of.table.grid).collect();
-    let mut offsets = ray_cells_count(&params, &grids, rays);
-    let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
-    let (needed, status) = (word::RAY_CELLS_NEEDED, Status::RAY_CELLS);
-    let written = scan_output(&mut offsets, &mut counters, needed, capacity, status, "ray cells")?;
-    params.ray_cell_capacity = written;
-    result.ray_cells = ray_cells_emit(&params, &grids, rays, &offsets);
-    result.ray_cell_offsets = offsets;
-    table.params.ray_cell_capacity = capacity.unwrap_or(written);
-    table.counters = counters;
-    Ok(())
-}
+    /// Finds what the rays and the queries of a scene meet. The uniform block names them.
+    pub fn find_asked(&mut self, scene: &HostScene<'_>) -> Result<(), InputError> {
+        if !matches!(scene.asked.rays, Rays::None) {
+            self.cast_rays(&scene.rays)?;
+            if self.descriptor.ray_cells {
+                self.list_ray_cells(&scene.rays)?;
+            }
+        }
+        if !matches!(scene.asked.queries, Queries::None) {
+            self.answer_queries(&scene.queries)?;
+        }
+        Ok(())
+    }
 
-fn answer_queries(
-    table: &mut Table,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    queries: &[Query],
-    admits: Option<&Admits<'_>>,
-    result: &mut StepResult,
-) -> Result<(), InputError> {
-    let params = table.params;
-    let mut counters = take(&mut table.counters);
-    let overrides = overrides_of(descriptor);
-    let walks = table.reads(admits).queries(queries, params.askers != askers::NOBODY);
-    if params.nearest > 0 {
-        result.query_nearest = query_nearest(&params, &walks, overrides, &mut counters);
-    } else {
-        let mut lists = QueryLists::find(&params, &walks, overrides, &mut counters);
+    fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), InputError> {
+        let (params, overrides) = (self.params, self.overrides);
+        let tables = self.table.reads(None).rays(rays);
+        match self.descriptor.ray_mode {
+            RayMode::Closest => {
+                self.result.ray_hits = ray_closest(&params, &tables, overrides, &mut self.counters);
+                self.params.hit_capacity = params.ray_count;
+            }
+            RayMode::Any => self.result.ray_any = ray_any(&params, &tables, overrides, &mut self.counters),
+            RayMode::All => {
+                let capacity = fixed(self.descriptor, self.descriptor.capacities.hits);
+                let walks = RayWalks {
+                    params: &params,
+                    tables: &tables,
+                    overrides,
+                };
+                let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
+                self.counters[word::RAYS_INVALID] += lists.invalid;
+                add64(&mut self.counters, word::RAY_CANDIDATES, lists.candidates);
+                let mut offsets = take(&mut lists.counts);
+                let [written, room] = self.scan(&HITS, capacity, &mut offsets)?;
+                let mut hits = vec![RayHit { object: 0, t: 0.0 }; written as usize];
+                lists.write(&offsets, &mut hits, &walks);
+                if self.descriptor.pair_order == PairOrder::Sorted {
+                    sort_lists(&mut hits, &offsets, |hit| hit.object);
+                }
+                self.params.hit_capacity = room;
+                self.result.ray_hits = hits;
+                self.result.ray_offsets = offsets;
+            }
+        }
+        Ok(())
+    }
+
+    fn list_ray_cells(&mut self, rays: &[SweptRay]) -> Result<(), InputError> {
+        let mut params = self.params;
+        let reads = self.table.reads(None);
+        let tables = [Some(reads.own), reads.statics].into_iter().flatten();
+        let grids: Vec<_> = tables.map(|of| of.table.grid).collect();
+        let mut offsets = ray_cells_count(&params, &grids, rays);
+        let capacity = fixed(self.descriptor, self.descriptor.capacities.ray_cells);
+        let [written, room] = self.scan(&RAY_CELLS, capacity, &mut offsets)?;
+        params.ray_cell_capacity = written;
+        self.result.ray_cells = ray_cells_emit(&params, &grids, rays, &offsets);
+        self.result.ray_cell_offsets = offsets;
+        self.params.ray_cell_capacity = room;
+        Ok(())
+    }
+
+    fn answer_queries(&mut self, queries: &[Query]) -> Result<(), InputError> {
+        let (params, overrides) = (self.params, self.overrides);
+        let reads = self.table.reads(self.admits);
+        let walks = reads.queries(queries, params.askers != askers::NOBODY);
+        if params.nearest > 0 {
+            self.result.query_nearest = query_nearest(&params, &walks, overrides, &mut self.counters);
+            return Ok(());
+        }
+        let mut lists = QueryLists::find(&params, &walks, overrides, &mut self.counters);
         let mut offsets = take(&mut lists.counts);
-        let capacity = fixed(descriptor, descriptor.capacities.results);
-        let (needed, status) = (word::RESULTS_NEEDED, Status::RESULTS);
-        let what = "results of queries";
-        let written = scan_output(&mut offsets, &mut counters, needed, capacity, status, what)?;
+        let capacity = fixed(self.descriptor, self.descriptor.capacities.results);
+        let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;
         let mut objects = lists.write(&offsets, written);
-        if descriptor.pair_order == PairOrder::Sorted {
+        if self.descriptor.pair_order == PairOrder::Sorted {
             sort_lists(&mut objects, &offsets, |&object| object);
         }
-        table.params.result_capacity = capacity.unwrap_or(written);
-        result.query_objects = objects;
-        result.query_offsets = offsets;
+        self.params.result_capacity = room;
+        self.result.query_objects = objects;
+        self.result.query_offsets = offsets;
+        Ok(())
     }
-    table.counters = counters;
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! A broad phase on the CPU that keeps its table.
 
-use super::answers::{answer, find_pairs};
+use super::answers::Answer;
 use super::table::Table;
 use crate::api::descriptor::{BroadPhaseDescriptor, validate};
 use crate::api::error::{DescriptorError, ReferenceError};
@@ -31,9 +31,8 @@ use crate::reference::pairs::pair_excludes::Admits;
 #[derive(Clone, Debug)]
 pub struct CpuBroadPhase<'a> {
     descriptor: BroadPhaseDescriptor<'a>,
+    /// The table of the last step.
     table: Option<Table>,
-    /// The counters of its step before rays and queries.
-    counters: Vec<u32>,
 }
 
 impl<'a> CpuBroadPhase<'a> {
@@ -52,7 +51,6 @@ impl<'a> CpuBroadPhase<'a> {
         Self {
             descriptor: *descriptor,
             table: None,
-            counters: Vec::new(),
         }
     }
 
@@ -104,17 +102,12 @@ impl<'a> CpuBroadPhase<'a> {
             query_mode: input.query_mode,
             ..Scene::default()
         })?;
-        let table = self.table.as_mut().ok_or(ReferenceError::NoStep)?;
+        let table = self.table.as_ref().ok_or(ReferenceError::NoStep)?;
+        let mut answer = Answer::new(&self.descriptor, table, None);
         let objects = table.params.all_objects();
-        // A refused question leaves the block as it was.
-        let mut params = table.params;
-        Asked::of(&asked.asked, objects.into(), 4).write(&mut params)?;
-        table.params = params;
-        table.counters.clone_from(&self.counters);
-        let mut result = StepResult::default();
-        answer(table, &self.descriptor, &asked, None, &mut result)?;
-        result.counters = table.counters();
-        Ok(result)
+        Asked::of(&asked.asked, objects.into(), 4).write(&mut answer.params)?;
+        answer.find_asked(&asked)?;
+        Ok(answer.into_result())
     }
 
     pub(super) fn step(
@@ -125,13 +118,14 @@ impl<'a> CpuBroadPhase<'a> {
         self.table = None;
         let scene = HostScene::of(scene)?;
         let mut table = Table::build(&self.descriptor, &scene)?;
-        let mut result = StepResult::default();
+        let mut answer = Answer::new(&self.descriptor, &table, admits);
         if self.descriptor.pairs {
-            find_pairs(&mut table, &self.descriptor, admits, &mut result)?;
+            answer.find_pairs()?;
         }
-        self.counters.clone_from(&table.counters);
-        answer(&mut table, &self.descriptor, &scene, admits, &mut result)?;
-        result.counters = table.counters();
+        let (params, counters) = (answer.params, answer.counters.clone());
+        answer.find_asked(&scene)?;
+        let result = answer.into_result();
+        (table.params, table.counters) = (params, counters);
         self.table = Some(table);
         Ok(result)
     }

@@ -1,6 +1,6 @@
 //! The table of a step, made by the reference passes without the buffers in between.
 
-use crate::api::counters::{Counters, Status, word};
+use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::input::count;
@@ -11,7 +11,7 @@ use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record};
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_exclude::pair_exclude;
 use crate::reference::pairs::pair_excludes::{Admits, Excludes};
-use crate::reference::params::{keep_static_entries, scan_output, sized};
+use crate::reference::params::{ENTRIES, keep_static_entries, scan_output, sized};
 use crate::reference::reads::{StepReads, TableReads};
 use crate::reference::rows::CellTable;
 use crate::reference::sort::sort_digit;
@@ -28,7 +28,7 @@ use crate::reference::table::sample_statistics::sample_statistics;
 /// The buffers of a step that its walks read.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// The uniform block of the step, with the capacities that its outputs have.
+    /// The uniform block and the counters, as later questions begin with them.
     pub params: Params,
     pub counters: Vec<u32>,
     /// All objects as they are compared, static ones first.
@@ -63,10 +63,9 @@ impl Table {
         })
     }
 
-    /// Returns the counters as callers read them.
-    pub fn counters(&self) -> Counters {
-        let static_entries = self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity);
-        Counters::from_words(&self.counters, &self.params, 1, static_entries)
+    /// Returns the capacity for entries of static objects.
+    pub fn static_entries(&self) -> u32 {
+        self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity)
     }
 
     /// Returns what the walks read. `admits` says which objects may pair.
@@ -104,9 +103,8 @@ impl Cells {
         let levels = level_statistics(params, objects, &sample, counters);
         let mut grid = layout(params, &levels, counters);
         let (mut keys, mut values) = if params.is_uniform() {
-            let (mut offsets, capacity) = (entry_count(params, objects), Some(params.entry_capacity));
-            let (needed, status) = (word::ENTRIES_NEEDED, Status::ENTRIES);
-            scan_output(&mut offsets, counters, needed, capacity, status, "entries")?;
+            let mut offsets = entry_count(params, objects);
+            scan_output(&ENTRIES, &mut offsets, counters, Some(params.entry_capacity))?;
             entry_emit(params, objects, &mut grid, &offsets, counters, worlds)
         } else {
             let keys = keys(params, objects, &grid, worlds);

@@ -1,5 +1,6 @@
 //! The counters of a step from their words, and the words of the counters of events and of culling.
 
+use super::blocks;
 use super::grid::Params;
 use crate::api::counters::{Counters, Status, word};
 use crate::api::frustum::MOST_VIEWS;
@@ -40,7 +41,7 @@ pub mod cull_word {
 impl Counters {
     /// `static_entries` is the capacity for entries of static objects.
     pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
-        let wide = |first: usize| u64::from(words[first]) | u64::from(words[first + 1]) << 32;
+        let wide = |first: usize| blocks::wide(words, first);
         Self {
             objects: params.static_count + params.object_count,
             invalid: words[word::INVALID],

@@ -6,24 +6,16 @@ use super::table::{entry_count, prepare};
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, check_world_count, validate};
 use crate::api::error::{InputError, ReferenceError};
+use crate::api::input::{count, count_within};
 use crate::api::types::Aabb;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{Overrides, ScanParams, wide};
-use crate::layout::grid::{self, ID_MASK, Params};
+use crate::layout::grid::{self, Params};
 use crate::shared::bounds::LARGEST_COUNT;
 
 /// The capacity that a fixed descriptor names; none means that whatever is needed fits.
 pub(crate) fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
     capacity.filter(|_| descriptor.growth == Growth::Fixed)
-}
-
-fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, InputError> {
-    let error = InputError::TooMany {
-        what,
-        count,
-        limit: u64::from(limit),
-    };
-    u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(error)
 }
 
 /// Returns the uniform block of a table of `objects` objects, of which `first_object` is the first, with the capacities
@@ -33,7 +25,7 @@ fn table_params(
     objects: usize,
     first_object: u32,
 ) -> Result<Params, InputError> {
-    let object_count = count_of("objects", objects as u64, ID_MASK)?;
+    let object_count = count("objects", objects as u64)?;
     let mut params = Params::of_table(descriptor, object_count, first_object);
     let cells = grid::table_capacity(params.scheme, object_count, descriptor.capacities.entries);
     params.table_capacity = cells.min(LARGEST_COUNT - 3) as u32;
@@ -43,7 +35,7 @@ fn table_params(
 /// The uniform blocks of a step: that of its own table and that of the static objects' one.
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
     let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
-    let all = count_of("objects", (moving + statics) as u64, ID_MASK)?;
+    let all = count("objects", (moving + statics) as u64)?;
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
     descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
@@ -85,7 +77,7 @@ fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, object
     let needed: u64 = counts.into_iter().map(u64::from).sum();
     let capacity = fixed(descriptor, descriptor.capacities.entries);
     let held = capacity.map_or(needed, |capacity| needed.min(capacity.into()));
-    count_of("entries", held, LARGEST_COUNT as u32 - 1)
+    count("entries", held)
 }
 
 /// Copies the number of entries that the static objects' table needed: the moving objects' one counts into the same
@@ -97,27 +89,44 @@ pub(crate) fn keep_static_entries(counters: &mut [u32]) {
     );
 }
 
-/// Scans the counts of an output and returns how many of its rows are written.
-pub(crate) fn scan_output(
-    counts: &mut [u32],
-    counters: &mut [u32],
-    total_word: usize,
-    capacity: Option<u32>,
+/// An output whose rows are counted before they are written.
+pub(crate) struct Counted {
+    /// Word of the counters that has the number of rows needed.
+    needed: usize,
+    /// Set if they have no room.
     status: Status,
     what: &'static str,
+}
+
+const fn counted(needed: usize, status: Status, what: &'static str) -> Counted {
+    Counted { needed, status, what }
+}
+
+pub(crate) const ENTRIES: Counted = counted(word::ENTRIES_NEEDED, Status::ENTRIES, "entries");
+pub(crate) const PAIRS: Counted = counted(word::PAIRS_NEEDED, Status::PAIRS, "pairs");
+pub(crate) const HITS: Counted = counted(word::HITS_NEEDED, Status::HITS, "hits");
+pub(crate) const RAY_CELLS: Counted = counted(word::RAY_CELLS_NEEDED, Status::RAY_CELLS, "ray cells");
+pub(crate) const RESULTS: Counted = counted(word::RESULTS_NEEDED, Status::RESULTS, "results of queries");
+
+/// Scans the counts of an output and returns how many of its rows are written.
+pub(crate) fn scan_output(
+    output: &Counted,
+    counts: &mut [u32],
+    counters: &mut [u32],
+    capacity: Option<u32>,
 ) -> Result<u32, InputError> {
     let block = ScanParams {
         count: counts.len() as u32,
-        total_word: total_word as u32,
+        total_word: output.needed as u32,
         capacity: capacity.unwrap_or(u32::MAX),
-        status_bit: status.bits(),
+        status_bit: output.status.bits(),
     };
     scan(&block, counts, counters);
-    let needed = wide(counters, total_word);
+    let needed = wide(counters, output.needed);
     match capacity {
         // The largest u32 is no place: it stands for all that do not fit.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
-        None => count_of(what, needed, u32::MAX - 1),
+        None => count_within(output.what, needed, u32::MAX - 1),
     }
 }
 

@@ -9,7 +9,9 @@ use super::pairs::{
     pair_count, pair_emit, pair_emit_kept, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
     world_pairs_static,
 };
-use super::params::{fixed, keep_static_entries, overrides_of, scan_output, sized};
+use super::params::{
+    ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS, fixed, keep_static_entries, overrides_of, scan_output, sized,
+};
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use super::reads::{StepReads, TableReads};
@@ -18,7 +20,7 @@ use super::sort::sort_digit;
 use super::table::{
     clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, sample_statistics,
 };
-use crate::api::counters::{Status, word};
+use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode, SortStrategy};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::input::{Queries, Rays, count};
@@ -237,14 +239,7 @@ fn find_pairs(
         }
     }
     let pair_counts = counts.clone();
-    let written = scan_output(
-        &mut counts,
-        &mut counters,
-        word::PAIRS_NEEDED,
-        capacity,
-        Status::PAIRS,
-        "pairs",
-    )?;
+    let written = scan_output(&PAIRS, &mut counts, &mut counters, capacity)?;
     params.pair_capacity = written;
     let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
     emit_pairs(&params, &input, overrides, &found.slots, &counts, &mut pairs);
@@ -301,14 +296,7 @@ fn cast_rays(
             let capacity = fixed(descriptor, descriptor.capacities.hits);
             let mut counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
             let ray_counts = counts.clone();
-            let written = scan_output(
-                &mut counts,
-                &mut counters,
-                word::HITS_NEEDED,
-                capacity,
-                Status::HITS,
-                "hits",
-            )?;
+            let written = scan_output(&HITS, &mut counts, &mut counters, capacity)?;
             params.hit_capacity = written;
             let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
             params.hit_capacity = capacity.unwrap_or(written);
@@ -329,14 +317,7 @@ fn cast_rays(
         let mut counts = ray_cells_count::ray_cells_count(&params, &grids, rays);
         let ray_cell_counts = counts.clone();
         let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
-        let written = scan_output(
-            &mut counts,
-            &mut counters,
-            word::RAY_CELLS_NEEDED,
-            capacity,
-            Status::RAY_CELLS,
-            "ray cells",
-        )?;
+        let written = scan_output(&RAY_CELLS, &mut counts, &mut counters, capacity)?;
         params.ray_cell_capacity = written;
         let cells = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &counts);
         params.ray_cell_capacity = capacity.unwrap_or(written);
@@ -364,14 +345,7 @@ fn answer_queries(
         let mut counts = query_count::query_count(&params, &walks, overrides, &mut counters);
         let query_counts = counts.clone();
         let capacity = fixed(descriptor, descriptor.capacities.results);
-        let written = scan_output(
-            &mut counts,
-            &mut counters,
-            word::RESULTS_NEEDED,
-            capacity,
-            Status::RESULTS,
-            "results of queries",
-        )?;
+        let written = scan_output(&RESULTS, &mut counts, &mut counters, capacity)?;
         params.result_capacity = written;
         let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
         params.result_capacity = capacity.unwrap_or(written);
@@ -406,14 +380,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<()
         let mut counts = entry_count::entry_count(params, objects);
         trace.entry_counts.clone_from(&counts);
         let capacity = Some(params.entry_capacity);
-        scan_output(
-            &mut counts,
-            counters,
-            word::ENTRIES_NEEDED,
-            capacity,
-            Status::ENTRIES,
-            "entries",
-        )?;
+        scan_output(&ENTRIES, &mut counts, counters, capacity)?;
         trace.counters_after_entries.clone_from(counters);
         trace.entry_offsets = counts;
         entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters, worlds)

@@ -41,6 +41,17 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
     (0..count).map(of).collect()
 }
 
+/// Hands out items in order, one after the other. The thread's watch counts them, and may end the work between two.
+pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> impl Iterator<Item = I::Item> {
+    let items = items.into_iter();
+    let watch = Watch::begin_pass(items.len() as u32);
+    items.inspect(move |_| {
+        if let Some(watch) = &watch {
+            watch.add_done(1);
+        }
+    })
+}
+
 /// What `work` gives for each run of `0..count`, in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
     let watch = Watch::begin_pass(count);

@@ -6,7 +6,7 @@ use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, add64};
 use crate::layout::grid::Params;
-use crate::shared::watch::end_if_stopped;
+use crate::shared::runs::each;
 
 /// What [`pair_count`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
     let mut slots = vec![0; entries * params.partners_kept as usize];
     let mut boxes = Vec::with_capacity(entries);
     let mut counts = Vec::with_capacity(entries + 1);
-    for index in 0..params.entry_capacity {
-        end_if_stopped();
+    for index in each(0..params.entry_capacity) {
         let mut found = 0u32;
         let mut candidates = 0;
         // Among the boxes in the rows.

@@ -4,7 +4,7 @@ use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
-use crate::shared::watch::end_if_stopped;
+use crate::shared::runs::each;
 
 /// The largest u32 stands for every place that does not fit 32 bits.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
@@ -57,12 +57,11 @@ pub fn pair_emit(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
-    walks: impl IntoIterator<Item = u32>,
+    walks: impl IntoIterator<Item = u32, IntoIter: ExactSizeIterator>,
     offsets: &[u32],
     pairs: &mut [Pair],
 ) {
-    for entry in walks {
-        end_if_stopped();
+    for entry in each(walks) {
         let mut writer = Writer::new(params, pairs, offsets[entry as usize]);
         walk_pairs(params, input, overrides, entry, |own, other| writer.write(own, other));
     }

@@ -6,7 +6,7 @@ use super::pair_sums::add_up;
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, add64, static_partners_kept};
 use crate::layout::grid::Params;
-use crate::shared::watch::end_if_stopped;
+use crate::shared::runs::each;
 
 /// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where
 /// they are counted. Goes on in the `words` of [`pair_count`](super::pair_count), of which the uniform scheme has none.
@@ -23,8 +23,7 @@ pub fn pair_static_count(
     let kept = static_partners_kept(params);
     let mut slots = vec![0; rows * kept as usize];
     let mut counts = Vec::with_capacity(rows + 1);
-    for row in 0..params.static_rows() {
-        end_if_stopped();
+    for row in each(0..params.static_rows()) {
         let mut found = 0u32;
         let candidates = walk_static(params, input, overrides, row, |other| {
             if found < kept {

@@ -5,7 +5,7 @@ use super::pair_static::{StaticPairReads, walk_static};
 use crate::api::types::Pair;
 use crate::layout::blocks::{Overrides, static_partners_kept};
 use crate::layout::grid::Params;
-use crate::shared::watch::end_if_stopped;
+use crate::shared::runs::each;
 
 /// Writes the pairs of moving and static objects whose places fall into the page `first_pair .. first_pair +
 /// pairs.len()`: from the partners that counting kept, or by the walk once more where a moving object has more of them.
@@ -24,8 +24,7 @@ pub fn pair_static_emit(
     let (entries, rows) = (params.entry_capacity as usize, params.static_rows() as usize);
     let kept = static_partners_kept(params);
     let behind = params.partners_kept as usize * entries;
-    for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
-        end_if_stopped();
+    for (row, ends) in each((0..params.static_rows()).zip(offsets[entries..].windows(2))) {
         let own = input.own_records[row as usize].object;
         let partner = |place: usize| slots[behind + place * rows + row as usize];
         if Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partner) {

@@ -5,7 +5,7 @@ use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::RayHit;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
-use crate::shared::watch::end_if_stopped;
+use crate::shared::runs::each;
 
 struct Emit<'a> {
     place: u32,
@@ -41,8 +41,7 @@ impl HitVisitor for Emit<'_> {
 pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
     let rays = rays_of(tables);
-    for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
-        end_if_stopped();
+    for (ray, &place) in each(rays.iter().take(params.ray_count as usize).zip(offsets)) {
         let mut emit = Emit {
             place,
             first: params.first_hit,
