@@ -108,7 +108,8 @@ impl Pass {
     }
 
     /// Whether it has an override of this name.
-    pub(crate) fn declares(&self, constant: &str) -> bool {
+    #[doc(hidden)]
+    pub fn declares(&self, constant: &str) -> bool {
         self.linked().overrides.contains(&constant)
     }
 

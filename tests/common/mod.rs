@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
 
-pub use full::is_full;
+pub use full::{cases, is_full};
 pub use rng::Rng;
 
 /// A device with nothing beyond the required limits.
@@ -62,8 +62,9 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each.
-pub fn adapters_for_long_tests() -> Vec<TestAdapter> {
+/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each, most of
+/// them in a software driver's compiler: every other adapter would compile the same pipelines again.
+pub fn daily_adapters() -> Vec<TestAdapter> {
     let mut all = adapters();
     all.truncate(if is_full() { all.len() } else { 1 });
     all
@@ -86,6 +87,11 @@ impl TestAdapter {
         }
     }
 
+    /// Returns whether it is the first of [`adapters`].
+    pub fn is_first(&self) -> bool {
+        self.index == 0
+    }
+
     /// Returns whether this adapter runs `case`. The first runs all cases, others each seventh: cases vary by 2, 3, 4
     /// and 5, which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
     pub fn runs(&self, case: usize) -> bool {
@@ -94,7 +100,7 @@ impl TestAdapter {
 
     /// As [`runs`](Self::runs), with another part than a seventh.
     pub fn runs_one_in(&self, parts: usize, case: usize) -> bool {
-        self.index == 0 || case % parts == self.index % parts || is_full()
+        self.is_first() || case % parts == self.index % parts || is_full()
     }
 }
 

@@ -52,6 +52,17 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
+/// Returns whether a daily run has scenes of this descriptor: filters alone, or all but filters. Every other choice has
+/// pipelines of its own, too, each of which takes a software driver half a second.
+pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    let choice = (
+        descriptor.filters,
+        descriptor.worlds > 1,
+        descriptor.periods != [0.0; 3],
+    );
+    [(true, false, false), (false, true, true)].contains(&choice)
+}
+
 /// The descriptor of the scene with this number: every scheme and ray mode in turn, the rest by chance.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);

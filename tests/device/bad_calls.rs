@@ -7,7 +7,7 @@ use crate::common::steps::{
     Bench, INFINITY, SCHEMES, UNIT, among, benches, broad_phase, check_lists, check_on, counted, encoder, read, record,
     sorted, whole, with_bound,
 };
-use crate::common::{Rng, TestAdapter, adapters, lattice, uniform};
+use crate::common::{Rng, TestAdapter, daily_adapters, lattice, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -45,7 +45,7 @@ fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], w
         Query::sphere([0.25; 3], 2.0),
         Query::point([1e-30; 3]),
     ];
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let mut on_gpu = broad_phase(&adapter, descriptor);
         for objects in scenes {
             let scene = Scene {
@@ -100,7 +100,7 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
             let pairs = brute_force::scene_pairs(&descriptor, &scene).unwrap();
             let hits = brute_force::scene_rays(&descriptor, &scene).unwrap();
             let found = brute_force::scene_queries(&descriptor, &scene).unwrap();
-            for adapter in adapters() {
+            for adapter in daily_adapters() {
                 let what = format!("{descriptor:?} on {}", adapter.name);
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
@@ -142,7 +142,7 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
 
 #[test]
 fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let limit = adapter.device.limits().max_storage_buffer_binding_size;
         let count = (limit / 32) as u32 + 1;
         let pool = adapter.device.create_buffer(&wgpu::BufferDescriptor {
@@ -417,7 +417,7 @@ fn empty_buffers_of_the_caller_are_no_input() {
 /// All that a broad phase can be asked before its first step.
 #[test]
 fn reading_windows_and_queries_before_any_step_are_refused() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -473,7 +473,7 @@ fn check_unread(on_gpu: &mut GpuBroadPhase, what: &str) {
 /// more. `timestamps` are never written then.
 #[test]
 fn encoders_that_are_dropped_leave_the_next_step_right() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -583,7 +583,7 @@ fn asked_of(objects: &[Aabb]) -> Vec<u32> {
 
 #[test]
 fn reading_before_the_submission_is_refused_and_spoils_nothing() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -625,7 +625,7 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
 /// step.
 #[test]
 fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut counts = Vec::new();
@@ -659,7 +659,7 @@ fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
 /// are.
 #[test]
 fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,

@@ -2,7 +2,7 @@
 
 mod forecast;
 
-use crate::common::{Rng, TestAdapter, adapters, uniform};
+use crate::common::{Rng, TestAdapter, adapters, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
@@ -31,7 +31,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
     let mut rng = Rng(3);
     let count = 50_000;
     let objects = uniform(count, &mut rng);
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).unwrap();
         let pairs = step(device, queue, &mut gpu, &objects).counters.pairs_needed;
@@ -172,7 +172,7 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
     let listed: Vec<_> = (0..128).map(|object| Pair::new(object, object + 1)).collect();
     let words = vec![u32::MAX; 1280];
     let text = "fn admits_pair(a: u32, b: u32) -> bool { return pair_data(a + b) != 0u; }";
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         for (pair_filter, data) in [(None, 0), (Some(text), 1)] {
             let descriptor = BroadPhaseDescriptor {
@@ -224,7 +224,7 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
         pairs: false,
         ..Default::default()
     };
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
         let mut culling = Culling::new(None);
@@ -280,7 +280,7 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
 /// Objects that move are uploaded each time, through the same buffers.
 #[test]
 fn a_steady_update_of_a_set_creates_no_bind_group_and_no_buffer() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let mut set = ObjectSet::new();
         let handles: Vec<_> = (0..1000).map(|_| set.insert(Aabb::new([0.0; 3], [1.0; 3]))).collect();
@@ -308,7 +308,7 @@ fn a_steady_update_of_a_set_creates_no_bind_group_and_no_buffer() {
 #[test]
 fn memory_is_given_back_with_what_was_bound_and_staged() {
     let objects = uniform(5000, &mut Rng(6));
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
@@ -370,7 +370,7 @@ fn memory_that_steps_do_without_is_given_back() {
     const MANY: usize = 60_000;
     let objects = uniform(MANY, &mut Rng(7));
     let few = &objects[..10];
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         for (scheme, statics) in [
             (Scheme::Hierarchical, 0),
@@ -439,7 +439,7 @@ fn memory_that_steps_do_without_is_given_back() {
 #[test]
 fn what_is_asked_between_steps_keeps_its_memory() {
     let objects = uniform(2000, &mut Rng(8));
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let query = QueryInput {
@@ -480,7 +480,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
 fn outputs_that_grew_shrink_again() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 700];
     let few = &crowd[..20];
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         for _ in 0..2 {
@@ -517,7 +517,7 @@ fn outputs_that_grew_shrink_again() {
 #[test]
 fn memory_of_static_objects_goes_with_them() {
     let objects = uniform(30_000, &mut Rng(9));
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let mut held = Vec::new();

@@ -2,7 +2,7 @@
 //! the work that walks take for them.
 
 use crate::common::pool::pooled;
-use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests};
+use crate::common::{Rng, TestAdapter, adapters, cases, daily_adapters};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Queries, Query, QueryMode, Scene, Scheme, Source, Statics,
@@ -313,7 +313,7 @@ fn rows_are_those_of_a_search_through_all_objects() {
 
 #[test]
 fn neighbors_are_those_of_a_search_through_all_objects() {
-    let adapters = adapters();
+    let adapters = daily_adapters();
     let mut rng = Rng(402);
     let kinds = [
         "points",
@@ -325,7 +325,7 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
         "plane",
         "outlier",
     ];
-    for (round, kind) in kinds.into_iter().cycle().take(3 * kinds.len()).enumerate() {
+    for (round, kind) in kinds.into_iter().cycle().take(cases(1, 3) * kinds.len()).enumerate() {
         let count = [700, 90, 1300][round % 3];
         let worlds = [1, 4][round / 2 % 2];
         let objects = objects(kind, count, &mut rng);
@@ -360,7 +360,7 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
 /// Crowds and voids, through two tables: walks of more box tests than one dispatch makes.
 #[test]
 fn walks_of_several_rounds_find_the_same() {
-    let adapters = adapters_for_long_tests();
+    let adapters = daily_adapters();
     let mut rng = Rng(403);
     for (number, kind) in ["one place", "clusters", "crowd"].into_iter().enumerate() {
         let objects = objects(kind, 9000, &mut rng);

@@ -8,7 +8,7 @@ use crate::common::steps::{
     RAY_MODES, SCHEMES, broad_phase, check_hits, check_lists, check_nearest, counted, encoder, read, record, sorted,
     submit, whole,
 };
-use crate::common::{Rng, TestAdapter, adapters, adapters_for_long_tests, lattice, sweep};
+use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
@@ -270,7 +270,7 @@ fn everything(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 
 #[test]
 fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = everything(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -298,7 +298,7 @@ fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
 /// What is given with a known generation is not looked at.
 #[test]
 fn static_objects_are_read_when_their_generation_or_count_changes() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -347,7 +347,7 @@ fn device_buffer<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgp
 
 #[test]
 fn static_objects_may_lie_on_the_device_and_are_copied_once() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = everything(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -381,7 +381,7 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
 /// Walks of several rounds in both tables, of which those of static objects take more than one.
 #[test]
 fn crowds_of_static_objects_are_walked_in_rounds() {
-    for adapter in adapters_for_long_tests() {
+    for adapter in daily_adapters() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -415,7 +415,7 @@ fn crowds_of_static_objects_are_walked_in_rounds() {
 
 #[test]
 fn the_table_of_both_parts_is_asked_again() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -472,7 +472,7 @@ fn the_table_of_both_parts_is_asked_again() {
 /// Every output in parts, which together are the whole.
 #[test]
 fn windows_and_prefixes_reach_over_both_parts() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let whole_of = everything(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -554,7 +554,7 @@ fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDe
 /// Cells of the static objects' table are told by their level.
 #[test]
 fn cells_of_rays_come_from_both_tables() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = everything(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -593,7 +593,7 @@ fn cells_of_rays_come_from_both_tables() {
 
 #[test]
 fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let free = BroadPhaseDescriptor {
                 scheme,
@@ -646,7 +646,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
 
 #[test]
 fn faulty_static_sources_are_refused_and_the_last_step_stays() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let descriptor = everything(Scheme::Hierarchical);
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         let case = Case::new(61, [50, 50], 2);
@@ -689,7 +689,7 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
 /// Filters that are off let static objects meet everything but one another.
 #[test]
 fn filters_that_are_off_and_periods_keep_static_objects_apart() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let what = format!("{scheme:?} on {}", adapter.name);
             let plain = |count: usize, rng: &mut Rng| -> Vec<Aabb> {
@@ -736,7 +736,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
     let (statics, moving) = all.split_at(count / 20 * 19);
     let marked: Vec<_> = statics.iter().map(|object| object.with_owner(Aabb::STATIC)).collect();
     let listed = [&marked[..], moving].concat();
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor {
             timestamps: true,
             ..Default::default()

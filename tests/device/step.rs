@@ -1,9 +1,7 @@
 //! Whole steps: what a caller sees, on every adapter, beside the CPU engine and brute force.
 
 use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
-use crate::common::{
-    Rng, TestAdapter, adapters, adapters_for_long_tests, lattice, power_law, random_scene, sweep, uniform,
-};
+use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, power_law, random_scene, sweep, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -403,7 +401,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
 /// changed since, that is the wrong form.
 #[test]
 fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispatches() {
-    for adapter in adapters_for_long_tests() {
+    for adapter in daily_adapters() {
         let mut rng = Rng(31);
         let sparse = uniform(3000, &mut rng);
         let mut crowded = sparse.clone();
@@ -677,7 +675,7 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
 /// 6,000 equal boxes have 17,997,000 pairs: more than one binding of 128 MiB holds.
 #[test]
 fn answers_past_one_binding_come_whole_out_of_headless() {
-    for adapter in adapters_for_long_tests() {
+    for adapter in daily_adapters() {
         let descriptor = HeadlessDescriptor {
             backends: Some(adapter.backends),
             ..Default::default()

@@ -6,7 +6,7 @@ mod texts;
 use crate::common::steps::{
     RAY_MODES, SCHEMES, broad_phase, by_object, check_hits, download, encoder, lists, read, record, whole,
 };
-use crate::common::{KINDS, Rng, TestAdapter, adapters, lattice, power_law, rods, scene, sweep};
+use crate::common::{KINDS, Rng, TestAdapter, adapters, cases, daily_adapters, lattice, power_law, rods, scene, sweep};
 use bytemuck::Pod;
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
@@ -214,7 +214,7 @@ fn a_callers_walk_finds_what_queries_find() {
 
 #[test]
 fn every_object_is_in_the_cell_of_its_corner() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let mut rng = Rng(902);
         for (case, scheme) in SCHEMES.into_iter().cycle().take(6).enumerate() {
             let descriptor = BroadPhaseDescriptor {
@@ -252,7 +252,7 @@ fn every_object_is_in_the_cell_of_its_corner() {
 /// Software drivers of Mesa end the longest of these walks on their own.
 #[test]
 fn walks_tell_whether_they_came_to_their_end() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -313,7 +313,7 @@ fn walks_tell_whether_they_came_to_their_end() {
 /// The same of rays: the first one sweeps a box that meets every object on its way.
 #[test]
 fn casts_tell_whether_they_came_to_their_end() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -382,7 +382,7 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
         SweptRay::new(Ray::new([-0.5, 10.0, 1000.0], [1.0, 80.0, 0.0], 1.0)),
         SweptRay::new(Ray::new([0.0, 50.0, 0.0], [0.0, 0.0, 1.0], f32::INFINITY)).with_half_extents([60.0; 3]),
     ];
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in [
             Scheme::Adaptive { min_scale: 1e-5 },
             Scheme::Uniform { cell_size: 1e-5 },
@@ -491,7 +491,7 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
     const OBJECTS: usize = 300;
     const STATICS: usize = 120;
     const SLOTS: usize = OBJECTS + 1;
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         assert_eq!(adapter.device.limits().max_storage_buffers_per_shader_stage, 8);
         let mut rng = Rng(904);
         for (case, scheme) in SCHEMES.into_iter().enumerate() {
@@ -575,14 +575,15 @@ fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec
 /// With each table in a dispatch of its own, and with both in one.
 #[test]
 fn a_callers_rays_hit_what_rays_hit() {
-    let mut hits = 0;
-    for adapter in adapters() {
+    let [mut hits, mut ran] = [0; 2];
+    for adapter in daily_adapters() {
         let mut rng = Rng(905);
         for (case, scheme) in SCHEMES.into_iter().cycle().take(18).enumerate() {
             // Each case has shaders of its own, which take a second to compile.
-            if !adapter.runs(case) {
+            if case % 5 >= cases(1, 5) {
                 continue;
             }
+            ran += 1;
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 filters: case % 4 != 1,
@@ -675,13 +676,13 @@ fn a_callers_rays_hit_what_rays_hit() {
             }
         }
     }
-    assert!(hits > 20_000, "{hits} are few");
+    assert!(hits > 1_000 * ran, "{hits} hits of {ran} cases are few");
 }
 
 /// Later rays and queries keep the table, and empty steps have one.
 #[test]
 fn tables_outlive_queries_and_may_be_empty() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -740,7 +741,7 @@ fn prefixes_that_begin_no_name_are_refused() {
 
 #[test]
 fn a_table_of_another_kind_is_refused() {
-    let Some(adapter) = adapters().into_iter().next() else {
+    let Some(adapter) = daily_adapters().into_iter().next() else {
         return;
     };
     let descriptor = BroadPhaseDescriptor::default();

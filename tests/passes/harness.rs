@@ -88,12 +88,9 @@ pub struct Bound {
     pub given: usize,
 }
 
-/// What passes declare that run otherwise where a list excludes pairs.
-const EXCLUDES: &str = "override EXCLUDES:";
-
 /// The name of a pass, without a list that excludes pairs and, where it makes a difference, with one.
 pub fn variants_of(pass: &'static Pass) -> impl Iterator<Item = (&'static str, bool)> {
-    let excluding = pass.source().contains(EXCLUDES).then_some((pass.name, true));
+    let excluding = pass.declares("EXCLUDES").then_some((pass.name, true));
     [(pass.name, false)].into_iter().chain(excluding)
 }
 
@@ -146,8 +143,7 @@ impl Bench {
     /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
     /// block, `contents` the rest.
     pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
-        let source = pass.source();
-        let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && source.contains(EXCLUDES);
+        let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && pass.declares("EXCLUDES");
         self.run.borrow_mut().insert((pass.name, excludes));
         let constants = [
             ("SCHEME", self.scheme),
@@ -158,7 +154,6 @@ impl Bench {
             ("EXCLUDES", excludes.into()),
             ("DRIVER_CUTS_LOOPS", self.device.cuts_loops().into()),
         ];
-        let is_declared = |(name, _): &(&str, u32)| source.contains(&format!("override {name}:"));
         let bound = |&(number, kind, name): &(u32, Binding, &'static str)| {
             let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
             let mut bytes = match kind {
@@ -184,7 +179,7 @@ impl Bench {
         let fold = if is_indirect { 65_535 } else { self.fold };
         let dispatch = Dispatch {
             pass,
-            constants: constants.into_iter().filter(is_declared).collect(),
+            constants: constants.into_iter().filter(|(name, _)| pass.declares(name)).collect(),
             groups: [groups.min(fold), groups.div_ceil(fold)],
             buffers: pass.bindings().iter().map(bound).collect(),
             scene: &self.scene,

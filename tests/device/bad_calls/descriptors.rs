@@ -20,7 +20,7 @@ const NO_LENGTHS: [f32; 8] = [-1.0, -1e-45, 1e-45, 1e-40, f32::MAX, INFINITY, -I
 
 #[test]
 fn cell_sizes_scales_margins_and_periods_that_are_no_lengths_are_refused() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for length in NO_LENGTHS.into_iter().chain([0.0, -0.0]) {
             let cell_size = BroadPhaseDescriptor {
                 scheme: Scheme::Uniform { cell_size: length },
@@ -79,7 +79,7 @@ fn cell_sizes_scales_margins_and_periods_that_are_no_lengths_are_refused() {
 fn no_worlds_and_capacities_of_nothing_are_refused() {
     let none = Some(0);
     let all = Capacities::default();
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -111,7 +111,7 @@ fn no_worlds_and_capacities_of_nothing_are_refused() {
 /// What no step could ever succeed with is told where the broad phase is made.
 #[test]
 fn descriptors_that_no_step_fits_are_refused_before_any_step() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let limits = adapter.device.limits();
         let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15;
         let refused = |descriptor: &BroadPhaseDescriptor<'_>| match GpuBroadPhase::new(
@@ -178,7 +178,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
 /// The same descriptor serves devices with timestamps and without.
 #[test]
 fn stage_times_that_a_device_cannot_take_are_told() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let found = block_on(all_adapters(adapter.backends))
             .into_iter()
             .next()
@@ -273,7 +273,7 @@ fn denormal_bounds_count_as_zero_where_boxes_grow() {
             ..Default::default()
         };
         check_descriptor(&descriptor, &[&as_zero], &[], "denormal bounds");
-        for adapter in adapters() {
+        for adapter in daily_adapters() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let scene = Scene {
                 objects: Source::Host(&objects),
@@ -306,7 +306,7 @@ fn periods_from_the_smallest_to_the_largest_move_positions() {
                 periods,
                 ..Default::default()
             };
-            for adapter in adapters() {
+            for adapter in daily_adapters() {
                 let what = format!("{descriptor:?} on {}", adapter.name);
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let scene = Scene {
@@ -349,7 +349,7 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
             ..Default::default()
         };
         let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
-        for adapter in adapters() {
+        for adapter in daily_adapters() {
             let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
             check_lists(&found, &expected, "on the device");
         }
@@ -377,7 +377,7 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
             worlds: 2,
             ..Default::default()
         };
-        for adapter in adapters() {
+        for adapter in daily_adapters() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             for given in [0, 1, objects.len() - 1] {
                 let scene = Scene {
@@ -403,7 +403,7 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
 fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
     const MOST: Option<u32> = Some(u32::MAX);
     let none = Capacities::default();
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let limit = adapter.device.limits().max_storage_buffer_binding_size;
         for scheme in SCHEMES {
             for (what, bytes, capacities) in [
@@ -482,7 +482,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
 
 #[test]
 fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let limit = adapter.device.limits().max_storage_buffer_binding_size;
         let most = (limit / 8) as u32;
         for scheme in SCHEMES {

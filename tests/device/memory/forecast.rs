@@ -13,7 +13,7 @@ fn what_steps_take_is_forecast() {
         .map(|of| Aabb::new(of.min, of.min.map(|low| low + 9.0)))
         .collect();
     let rays: Vec<_> = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 9.0)).collect();
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for (case, scheme) in [
             Scheme::Hierarchical,
             Scheme::Uniform { cell_size: 2.0 },
@@ -121,7 +121,7 @@ fn what_sets_of_queries_take_is_forecast() {
     let statics = uniform(700, &mut rng);
     let spheres: Vec<_> = boxes[..500].iter().map(|of| Query::sphere(of.min, 1.0)).collect();
     let rays: Vec<_> = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 9.0)).collect();
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let choices = [
             (RayMode::All, QueryKind::Boxes, QueryMode::All),
             (RayMode::Closest, QueryKind::Partners, QueryMode::All),
@@ -220,7 +220,7 @@ fn what_sets_of_queries_take_is_forecast() {
 fn what_stands_beside_the_step_is_forecast() {
     let mut rng = Rng(15);
     let boxes = uniform(3000, &mut rng);
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
         let on_device = || device.get_internal_counters().hal.buffer_memory.read() as u64;
         for (turn, statics) in [0, 700].into_iter().enumerate() {

@@ -35,7 +35,7 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
 
 #[test]
 fn texts_that_cannot_be_used_are_refused_with_their_line() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let refused = |text: &str| {
             let descriptor = BroadPhaseDescriptor {
                 pair_filter: Some(text),
@@ -92,7 +92,7 @@ fn texts_that_cannot_be_used_are_refused_with_their_line() {
 #[test]
 fn buffers_that_cannot_be_read_are_refused() {
     let objects = [Aabb::new([0.0; 3], [1.0; 3]); 2];
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor {
             pair_filter: Some(WORDS),
             ..Default::default()
@@ -143,7 +143,7 @@ fn buffers_that_cannot_be_read_are_refused() {
 /// A barrier in one of two walks: named, before anything is compiled.
 #[test]
 fn functions_that_wait_for_other_invocations_are_refused_by_name() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for name in [
             "workgroupBarrier",
             "storageBarrier",

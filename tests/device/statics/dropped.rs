@@ -44,7 +44,7 @@ fn record_both(
 
 #[test]
 fn a_table_whose_encoder_was_not_submitted_is_built_again() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for (scheme, fate) in SCHEMES.into_iter().flat_map(|scheme| FATES.map(|fate| (scheme, fate))) {
             let what = format!("{fate:?}, {scheme:?} on {}", adapter.name);
             let descriptor = everything(scheme);
@@ -71,7 +71,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
 /// Steps of more moving objects need a larger buffer, into which the static boxes are moved.
 #[test]
 fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for fate in FATES {
             let what = format!("{fate:?} on {}", adapter.name);
             let descriptor = everything(Scheme::Hierarchical);
@@ -97,7 +97,7 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
 #[test]
 fn sets_and_tables_find_out_together_what_was_not_submitted() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for fate in FATES {
             let what = format!("{fate:?} on {}", adapter.name);
             let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -137,7 +137,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
 #[test]
 fn a_step_whose_uploads_did_not_run_is_told() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for (is_static, comes_late) in [(false, false), (false, true), (true, false), (true, true)] {
             let what = format!("static {is_static}, late {comes_late} on {}", adapter.name);
             let (mut set, mut on_gpu) = (

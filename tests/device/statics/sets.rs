@@ -5,7 +5,7 @@ use super::*;
 /// Entries of the static objects' table that do not fit are told, and made room for.
 #[test]
 fn missing_room_for_static_entries_is_told_and_made() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let scheme = Scheme::Uniform { cell_size: 0.6 };
         let case = Case::new(41, [600, 5], 1);
         let descriptor = BroadPhaseDescriptor {
@@ -27,7 +27,7 @@ fn missing_room_for_static_entries_is_told_and_made() {
 
 #[test]
 fn headless_steps_scenes_with_static_objects() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let backends = wgpu::Backends::from(adapter.device.adapter_info().backend);
         for (scheme, scene_seed) in [
             (SCHEMES[0], 1),
@@ -71,7 +71,7 @@ fn headless_steps_scenes_with_static_objects() {
 /// Each step of an encoder sees its own static objects.
 #[test]
 fn steps_of_one_encoder_each_see_their_static_objects() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -119,7 +119,7 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
 /// Moving and static handles of a set, changed in every way, beside a model of one list.
 #[test]
 fn a_set_with_static_objects_answers_by_its_handles() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -209,7 +209,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
 /// Sets take turns on one broad phase: no two have a state in common.
 #[test]
 fn sets_do_not_share_static_objects() {
-    for adapter in adapters() {
+    for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
