@@ -23,3 +23,7 @@ fn saturating_product(a: u32, b: u32) -> u32 {
     }
     return a * b;
 }
+
+fn saturating_sum(a: u32, b: u32) -> u32 {
+    return a + min(b, 0xffffffffu - a);
+}

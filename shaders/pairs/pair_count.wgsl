@@ -1,11 +1,9 @@
-// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
 // How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places
 // end with the total.
-
-var<private> found: u32;
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     var is_pair = meets;

@@ -1,4 +1,4 @@
-// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, pairs/pair_static, pairs/pair_static_count_{variant}, queries/query_image_own
 // needs: count_before, put_count
 
@@ -6,13 +6,12 @@
 // places end with the total. Tiles are the same as those of the entries, so the first one may have rows of both.
 
 var<private> row: u32;
-var<private> found_count: u32;
 
-fn accept_result(other: u32, distance: u32) {
-    if (found_count < STATIC_KEPT) {
-        keep_partner(row, found_count, other);
+fn accept_result(query: Query, other: u32, distance: u32) {
+    if (found < STATIC_KEPT) {
+        keep_partner(row, found, other);
     }
-    found_count += 1u;
+    found += 1u;
 }
 
 @compute @workgroup_size(256)
@@ -27,12 +26,12 @@ fn main(
         row = place - params.entry_capacity;
         begin_round();
         if (round.first != 0u) {
-            found_count = count_before(place);
+            found = count_before(place);
         }
         walk_static(row);
         note_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
     let is_row = place >= params.entry_capacity && place <= params.pair_rows;
-    put_count(tile, local, found_count, is_row, tile == params.entry_capacity / WORKGROUP);
+    put_count(tile, local, found, is_row, tile == params.entry_capacity / WORKGROUP);
 }

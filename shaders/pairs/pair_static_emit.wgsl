@@ -5,14 +5,12 @@
 // Writes the pairs of moving and static objects: from the partners that counting kept, or by the walk once more where a
 // moving object has more of them. What earlier rounds wrote of one stands behind the offsets.
 
-var<private> own_object: u32;
-
 fn entry_object(index: u32) -> u32 {
     return own_records[2u * (index - params.entry_capacity)].w;
 }
 
-fn accept_result(other: u32, distance: u32) {
-    write_pair(own_object, other);
+fn accept_result(query: Query, other: u32, distance: u32) {
+    write_pair(query.asker, other);
 }
 
 fn goes_on(index: u32) -> bool {
@@ -36,7 +34,6 @@ fn main(
     if (!goes_on(index)) {
         return;
     }
-    own_object = entry_object(index);
     begin_round();
     walk_static(row);
     if (round.is_last == 0u) {

@@ -44,7 +44,3 @@ fn before_tile(tile: u32) -> vec2<u32> {
     }
     return sum;
 }
-
-fn saturating_sum(a: u32, b: u32) -> u32 {
-    return a + min(b, 0xffffffffu - a);
-}

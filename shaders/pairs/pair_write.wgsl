@@ -1,4 +1,4 @@
-// uses: common/prelude, common/wide, common/workgroup, pairs/pair_sums
+// uses: common/page, common/prelude, common/wide, common/workgroup, pairs/pair_sums
 
 // Writes the pairs whose places fall into the page that the output buffer shows. Places of the uniform scheme are in
 // the buffer, from a scan. The others have places within tiles, and sums of tiles. No place passes the largest u32.
@@ -21,22 +21,11 @@ fn places_of(row: u32) -> vec2<u32> {
     return vec2<u32>(saturating_sum(before, pair_offsets[word]), saturating_sum(before, pair_offsets[word + 1u]));
 }
 
-// The largest u32 stands for every place that does not fit 32 bits.
-const NO_PLACE: u32 = 0xffffffffu;
-
-var<private> place_of_next: u32;
-
 fn write_pair(own: u32, other: u32) {
-    let place = place_of_next;
-    if (place >= params.first_pair && place - params.first_pair < params.pair_capacity && place != NO_PLACE) {
-        pairs[place - params.first_pair] = vec2<u32>(min(own, other), max(own, other));
+    if (shows_next(params.first_pair, params.pair_capacity)) {
+        pairs[place_of_next - params.first_pair] = vec2<u32>(min(own, other), max(own, other));
     }
-    place_of_next = place + select(1u, 0u, place == NO_PLACE);
-}
-
-// Where the page ends: past 32 bits it lies past every place.
-fn window_end() -> u32 {
-    return params.first_pair + min(params.pair_capacity, NO_PLACE - params.first_pair);
+    go_past_place();
 }
 
 // Where a word lies that an entry leaves for its next round. Here and below an entry is a row of pair counts.
@@ -44,9 +33,8 @@ fn progress_of(entry: u32) -> u32 {
     return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
 }
 
-// Whether the page shows any of these places.
-fn shows(places: vec2<u32>) -> bool {
-    return places.x != places.y && places.y > params.first_pair && places.x < window_end();
+fn shows_pairs(places: vec2<u32>) -> bool {
+    return shows(params.first_pair, params.pair_capacity, places.x, places.y);
 }
 
 // Whether so many partners are all.
@@ -58,15 +46,15 @@ fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
 fn begin_entry(entry: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;
-    return shows(places);
+    return shows_pairs(places);
 }
 
 // Goes on where an earlier round ended. Whether there are pairs left to find.
 fn resume_entry(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
-    if (!shows(places) || keeps_all(places, kept)) {
+    if (!shows_pairs(places) || keeps_all(places, kept)) {
         return false;
     }
     place_of_next = pair_offsets[progress_of(entry)];
-    return place_of_next < window_end() && (place_of_next != places.y || places.y == NO_PLACE);
+    return has_more(params.first_pair, params.pair_capacity, places.y);
 }

@@ -7,7 +7,7 @@
 fn write_kept(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;
-    if (!shows(places)) {
+    if (!shows_pairs(places)) {
         return false;
     }
     if (!keeps_all(places, kept)) {

@@ -1,18 +1,16 @@
-// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, queries/query, queries/query_images, queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
 
 @group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
 
-var<private> found_count: u32;
-
 fn distance_limit() -> u32 {
     return MISS;
 }
 
-fn accept_result(object: u32, distance: u32) {
-    found_count += 1u;
+fn accept_result(query: Query, object: u32, distance: u32) {
+    found += 1u;
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -29,12 +27,12 @@ fn main(
         count_invalid(query.valid, COUNTER_QUERIES_INVALID);
         begin_round();
         if (!is_first_of_all()) {
-            found_count = query_offsets[answer];
+            found = query_offsets[answer];
         }
         walk_query(query);
         note_rounds();
         add_candidates(COUNTER_QUERY_CANDIDATES);
-        query_offsets[answer] = found_count;
+        query_offsets[answer] = found;
     } else if (index == params.asker_count) {
         query_offsets[params.query_count] = 0u;
     }

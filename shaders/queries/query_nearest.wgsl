@@ -1,4 +1,4 @@
-// uses: common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, queries/query, queries/query_input, queries/query_rings
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
@@ -14,7 +14,6 @@ const INFINITY_BITS: u32 = 0x7f800000u;
 const STATE_VECTORS: u32 = 3u;
 
 var<private> first_slot: u32;
-var<private> filled: u32;
 // The largest distance that still counts: that of the last slot, if all are filled.
 var<private> limit: u32 = MISS;
 // Where the walk leaves what a later round needs, and tests of the ring that earlier rounds made.
@@ -30,10 +29,10 @@ fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
 }
 
 // An object that is held already stays as it is, or moves where this distance is rounded down further.
-fn accept_result(object: u32, distance: u32) {
+fn accept_result(query: Query, object: u32, distance: u32) {
     var moved = vec2<u32>(object, distance);
     var slot = first_slot;
-    let end = first_slot + filled;
+    let end = first_slot + found;
     var is_held = false;
     for (; slot < end && !is_held; slot += 1u) {
         let held = query_nearest[slot];
@@ -43,16 +42,16 @@ fn accept_result(object: u32, distance: u32) {
             moved = held;
         }
     }
-    if (!is_held && filled < params.nearest) {
+    if (!is_held && found < params.nearest) {
         query_nearest[slot] = moved;
-        filled += 1u;
+        found += 1u;
     }
     update_limit();
 }
 
 fn update_limit() {
-    if (filled == params.nearest) {
-        limit = query_nearest[first_slot + filled - 1u].y;
+    if (found == params.nearest) {
+        limit = query_nearest[first_slot + found - 1u].y;
     }
 }
 
@@ -97,7 +96,7 @@ fn main(
         return;
     }
     if (!is_first_of_all()) {
-        for (; filled < params.nearest && query_nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
+        for (; found < params.nearest && query_nearest[first_slot + found].x != NO_OBJECT; found += 1u) {
         }
         update_limit();
     }
@@ -117,7 +116,7 @@ fn main(
     }
     for (var k = 0u; k < params.nearest; k += 1u) {
         let slot = first_slot + k;
-        if (k >= filled) {
+        if (k >= found) {
             query_nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
         } else if (ring.place == NO_LEVEL && round.is_continued == 0u) {
             query_nearest[slot].y = squared_bits(query_nearest[slot].y);

@@ -41,6 +41,8 @@ const UNSURE: f32 = -2.0;
 override SWEPT: bool = true;
 
 struct Ray {
+    // Its number among the rays of a step.
+    index: u32,
     t_max: f32,
     direction: vec3<f32>,
     valid: bool,

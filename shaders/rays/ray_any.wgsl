@@ -1,4 +1,4 @@
-// uses: common/box, common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/box, common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_input
 
 // Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
@@ -9,9 +9,6 @@
 const COARSE_FIRST: bool = true;
 // Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = true;
-
-// Whether it met one: 1 or 0. As a bool it would take two scalar registers in each loop of the walk on some GPUs.
-var<private> found: u32;
 
 fn search_limit() -> f32 {
     return select(LARGEST_FLOAT, -1.0, found != 0u);
@@ -25,11 +22,12 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(part: u32) -> bool {
+fn enters_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
-fn accept_hit(object: u32, t: f32) {
+fn accept_hit(ray: Ray, object: u32, t: f32) {
+    // As a bool it would take two scalar registers in each loop of the walk on some GPUs.
     found = 1u;
 }
 

@@ -18,7 +18,7 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(part: u32) -> bool {
+fn enters_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
@@ -39,10 +39,6 @@ fn gives_up() -> bool {
 
 fn walks_again() -> bool {
     return false;
-}
-
-fn add_saturated(a: u32, b: u32) -> u32 {
-    return a + min(b, 0xffffffffu - a);
 }
 
 fn times_saturated(a: u32, b: u32) -> u32 {

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_input
+// uses: common/prelude, common/round, common/round_counters, common/wide, common/workgroup, rays/ray_cells, rays/ray_input
 
 // How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
 
@@ -7,7 +7,7 @@
 var<private> found: u32;
 
 fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
-    found = add_saturated(found, count);
+    found = saturating_sum(found, count);
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)

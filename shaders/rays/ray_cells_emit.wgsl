@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_input
+// uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_input
 
 // The walk once more, writing the cells whose places fall into the page that the output buffer shows: level by level,
 // slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,
@@ -7,15 +7,11 @@
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 @group(0) @binding(9) var<storage, read_write> ray_cells: array<vec4<u32>>;
 
-var<private> place_of_next: u32;
-var<private> window_end: u32;
-
 fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     let first = place_of_next;
-    // The largest u32 is no place: it stands for all that do not fit.
-    place_of_next = add_saturated(first, count);
+    place_of_next = saturating_sum(first, count);
     let shown = max(first, params.first_ray_cell);
-    let share = share_of(max(min(place_of_next, window_end), shown) - shown);
+    let share = share_of(max(min(place_of_next, page_end(params.first_ray_cell, params.ray_cell_capacity)), shown) - shown);
     for (var place = shown + share.x; place < shown + share.y; place += 1u) {
         let along_x = place - first;
         let along_y = along_x / sizes.x;
@@ -36,8 +32,7 @@ fn main(
     }
     place_of_next = ray_cell_offsets[index];
     let end = ray_cell_offsets[index + 1u];
-    window_end = add_saturated(params.first_ray_cell, params.ray_cell_capacity);
-    if (place_of_next == end || end <= params.first_ray_cell || place_of_next >= window_end) {
+    if (!shows(params.first_ray_cell, params.ray_cell_capacity, place_of_next, end)) {
         return;
     }
     let progress = params.ray_count + 1u + index;

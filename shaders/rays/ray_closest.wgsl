@@ -26,7 +26,6 @@ fn search_limit() -> f32 {
 // stands behind the hits: the part that is under way or was left unfinished, tests of it that earlier rounds and this
 // one make, and what its geometry was chosen by. It is written as a part begins: registers for it would last through
 // all loops.
-var<private> walked_ray: u32;
 var<private> level_limit: f32;
 
 fn state_of(index: u32) -> u32 {
@@ -41,8 +40,8 @@ fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-fn enters_part(part: u32) -> bool {
-    let state = state_of(walked_ray);
+fn enters_part(ray: Ray, part: u32) -> bool {
+    let state = state_of(ray.index);
     level_limit = closest_t;
     var skipped = 0u;
     if (round.first > 0u) {
@@ -69,7 +68,7 @@ fn enters_part(part: u32) -> bool {
     return true;
 }
 
-fn accept_hit(object: u32, t: f32) {
+fn accept_hit(ray: Ray, object: u32, t: f32) {
     if (t < closest_t || (t == closest_t && object < closest_object)) {
         closest_object = object;
         closest_t = t;
@@ -87,7 +86,6 @@ fn main(
         return;
     }
     let index = ray_at(place);
-    walked_ray = index;
     if (round.first > 0u) {
         if (ray_hits[state_of(index)].x == DONE) {
             return;

@@ -1,4 +1,4 @@
-// uses: common/box, common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/box, common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_input
 
 // How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the
@@ -9,9 +9,6 @@
 const COARSE_FIRST: bool = false;
 // Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = false;
-
-var<private> found: u32;
-var<private> counted_ray: u32;
 
 fn search_limit() -> f32 {
     return LARGEST_FLOAT;
@@ -25,13 +22,13 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(part: u32) -> bool {
+fn enters_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
-fn accept_hit(object: u32, t: f32) {
+fn accept_hit(ray: Ray, object: u32, t: f32) {
     if (found < params.hits_kept) {
-        let at = kept_at(counted_ray, found);
+        let at = kept_at(ray.index, found);
         ray_offsets[at] = object;
         ray_offsets[at + 1u] = bitcast<u32>(t);
     }
@@ -50,7 +47,6 @@ fn main(
     }
     let index = ray_at(place);
     if (index < params.ray_count) {
-        counted_ray = index;
         let ray = load_ray(index);
         begin_round();
         if (!is_first_of_all()) {

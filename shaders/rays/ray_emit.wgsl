@@ -1,4 +1,4 @@
-// uses: common/box, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_input
+// uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_input
 
 // The hits whose places fall into the page that the output buffer shows: those that counting kept, or by the walk
 // once more where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
@@ -9,8 +9,6 @@
 const COARSE_FIRST: bool = false;
 // Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = false;
-
-var<private> place_of_next: u32;
 
 fn search_limit() -> f32 {
     return LARGEST_FLOAT;
@@ -24,16 +22,19 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(part: u32) -> bool {
+fn enters_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
-fn accept_hit(object: u32, t: f32) {
-    let place = place_of_next;
-    if (place >= params.first_hit && place - params.first_hit < params.hit_capacity && place != 0xffffffffu) {
-        ray_hits[place - params.first_hit] = vec2<u32>(object, bitcast<u32>(t));
+fn accept_hit(ray: Ray, object: u32, t: f32) {
+    write_hit(object, bitcast<u32>(t));
+}
+
+fn write_hit(object: u32, t: u32) {
+    if (shows_next(params.first_hit, params.hit_capacity)) {
+        ray_hits[place_of_next - params.first_hit] = vec2<u32>(object, t);
     }
-    place_of_next = place + select(1u, 0u, place == 0xffffffffu);
+    go_past_place();
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -49,18 +50,16 @@ fn main(
     let index = ray_at(place);
     place_of_next = ray_offsets[index];
     let end = ray_offsets[index + 1u];
-    // Nothing of this ray shows in the page; a page's end past 32 bits lies past every place.
-    let window_end = params.first_hit + min(params.hit_capacity, 0xffffffffu - params.first_hit);
-    if (place_of_next == end || end <= params.first_hit || place_of_next >= window_end) {
+    if (!shows(params.first_hit, params.hit_capacity, place_of_next, end)) {
         return;
     }
     // Saturated places count nothing.
-    if (end != 0xffffffffu && end - place_of_next <= params.hits_kept) {
+    if (end != NO_PLACE && end - place_of_next <= params.hits_kept) {
         if (is_first_of_all()) {
             let hits_found = end - place_of_next;
             for (var hit = 0u; hit < hits_found; hit += 1u) {
                 let at = kept_at(index, hit);
-                accept_hit(ray_offsets[at], bitcast<f32>(ray_offsets[at + 1u]));
+                write_hit(ray_offsets[at], ray_offsets[at + 1u]);
             }
         }
         return;
@@ -69,7 +68,7 @@ fn main(
     if (!is_first_of_all()) {
         place_of_next = ray_offsets[progress];
     }
-    if (place_of_next >= window_end || (place_of_next == end && end != 0xffffffffu)) {
+    if (!has_more(params.first_hit, params.hit_capacity, end)) {
         return;
     }
     begin_round();

@@ -33,7 +33,7 @@ fn is_done() -> bool {
 fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     if (t >= 0.0 && high.w == ray.world) {
         if (admits(ray, low.w)) {
-            accept_hit(low.w, t);
+            accept_hit(ray, low.w, t);
         }
     }
 }
@@ -116,7 +116,7 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     let upper_z = min(visit.upper.z, level.upper_z);
     for (; row_y <= upper_y && row_z <= upper_z && waiting == 0u && !is_done() && !gives_up();) {
         let row = long_row_of(level, visit.lower.x, visit.upper.x, row_y, row_z, ray.world);
-        meetings += select(min(row.count, 0xffffffffu - meetings), 0u, row_tested > 0u);
+        meetings.count += select(min(row.count, 0xffffffffu - meetings.count), 0u, row_tested > 0u);
         if (!looks_ahead() && !gives_up()) {
             let passed_before_row = tests_passed - row_tested;
             let share = share_of(row.count - row_tested);
@@ -161,7 +161,7 @@ fn walk_ray(ray: Ray) {
     if (!ray.valid || ray.t_max < 0.0) {
         return;
     }
-    if (enters_part(0u)) {
+    if (enters_part(ray, 0u)) {
         let large = large_list(ray.world);
         test_all(ray, Listing(large.x, large.y - large.x, false));
     }

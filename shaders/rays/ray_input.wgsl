@@ -16,7 +16,9 @@ fn load_ray(index: u32) -> Ray {
         sweep = rays[at + 2u];
         world = rays[at + 3u].x;
     }
-    return ray_of_words(rays[at], rays[at + 1u], SWEPT, sweep, world);
+    var ray = ray_of_words(rays[at], rays[at + 1u], SWEPT, sweep, world);
+    ray.index = index;
+    return ray;
 }
 
 // Where counting keeps the first hits of a ray for writing, two words each, object and t: behind the offsets and what

@@ -9,11 +9,15 @@ const TURNS_PER_SLAB: f32 = 2.0;
 // A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
 
-// Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Walks that may
-// not take a hit twice go ahead to learn that; the others give up on the way.
-var<private> meetings: u32;
-var<private> most_meetings: u32;
-var<private> is_ahead: bool;
+struct Meetings {
+    // Entries in the rows of the level's walk so far, and how many there may be before the walk is given up.
+    count: u32,
+    most: u32,
+    // Walks that may not take a hit twice go ahead to learn whether that happens; the others give up on the way.
+    is_ahead: bool,
+}
+
+var<private> meetings: Meetings;
 
 // Whether so many steps, of some cells per axis each, take less than testing the level's objects one by one.
 fn cells_pay(
@@ -30,9 +34,9 @@ fn cells_pay(
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
     let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
-    meetings = 0u;
-    most_meetings = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
-    is_ahead = !accepts_again && grid.entry_count > most_meetings;
+    meetings.count = 0u;
+    meetings.most = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
+    meetings.is_ahead = !accepts_again && grid.entry_count > meetings.most;
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
     let turns_ahead = select(1.0, 1.5, looks_ahead());
     let turns = turns_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
@@ -41,18 +45,18 @@ fn cells_pay(
 
 // Whether the walk only counts entries. Written so that schemes of one entry per object compile to nothing here.
 fn looks_ahead() -> bool {
-    return may_meet_again() && is_ahead;
+    return may_meet_again() && meetings.is_ahead;
 }
 
 // Whether the level is better looked at without cells, after all.
 fn gives_up() -> bool {
-    return may_meet_again() && meetings > most_meetings;
+    return may_meet_again() && meetings.count > meetings.most;
 }
 
 // Whether the walk so far only looked ahead, and found that it pays.
 fn walks_again() -> bool {
     let again = looks_ahead() && !gives_up();
-    is_ahead = false;
-    meetings = select(meetings, 0u, again);
+    meetings.is_ahead = false;
+    meetings.count = select(meetings.count, 0u, again);
     return again;
 }

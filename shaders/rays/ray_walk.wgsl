@@ -49,7 +49,7 @@ fn walk_levels(ray: Ray) {
     for (var visited = 0u; visited < MAX_LEVELS && rest != 0u; visited += 1u) {
         let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
         rest &= ~(1u << index);
-        if (enters_part(visited + 1u)) {
+        if (enters_part(ray, visited + 1u)) {
             if (walk_level(ray, index)) {
                 without_cells(ray, grid.levels[index]);
             }

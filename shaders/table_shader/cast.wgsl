@@ -51,9 +51,7 @@ struct Cast {
     members_end: u32,
     candidate: u32,
     // Of the level: see `cells_pay`.
-    meetings: u32,
-    most_meetings: u32,
-    is_ahead: bool,
+    meetings: Meetings,
 }
 
 // What `passage_of` and `cells_pay` ask for by functions and variables of their own: `go_to_level` and `go_on_casting`
@@ -235,14 +233,10 @@ fn take_row(hits: ptr<function, Cast>, row: Row) {
 fn go_on_casting(hits: ptr<function, Cast>) {
     take_row(hits, Row(0u, 0u, 0u, 0u));
     meetings = (*hits).meetings;
-    most_meetings = (*hits).most_meetings;
-    is_ahead = (*hits).is_ahead;
     if ((*hits).place != WALK_ROW || !(goes_to_row(hits) || goes_to_slab(hits))) {
         go_to_level(hits);
     }
     (*hits).meetings = meetings;
-    (*hits).most_meetings = most_meetings;
-    (*hits).is_ahead = is_ahead;
 }
 
 // Whether the slab has one more row.
@@ -259,7 +253,7 @@ fn goes_to_row(hits: ptr<function, Cast>) -> bool {
     (*hits).y = y;
     (*hits).z = z;
     let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, (*hits).ray.world);
-    meetings += min(row.count, 0xffffffffu - meetings);
+    meetings.count += min(row.count, 0xffffffffu - meetings.count);
     if (!looks_ahead() && !gives_up()) {
         take_row(hits, row);
     }

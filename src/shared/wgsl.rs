@@ -24,6 +24,7 @@ pub(crate) static FILES: &[File] = files![
     "common/grid",
     "common/murmur",
     "common/outward",
+    "common/page",
     "common/prelude",
     "common/round",
     "common/round_counters",

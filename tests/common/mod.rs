@@ -1,5 +1,5 @@
 //! Adapters and scenes that the test binaries share.
-#![allow(dead_code, reason = "each test binary uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
 
 pub mod answers;
 mod full;

@@ -234,7 +234,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
             for (kind, uses) in some.into_iter().enumerate() {
                 // All at once with every scheme and mode; a part alone with some, since every one compiles anew.
                 let turn = number + cases(0, number / 3);
-                if uses != Uses::ALL && (turn + kind) % cases(9, 3) > 0 {
+                if uses != Uses::ALL && !(turn + kind).is_multiple_of(cases(9, 3)) {
                     continue;
                 }
                 let what = format!("{}, {scheme:?}, {ray_mode:?}, {uses:?}", adapter.name);
