@@ -9,7 +9,7 @@ export GPU_BROAD_PHASE_ADAPTERS="${GPU_BROAD_PHASE_ADAPTERS:-vulkan,gl}"
 # Mesa's EGL asks for this folder.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
 # wgpu turns the Vulkan validation layer on in debug builds, where it is installed. It slows some tests by a third.
-if [ "${GPU_BROAD_PHASE_VALIDATION:-0}" != 1 ]; then
+if [ "${GPU_BROAD_PHASE_VALIDATION:-0}" = 0 ]; then
     export WGPU_VALIDATION="${WGPU_VALIDATION:-0}"
 fi
 log="$(mktemp)"

@@ -1,8 +1,9 @@
-// How many boxes a walk tests, counted where the descriptor asks for it, and how many of them it finds.
+// How many boxes a walk tests, counted where the descriptor asks for it, and what it found.
 
 override COUNT_CANDIDATES: bool = false;
 
 var<private> candidates: u32;
+// Objects that the walk found so far. `ray_any` has at most one, `query_nearest` as many as it keeps.
 var<private> found: u32;
 
 fn count_candidate() {

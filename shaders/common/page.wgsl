@@ -7,7 +7,7 @@ const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;
 
-// Returns where a page ends: past 32 bits, past every place.
+// Returns the place after the last one of a page, at most the largest u32.
 fn page_end(first: u32, capacity: u32) -> u32 {
     return saturating_sum(first, capacity);
 }
@@ -27,6 +27,7 @@ fn shows_next(first: u32, capacity: u32) -> bool {
     return place_of_next >= first && place_of_next - first < capacity && place_of_next != NO_PLACE;
 }
 
+// Goes to the next place. The largest u32 stays.
 fn go_past_place() {
     place_of_next += select(1u, 0u, place_of_next == NO_PLACE);
 }

@@ -1,5 +1,6 @@
-// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
-// uses: common/workgroup, pairs/pair_static, pairs/pair_static_count_{variant}, queries/query_image_own
+// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
+// uses: common/round_counters, common/workgroup, pairs/pair_static, pairs/pair_static_count_{variant}
+// uses: queries/query_image_own
 // needs: count_before, put_count
 
 // How many static objects each moving one meets: rows of counts behind those of the entries, and one row more, so that

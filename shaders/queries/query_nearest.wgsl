@@ -1,5 +1,5 @@
-// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
-// uses: common/workgroup, queries/query, queries/query_input, queries/query_rings
+// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
+// uses: common/round_counters, common/workgroup, queries/query, queries/query_input, queries/query_rings
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.

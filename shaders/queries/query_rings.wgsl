@@ -221,7 +221,7 @@ fn walk_ring(given: Query, image: Query, ring: Ring, level: Level) {
             let record = tested_record(entry_record(entry), is_member);
             let found_distance = distance_of(query, record, is_member);
             if (found_distance != MISS && is_member) {
-                take_result(query, record, found_distance);
+                accept_if_admitted(query, record, found_distance);
             }
             k = select(select(k, members_end, found_distance == MISS), k + 1u, is_member);
         }

@@ -32,7 +32,7 @@ fn members_end_of(query: Query, first: u32, end: u32) -> u32 {
     return members_end_at(first, end);
 }
 
-fn take_result(query: Query, record: u32, distance: u32) {
+fn accept_if_admitted(query: Query, record: u32, distance: u32) {
     let object = records[2u * record].w;
     if (admitted(query, object) && !is_excluded(query.asker, object)) {
         accept_result(query, object, distance);
@@ -52,7 +52,7 @@ fn test_all(query: Query, listing: Listing) {
             let record = tested_record(listed_record(listing.is_of_records, place), is_member);
             distance = distance_of(query, record, is_member);
             if (distance != MISS && is_member) {
-                take_result(query, record, distance);
+                accept_if_admitted(query, record, distance);
             }
         }
         k = select(select(k, members_end, distance == MISS), k + 1u, is_member);
@@ -118,7 +118,7 @@ fn walk_cells(query: Query, level: Level) {
             if (distance != MISS && is_member) {
                 let low = bitcast<vec3<i32>>(records[2u * record].xyz);
                 if (is_met_here(level, entry, low, query, lower, upper, y, z)) {
-                    take_result(query, record, distance);
+                    accept_if_admitted(query, record, distance);
                 }
             }
             k = select(select(k, members_end, distance == MISS), k + 1u, is_member);

@@ -41,7 +41,7 @@ const UNSURE: f32 = -2.0;
 override SWEPT: bool = true;
 
 struct Ray {
-    // Its number among the rays of a step.
+    // Its number among the rays of a step; 0 in a caller's shader.
     index: u32,
     t_max: f32,
     direction: vec3<f32>,

@@ -1,5 +1,5 @@
-// uses: common/box, common/candidate_counter, common/candidates, common/counters, common/prelude, common/round, common/round_counters
-// uses: common/workgroup, rays/ray_hits, rays/ray_input
+// uses: common/box, common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
+// uses: common/round_counters, common/workgroup, rays/ray_hits, rays/ray_input
 
 // Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
 
@@ -27,7 +27,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
 }
 
 fn accept_hit(ray: Ray, object: u32, t: f32) {
-    // As a bool it would take two scalar registers in each loop of the walk on some GPUs.
+    // `found` is 0 or 1: a bool would take two scalar registers in each loop of the walk on some GPUs.
     found = 1u;
 }
 

@@ -1,4 +1,4 @@
-// uses: common/box, common/grid, common/prelude, common/round, rays/ray, rays/ray_passage, rays/ray_walk
+// uses: common/box, common/grid, common/prelude, common/round, common/wide, rays/ray, rays/ray_passage, rays/ray_walk
 // needs: take_cells
 
 // The cells of a walk themselves, as far as they lie within the bounds of what the level holds.
@@ -41,10 +41,6 @@ fn walks_again() -> bool {
     return false;
 }
 
-fn times_saturated(a: u32, b: u32) -> u32 {
-    return select(a * b, 0xffffffffu, a != 0u && b > 0xffffffffu / max(a, 1u));
-}
-
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);
     let lower = max(visit.lower, vec3<i32>(level.lower_x, level.lower_y, level.lower_z)) >> whole;
@@ -52,7 +48,7 @@ fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     if (all(lower <= upper)) {
         let sizes = vec3<u32>(upper - lower) + 1u;
         let first_level = select(0u, STATIC_LEVELS, params.first_object < params.static_count);
-        let count = times_saturated(times_saturated(sizes.x, sizes.y), sizes.z);
+        let count = saturating_product(saturating_product(sizes.x, sizes.y), sizes.z);
         take_cells(first_level + visit.level, lower, sizes, count);
     }
 }

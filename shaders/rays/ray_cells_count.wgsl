@@ -1,4 +1,5 @@
-// uses: common/prelude, common/round, common/round_counters, common/wide, common/workgroup, rays/ray_cells, rays/ray_input
+// uses: common/prelude, common/round, common/round_counters, common/wide, common/workgroup, rays/ray_cells
+// uses: rays/ray_input
 
 // How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
 

@@ -1,4 +1,5 @@
-// uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_input
+// uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells
+// uses: rays/ray_input
 
 // The walk once more, writing the cells whose places fall into the page that the output buffer shows: level by level,
 // slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,
@@ -11,7 +12,8 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     let first = place_of_next;
     place_of_next = saturating_sum(first, count);
     let shown = max(first, params.first_ray_cell);
-    let share = share_of(max(min(place_of_next, page_end(params.first_ray_cell, params.ray_cell_capacity)), shown) - shown);
+    let end = min(place_of_next, page_end(params.first_ray_cell, params.ray_cell_capacity));
+    let share = share_of(max(end, shown) - shown);
     for (var place = shown + share.x; place < shown + share.y; place += 1u) {
         let along_x = place - first;
         let along_y = along_x / sizes.x;

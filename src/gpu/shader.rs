@@ -107,7 +107,7 @@ impl Pass {
             .collect()
     }
 
-    /// Whether it has an override of this name.
+    /// Returns whether the pass has an override of this name.
     #[doc(hidden)]
     pub fn declares(&self, constant: &str) -> bool {
         self.linked().overrides.contains(&constant)

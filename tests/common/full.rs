@@ -3,7 +3,7 @@ pub fn is_full() -> bool {
     std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
 }
 
-/// Returns the length of a list of random cases: `all` where [`is_full`], else the first `daily` of them.
-pub fn cases<T>(daily: T, all: T) -> T {
-    if is_full() { all } else { daily }
+/// Returns `full` where [`is_full`], else `daily`.
+pub fn daily_or_full<T>(daily: T, full: T) -> T {
+    if is_full() { full } else { daily }
 }

@@ -1,5 +1,5 @@
 //! Adapters and scenes that the test binaries share.
-#![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod answers;
 mod full;
@@ -17,7 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
 
-pub use full::{cases, is_full};
+#[allow(unused_imports, reason = "each test binary uses a part")]
+pub use full::{daily_or_full, is_full};
 pub use rng::Rng;
 
 /// A device with nothing beyond the required limits.
@@ -63,7 +64,7 @@ pub fn adapters() -> Vec<TestAdapter> {
 }
 
 /// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each, most of
-/// them in a software driver's compiler: every other adapter would compile the same pipelines again.
+/// them in a software driver's compiler: each adapter compiles every pipeline.
 pub fn daily_adapters() -> Vec<TestAdapter> {
     let mut all = adapters();
     all.truncate(if is_full() { all.len() } else { 1 });

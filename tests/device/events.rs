@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::steps::{self, SCHEMES, broad_phase, encoder, read};
-use crate::common::{Rng, TestAdapter, adapters, cases};
+use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
@@ -177,8 +177,8 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
         for scheme in SCHEMES {
             // One adapter and one scheme make most: events are made from the list of pairs, whoever finds them.
             let steps = match index {
-                0 if scheme == SCHEMES[0] => cases(150, 1000),
-                _ => cases(60, 150),
+                0 if scheme == SCHEMES[0] => daily_or_full(150, 1000),
+                _ => daily_or_full(60, 150),
             };
             let mut rng = Rng(0xe7e5);
             let descriptor = BroadPhaseDescriptor {

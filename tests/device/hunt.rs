@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::agreement::{Expected, check};
-use crate::common::{Rng, TestAdapter, adapters, cases, is_full, lattice};
+use crate::common::{Rng, TestAdapter, adapters, daily_or_full, is_full, lattice};
 use crate::reference_checks::{check_definition, check_later_query, check_reference};
 use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
@@ -24,7 +24,7 @@ use gpu_broad_phase::{
 use pollster::block_on;
 
 /// The variable that says which scenes.
-const WANTED: &str = "GPU_BROAD_PHASE_HUNT";
+const VARIABLE: &str = "GPU_BROAD_PHASE_HUNT";
 /// A watchdog, and no measure: so long that drivers on a busy machine have compiled all there is.
 const HANG: Duration = Duration::from_secs(1200);
 /// Box tests that a dispatch gives each walk, at least, and rounds that a step may take beside those that its tests need.
@@ -44,8 +44,8 @@ fn generation() -> u64 {
 }
 
 fn range() -> Range<u64> {
-    let Ok(asked) = std::env::var(WANTED) else {
-        return 0..cases(90, 120);
+    let Ok(asked) = std::env::var(VARIABLE) else {
+        return 0..daily_or_full(90, 120);
     };
     let number = |text: &str| {
         text.trim()
@@ -454,7 +454,7 @@ fn watch(name: &str, post: &Post) {
 }
 
 fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -> Bag {
-    let is_wanted = is_full() || std::env::var_os(WANTED).is_some();
+    let runs_all = is_full() || std::env::var_os(VARIABLE).is_some();
     let is_single = scenes.end - scenes.start == 1;
     let mut bag = Bag {
         name: adapter.name.clone(),
@@ -468,8 +468,9 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
     };
     for number in scenes {
         let descriptor = crate::wild::descriptor(number);
+        // Other adapters would compile all pipelines again: they take the scenes that most descriptors are like.
         let is_daily = crate::wild::is_daily(&descriptor) && (is_first || descriptor.filters);
-        if !is_daily && !is_wanted {
+        if !is_daily && !runs_all {
             continue;
         }
         let case = Case {

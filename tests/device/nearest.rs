@@ -2,7 +2,7 @@
 //! the work that walks take for them.
 
 use crate::common::pool::pooled;
-use crate::common::{Rng, TestAdapter, adapters, cases, daily_adapters};
+use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Queries, Query, QueryMode, Scene, Scheme, Source, Statics,
@@ -325,7 +325,12 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
         "plane",
         "outlier",
     ];
-    for (round, kind) in kinds.into_iter().cycle().take(cases(1, 3) * kinds.len()).enumerate() {
+    for (round, kind) in kinds
+        .into_iter()
+        .cycle()
+        .take(daily_or_full(1, 3) * kinds.len())
+        .enumerate()
+    {
         let count = [700, 90, 1300][round % 3];
         let worlds = [1, 4][round / 2 % 2];
         let objects = objects(kind, count, &mut rng);

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::common::pool::pooled;
 use crate::common::steps::{SCHEMES, broad_phase, encoder, lists, read, sorted, submit, whole};
-use crate::common::{Rng, TestAdapter, adapters, cases, daily_adapters, is_full, lattice, random_scene, uniform};
+use crate::common::{
+    Rng, TestAdapter, adapters, daily_adapters, daily_or_full, is_full, lattice, random_scene, uniform,
+};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::brute_force;
@@ -145,7 +147,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
         let mut parted = [0; 2];
         let mut scenes = 0;
         // Those of a daily run have crowds among them.
-        for number in cases(28..46, 0..48) {
+        for number in daily_or_full(22..46, 0..48) {
             let mut rng = Rng(number + 900);
             let given = BroadPhaseDescriptor {
                 pairs: true,

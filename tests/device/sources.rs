@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use crate::common::steps::{RAY_MODES, SCHEMES, broad_phase, encoder, read, record, submit, whole};
-use crate::common::{Rng, TestAdapter, adapters, cases, lattice, sweep};
+use crate::common::{Rng, TestAdapter, adapters, daily_or_full, lattice, sweep};
 use bytemuck::Pod;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -341,7 +341,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
 fn elements_anywhere_in_a_buffer_give_the_answer_of_plain_ones() {
     for adapter in adapters() {
         let mut found = [0; 3];
-        let numbers: Vec<_> = (0..cases(12, 24)).filter(|&case| adapter.runs(case)).collect();
+        let numbers: Vec<_> = (0..daily_or_full(12, 24)).filter(|&case| adapter.runs(case)).collect();
         for &case in &numbers {
             let of_case = check_case(&adapter, case);
             found = [0, 1, 2].map(|kind| found[kind] + of_case[kind]);

@@ -36,8 +36,8 @@ impl<'a> Writer<'a> {
     /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to
     /// find: twin of `shaders/pairs/pair_write_kept.wgsl`.
     pub fn write_kept(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
-        let window_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
-        if self.place == end || end <= self.params.first_pair || self.place >= window_end {
+        let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
+        if self.place == end || end <= self.params.first_pair || self.place >= page_end {
             return false;
         }
         if end == NO_PLACE || end - self.place > kept {

@@ -16,8 +16,8 @@ impl CellVisitor for Emit<'_> {
         let first = self.place;
         // The largest u32 is no place: it stands for all that do not fit.
         self.place = first.saturating_add(count);
-        let window_end = self.first.saturating_add(self.cells.len() as u32);
-        for place in first.max(self.first)..self.place.min(window_end) {
+        let page_end = self.first.saturating_add(self.cells.len() as u32);
+        for place in first.max(self.first)..self.place.min(page_end) {
             let along_x = place - first;
             let along_y = along_x / sizes[0];
             self.cells[(place - self.first) as usize] = RayCell {
