@@ -63,11 +63,11 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each, most of
-/// them in a software driver's compiler: each adapter compiles every pipeline.
+/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each, most
+/// of them in a software driver's compiler: each adapter compiles every pipeline.
 pub fn daily_adapters() -> Vec<TestAdapter> {
     let mut all = adapters();
-    all.truncate(if is_full() { all.len() } else { 1 });
+    all.truncate(daily_or_full(1, all.len()));
     all
 }
 

@@ -271,7 +271,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         String::from_utf8(folder.read("report.md")).unwrap()
     };
     // More boxes than a binding of any device holds.
-    let text = report(&["--count", "300,4000000000", "--rays", "50", "--budget", "100000"]);
+    let text = report(&["--count", "300,700,4000000000", "--rays", "50", "--budget", "100000"]);
     for needle in [
         "# Results of ",
         "- Adapter: ",
@@ -289,10 +289,10 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         "| dispatches |",
         "| bytes per box |",
         "## uniform, 300 boxes: build and all pairs",
-        "## power-law, 300 boxes: stages",
+        "## power-law, 700 boxes: stages",
         "| share of the copy's rate |",
-        "## power-law, 300 boxes: 50 rays",
-        "## uniform, 300 boxes: sort of keys and values",
+        "## power-law, 700 boxes: 50 rays",
+        "## uniform, 700 boxes: sort of keys and values",
         "| hybrid-grid (",
     ] {
         assert!(text.contains(needle), "{needle} in {text}");
