@@ -77,3 +77,8 @@ fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
     let moved = ordered(bitcast<vec3<u32>>(flush(start + way)));
     return select(clamp(moved + vec3<i32>(direction), -infinity, infinity), ordered(value), is_endless);
 }
+
+// The last word on a pair: closed boxes, compared as ordered integers.
+fn overlaps(low_a: vec3<i32>, high_a: vec3<i32>, low_b: vec3<i32>, high_b: vec3<i32>) -> bool {
+    return all(low_a <= high_b) && all(low_b <= high_a);
+}

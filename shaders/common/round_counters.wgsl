@@ -1,4 +1,4 @@
-// uses: common/counters, common/round
+// uses: common/candidates, common/counters, common/round
 
 // What walks add to the counters.
 
@@ -35,5 +35,15 @@ fn note_rounds() {
 fn count_invalid(is_valid: bool, word: u32) {
     if (!is_valid && is_first_of_all()) {
         atomicAdd(&counters[word], 1u);
+    }
+}
+
+// Adds the box tests of the walk to the 64-bit counter at `word` (low) and `word + 1` (high).
+fn add_candidates(word: u32) {
+    if (COUNT_CANDIDATES) {
+        let before = atomicAdd(&counters[word], candidates);
+        if (before + candidates < before) {
+            atomicAdd(&counters[word + 1u], 1u);
+        }
     }
 }

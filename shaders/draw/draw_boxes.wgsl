@@ -1,4 +1,4 @@
-// uses: common/box, common/workgroup, draw/draw_args, draw/lines
+// uses: common/box, common/workgroup, draw/lines
 
 // The objects' boxes. Those that take no part, and infinite ones, are points at the origin, which draw nothing.
 

@@ -7,8 +7,6 @@
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 // The object of each entry, in the uniform scheme.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
-// Vertices that are drawn, instances, first vertex and first instance; then vertices that there are.
-@group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
 
 // Entries of a slot that are looked through for an earlier one of the same cell.
 const MOST_SHARING: u32 = 8u;

@@ -1,4 +1,4 @@
-// uses: common/box, common/counters, common/wide, common/workgroup, draw/draw_args, draw/lines
+// uses: common/box, common/counters, common/wide, common/workgroup, draw/lines
 
 // A line between the middles of the boxes of each pair. Where one is infinite, a point at the origin, which draws
 // nothing.

@@ -1,4 +1,4 @@
-// uses: common/counters, common/grid, common/wide, common/workgroup, draw/cell_lines, draw/draw_args, draw/lines
+// uses: common/counters, common/grid, common/wide, common/workgroup, draw/cell_lines, draw/lines
 
 // The cells that rays visit, as boxes.
 

@@ -17,6 +17,9 @@ struct DrawParams {
 // Three words of position, one of colour.
 @group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
 
+// Vertices that are drawn, instances, first vertex and first instance; then vertices that there are.
+@group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
+
 const BOX_VERTICES: u32 = 24u;
 
 fn write_vertex(place: u32, position: vec3<f32>, color: u32) {
@@ -34,4 +37,14 @@ fn write_box(first: u32, low: vec3<f32>, high: vec3<f32>, color: u32) {
         let corner = select(along_y, vec3<u32>(sides, end), axis == 2u);
         write_vertex(first + vertex, select(low, high, corner == vec3<u32>(1u)), color);
     }
+}
+
+// How many vertices are drawn, where each row has places of its own.
+fn write_args(rows: u32, vertices: u32) {
+    let fits = min(rows, draw.capacity / vertices);
+    atomicStore(&draw_args[0], fits * vertices);
+    atomicStore(&draw_args[1], 1u);
+    atomicStore(&draw_args[2], 0u);
+    atomicStore(&draw_args[3], 0u);
+    atomicStore(&draw_args[4], rows * vertices);
 }

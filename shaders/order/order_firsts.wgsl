@@ -1,4 +1,4 @@
-// uses: common/workgroup, order/order_{rows}
+// uses: common/workgroup, order/shown
 
 // The first keys of an output's rows, in the order of their second keys.
 

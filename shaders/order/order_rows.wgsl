@@ -1,9 +1,9 @@
-// uses: common/workgroup, order/order_{rows}
+// uses: common/workgroup, order/shown
 
 // The rows of an output in their order.
 
 @group(0) @binding(4) var<storage, read> values: array<u32>;
-@group(0) @binding(5) var<storage, read_write> ordered_rows: array<Row>;
+@group(0) @binding(5) var<storage, read_write> ordered_rows: array<u32>;
 
 @compute @workgroup_size(256)
 fn main(
@@ -12,7 +12,10 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (place < shown()) {
-        ordered_rows[place] = rows[values[place]];
+    if (place >= shown()) {
+        return;
+    }
+    for (var word = 0u; word < order.row_words; word += 1u) {
+        ordered_rows[order.row_words * place + word] = rows[order.row_words * values[place] + word];
     }
 }

@@ -1,4 +1,4 @@
-// uses: common/grid, common/workgroup, order/order_{rows}
+// uses: common/grid, common/workgroup, order/shown
 
 // The second keys of an output's rows with the rows' numbers, and how many there are, where the sort looks for it.
 

@@ -1,4 +1,4 @@
-// uses: common/candidates, common/rows, pairs/overlap, pairs/pair_filter, pairs/pair_own
+// uses: common/box, common/candidates, common/rows, pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
 // The exact test of one record, of a candidate or around several, against the box whose rows are walked.

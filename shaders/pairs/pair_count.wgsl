@@ -1,6 +1,5 @@
-// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
-// uses: common/round_counters, common/workgroup, pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter
-// uses: pairs/pair_own
+// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
 // How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places

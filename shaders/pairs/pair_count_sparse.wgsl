@@ -13,9 +13,13 @@ const MOST_KEPT: u32 = 12u;
 // stay in registers until the walk ends. Software adapters pay for a store in a loop as if each iteration made it.
 override STORES_IN_LOOP: bool = true;
 
-var<private> first_partners: vec4<u32>;
-var<private> next_partners: vec4<u32>;
-var<private> last_partners: vec4<u32>;
+struct Partners {
+    first: vec4<u32>,
+    next: vec4<u32>,
+    last: vec4<u32>,
+}
+
+var<private> partners: Partners;
 
 fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
     if (STORES_IN_LOOP) {
@@ -25,9 +29,9 @@ fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
         return;
     }
     let takes = vec4<bool>(is_pair);
-    first_partners = select(first_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(0u, 1u, 2u, 3u)));
-    next_partners = select(next_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(4u, 5u, 6u, 7u)));
-    last_partners = select(last_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(8u, 9u, 10u, 11u)));
+    partners.first = select(partners.first, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(0u, 1u, 2u, 3u)));
+    partners.next = select(partners.next, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(4u, 5u, 6u, 7u)));
+    partners.last = select(partners.last, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(8u, 9u, 10u, 11u)));
 }
 
 fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
@@ -41,18 +45,18 @@ fn store_partners(index: u32, before: u32, count: u32) {
     if (STORES_IN_LOOP) {
         return;
     }
-    store_partner(index, 0u, first_partners.x, before, count);
-    store_partner(index, 1u, first_partners.y, before, count);
-    store_partner(index, 2u, first_partners.z, before, count);
-    store_partner(index, 3u, first_partners.w, before, count);
-    store_partner(index, 4u, next_partners.x, before, count);
-    store_partner(index, 5u, next_partners.y, before, count);
-    store_partner(index, 6u, next_partners.z, before, count);
-    store_partner(index, 7u, next_partners.w, before, count);
-    store_partner(index, 8u, last_partners.x, before, count);
-    store_partner(index, 9u, last_partners.y, before, count);
-    store_partner(index, 10u, last_partners.z, before, count);
-    store_partner(index, 11u, last_partners.w, before, count);
+    store_partner(index, 0u, partners.first.x, before, count);
+    store_partner(index, 1u, partners.first.y, before, count);
+    store_partner(index, 2u, partners.first.z, before, count);
+    store_partner(index, 3u, partners.first.w, before, count);
+    store_partner(index, 4u, partners.next.x, before, count);
+    store_partner(index, 5u, partners.next.y, before, count);
+    store_partner(index, 6u, partners.next.z, before, count);
+    store_partner(index, 7u, partners.next.w, before, count);
+    store_partner(index, 8u, partners.last.x, before, count);
+    store_partner(index, 9u, partners.last.y, before, count);
+    store_partner(index, 10u, partners.last.z, before, count);
+    store_partner(index, 11u, partners.last.w, before, count);
 }
 
 // As many workgroups as entries need, or none: the device decides which variant of the pass counts.

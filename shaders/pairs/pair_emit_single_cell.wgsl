@@ -1,6 +1,21 @@
-// uses: pairs/pair_test_clusters, pairs/pair_walk_single_cell, pairs/pair_walks_listed
+// uses: common/workgroup, pairs/pair_test_clusters, pairs/pair_walk_single_cell
 
 // Writes the pairs of the entries that `pair_emit_kept` left to walk, with one entry an object.
+
+// Their number, and then they, in no particular order.
+@group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
+
+fn walk_count() -> u32 {
+    return pair_walks[0];
+}
+
+fn walking_entry(place: u32) -> u32 {
+    return pair_walks[1u + place];
+}
+
+fn walking_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return flat_indirect(group);
+}
 
 // What is found is written at once.
 fn keep_bits(entry: u32, bits: u32, count: u32) {

@@ -1,13 +1,15 @@
 // uses: common/workgroup, pairs/exclusions
 
-// Enters the pairs of the caller's list into the hash table that walks look in, each once. Rows that name an object
-// that does not exist, or one object twice, exclude nothing. Which slot a pair gets depends on the device's schedule,
-// and whether it is found does not.
+// Enters the pairs of the caller's list into the hash table that walks look in, each once, and copies the words that
+// the caller's function reads, so that passes which write pairs later see the same ones. Rows that name an object that
+// does not exist, or one object twice, exclude nothing. Which slot a pair gets depends on the device's schedule, and
+// whether it is found does not.
 
 @group(0) @binding(1) var<storage, read> excluded_pairs: array<vec2<u32>>;
 // One more than the row that took the slot; 0 for a free slot.
 @group(0) @binding(2) var<storage, read_write> exclusion_rows: array<atomic<u32>>;
-@group(0) @binding(3) var<storage, read_write> objects: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read_write> objects: array<u32>;
+@group(0) @binding(4) var<storage, read> pair_filter_data: array<u32>;
 
 // Tries beyond one per slot: an exchange may fail for no reason.
 const SPARE_TRIES: u32 = 64u;
@@ -24,6 +26,9 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (row < exclusions.data_count) {
+        objects[4u * exclusions.data_begin + row] = pair_filter_data[row];
+    }
     if (row >= exclusions.list_count) {
         return;
     }
@@ -38,7 +43,8 @@ fn main(
         let holder = exchange.old_value;
         waits = !exchange.exchanged;
         if (!waits) {
-            objects[4u * exclusions.object_count + slot] = pair;
+            objects[8u * exclusions.object_count + 2u * slot] = pair.x;
+            objects[8u * exclusions.object_count + 2u * slot + 1u] = pair.y;
         } else if (holder != 0u) {
             waits = any(pair_of(holder - 1u) != pair);
             slot = next_slot(slot);

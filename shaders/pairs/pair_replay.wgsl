@@ -1,10 +1,12 @@
 // uses: common/prelude, common/rows, common/workgroup, pairs/pair_own, pairs/pair_walk_single_cell
-// uses: pairs/pair_walks_listed, pairs/pair_write
+// uses: pairs/pair_write
 
 // Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a
 // bit for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
 
 @group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
+// The entries that `pair_emit_kept` left to walk: their number, and then they, in no particular order.
+@group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 var<private> bits_read: u32;
 
@@ -40,16 +42,12 @@ fn visit_row(own: Own, row: Row, first: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let place = walking_group(group, groups) * WORKGROUP + local;
-    if (place >= walk_count()) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = flat_indirect(group) * WORKGROUP + local;
+    if (place >= pair_walks[0]) {
         return;
     }
-    let entry = walking_entry(place);
+    let entry = pair_walks[1u + place];
     place_of_next = places_of(entry).x;
     walk_pairs(entry);
     pair_offsets[progress_of(entry)] = place_of_next;

@@ -1,4 +1,4 @@
-// uses: common/box, common/candidates, common/prelude, pairs/overlap, queries/query_walk
+// uses: common/box, common/candidates, common/prelude, queries/query_walk
 
 // A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those
 // of any pair. The uniform block is that of walks of the static objects' table.

@@ -1,7 +1,5 @@
-// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
-// uses: common/round_counters, common/workgroup, pairs/pair_static, pairs/pair_static_count_{variant}
-// uses: queries/query_image_own
-// needs: count_before, put_count
+// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_sums_{variant}, queries/query_image_own
 
 // How many static objects each moving one meets: rows of counts behind those of the entries, and one row more, so that
 // places end with the total. Tiles are the same as those of the entries, so the first one may have rows of both.

@@ -1,6 +1,5 @@
-// uses: common/prelude, common/round, common/workgroup
-// uses: pairs/pair_static, pairs/pair_static_emit_{variant}, pairs/pair_write, pairs/pair_write_kept
-// uses: queries/query_image_own
+// uses: common/prelude, common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_write
+// uses: pairs/pair_write_kept, queries/query_image_own
 
 // Writes the pairs of moving and static objects: from the partners that counting kept, or by the walk once more where a
 // moving object has more of them. What earlier rounds wrote of one stands behind the offsets.

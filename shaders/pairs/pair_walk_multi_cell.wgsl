@@ -1,5 +1,5 @@
-// uses: common/box, common/candidates, common/cells, common/prelude, common/round, common/rows, pairs/overlap
-// uses: pairs/pair_filter, pairs/pair_own
+// uses: common/box, common/candidates, common/cells, common/prelude, common/round, common/rows, pairs/pair_filter
+// uses: pairs/pair_own
 // needs: visit_candidate
 
 // Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home

@@ -1,10 +1,33 @@
-// uses: common/box, common/prelude, common/workgroup, pairs/world_count
+// uses: common/box, common/prelude, common/workgroup
 
-// How many pairs each world has.
+// How many pairs each world has, those with static objects included: from what counting left.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
+@group(0) @binding(3) var<storage, read> pair_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
+
+// The uniform scheme has counts until they are scanned, the others have places within tiles.
+fn count_of(row: u32) -> u32 {
+    if (params.scheme == SCHEME_UNIFORM) {
+        return pair_offsets[row];
+    }
+    // A tile has one word more than rows.
+    let word = row + row / WORKGROUP;
+    return pair_offsets[word + 1u] - pair_offsets[word];
+}
+
+// Rows of moving objects, which count pairs with static ones, come behind those of entries. Records lie by entry where
+// an object has one, else by object.
+fn record_of(row: u32) -> u32 {
+    if (row >= params.entry_capacity) {
+        return row - params.entry_capacity;
+    }
+    if (params.scheme == SCHEME_UNIFORM) {
+        return values[row] & ID_MASK;
+    }
+    return row;
+}
 
 @compute @workgroup_size(256)
 fn main(
@@ -12,18 +35,12 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let entry = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (entry >= params.entry_capacity) {
+    let row = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (row >= params.pair_rows) {
         return;
     }
-    let count = count_of(entry);
-    if (count == 0u) {
-        return;
+    let count = count_of(row);
+    if (count > 0u) {
+        atomicAdd(&world_pairs[records[2u * record_of(row) + 1u].w], count);
     }
-    // Records lie by entry where an object has one, else by object.
-    var record = entry;
-    if (params.scheme == SCHEME_UNIFORM) {
-        record = values[entry] & ID_MASK;
-    }
-    atomicAdd(&world_pairs[records[2u * record + 1u].w], count);
 }

@@ -1,5 +1,5 @@
-// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
-// uses: common/round_counters, common/workgroup, queries/query, queries/query_images, queries/query_input
+// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: queries/query, queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
 

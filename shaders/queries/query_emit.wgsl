@@ -1,4 +1,4 @@
-// uses: common/page, common/prelude, common/round, common/workgroup, queries/query_images, queries/query_input
+// uses: common/page, common/prelude, common/round, common/workgroup, queries/query_input
 
 // The walk once more, writing the objects whose places fall into the page that the output buffer shows. What earlier
 // rounds wrote of a query stands behind the offsets.

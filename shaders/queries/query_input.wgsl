@@ -1,4 +1,4 @@
-// uses: common/box, common/prelude, queries/query
+// uses: common/box, common/prelude, queries/query, queries/query_walk
 
 // What asks: the caller's queries, or the objects themselves.
 
@@ -53,4 +53,87 @@ fn query_of_asker(record: u32) -> Query {
     query.valid = true;
     query.answers = kind == CLASS_FINITE || (kind == CLASS_INFINITE && !seeks_corners);
     return with_search_bounds(query);
+}
+
+// Images of an asker in periodic axes: itself and, one period ahead or behind, the one that may be within the radius of
+// what lies past the nearer end of the period. Along an axis whose period the radius spans, everything is within reach,
+// and the candidate decides which image it meets. So an object is met by one image, and whoever looks at all objects
+// does so once.
+
+override PERIODIC: bool = true;
+
+fn spans_period(query: Query) -> vec3<bool> {
+    return 2.0 * reach_of(query) >= periods();
+}
+
+fn has_period(query: Query) -> vec3<bool> {
+    return (periods() > vec3<f32>(0.0)) & vec3<bool>(query.seeks_corners);
+}
+
+fn images_on(axes: vec3<bool>, images: vec3<u32>) -> u32 {
+    let bits = select(vec3<u32>(0u), images << vec3<u32>(0u, 2u, 4u), axes);
+    return bits.x | bits.y | bits.z;
+}
+
+// The query with all images that it may be, of which `image_of` takes one.
+fn with_images(given: Query) -> Query {
+    if (!PERIODIC) {
+        return given;
+    }
+    var query = given;
+    let own = flush_bits(unordered(query.low));
+    let reach = reach_of(query);
+    let is_near_end = (own <= reach) | (own + reach >= periods());
+    let is_early = own < 0.5 * periods();
+    let second = select(vec3<u32>(IMAGE_BEHIND), vec3<u32>(IMAGE_AHEAD), is_early);
+    let spans = spans_period(query);
+    let images = select(second, vec3<u32>(NEAREST_IMAGE), spans);
+    query.images = images_on(has_period(query) & (spans | is_near_end), images);
+    return query;
+}
+
+// Axes on which there is a second image, a bit each: those with one of two bits set.
+fn second_images(query: Query) -> u32 {
+    if (!PERIODIC) {
+        return 0u;
+    }
+    let axes = query.images ^ (query.images >> 1u);
+    return (axes & 1u) | ((axes >> 1u) & 2u) | ((axes >> 2u) & 4u);
+}
+
+// The image that is the second one on the axes of these bits.
+fn image_of(given: Query, second: u32) -> Query {
+    if (!PERIODIC) {
+        return given;
+    }
+    var query = given;
+    let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
+    let of_axes = images_on(is_second, vec3<u32>(3u));
+    let of_nearest = images_on(images_are(query, NEAREST_IMAGE), vec3<u32>(3u));
+    query.images &= of_axes | of_nearest;
+    return with_search_bounds(query);
+}
+
+// For walks that look at everything.
+fn nearest_of_all(given: Query) -> Query {
+    if (!PERIODIC) {
+        return given;
+    }
+    var query = given;
+    query.images = images_on(has_period(query), vec3<u32>(NEAREST_IMAGE));
+    return query;
+}
+
+// Whether its walks may test clusters at all, and whether this query's do. Where an image of the asker is meant, its
+// distance to the box of a cluster says nothing of the members.
+const MAY_TEST_CLUSTERS: bool = true;
+
+fn tests_clusters(query: Query) -> bool {
+    return !PERIODIC || query.images == 0u;
+}
+
+fn walk_query(query: Query) {
+    if (query.answers) {
+        walk_candidates(query);
+    }
 }

@@ -1,5 +1,6 @@
-// uses: common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
-// uses: common/round_counters, common/workgroup, queries/query, queries/query_input, queries/query_rings
+// uses: common/box, common/candidates, common/cells, common/counters, common/grid, common/prelude, common/round
+// uses: common/round_counters, common/rows, common/workgroup, queries/query, queries/query_cells, queries/query_input
+// uses: queries/query_walk
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
@@ -13,12 +14,21 @@ const INFINITY_BITS: u32 = 0x7f800000u;
 // Vectors that a walk leaves to its next round.
 const STATE_VECTORS: u32 = 3u;
 
-var<private> first_slot: u32;
+// The query that is walked for, among all answers.
+var<private> answer: u32;
 // The largest distance that still counts: that of the last slot, if all are filled.
 var<private> limit: u32 = MISS;
-// Where the walk leaves what a later round needs, and tests of the ring that earlier rounds made.
-var<private> state: u32;
+// Tests of the ring that earlier rounds made.
 var<private> skipped: u32;
+
+fn first_slot() -> u32 {
+    return answer * params.nearest;
+}
+
+// Where the walk leaves what a later round needs.
+fn state() -> u32 {
+    return params.query_count * params.nearest + STATE_VECTORS * answer;
+}
 
 fn distance_limit() -> u32 {
     return limit;
@@ -31,8 +41,8 @@ fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
 // An object that is held already stays as it is, or moves where this distance is rounded down further.
 fn accept_result(query: Query, object: u32, distance: u32) {
     var moved = vec2<u32>(object, distance);
-    var slot = first_slot;
-    let end = first_slot + found;
+    var slot = first_slot();
+    let end = first_slot() + found;
     var is_held = false;
     for (; slot < end && !is_held; slot += 1u) {
         let held = query_nearest[slot];
@@ -51,16 +61,273 @@ fn accept_result(query: Query, object: u32, distance: u32) {
 
 fn update_limit() {
     if (found == params.nearest) {
-        limit = query_nearest[first_slot + found - 1u].y;
+        limit = query_nearest[first_slot() + found - 1u].y;
     }
+}
+
+// The walk of the nearest objects: the large list, then level by level the rows of cells within a sphere that grows
+// until no object past it can be among the nearest. A ring is what a sphere has beyond the one before.
+//
+// An object may be found more than once, and so may one that is farther than the radius of its ring: it bounds the next
+// ones. Where the asker has images, only objects within the ring count, since the nearest image of others may be
+// another one. There all cells of a sphere are looked at anew.
+
+const SMALLEST_RADIUS: f32 = 0x1p-126;
+// More than all that distances and bounds of cells are rounded by.
+const RING_SLACK: f32 = 0x1p-20;
+// In place of a level: the large list.
+const LARGE_LIST: u32 = 33u;
+// In place of a radius.
+const NO_RING: f32 = -1.0;
+
+struct Ring {
+    // A level, or LARGE_LIST, or NO_LEVEL behind the last one.
+    place: u32,
+    // NO_RING where the level begins.
+    radius: f32,
+    // Radius of the ring before, all of which was looked at, or NO_RING.
+    inner: f32,
+}
+
+// How far a query is from what it looks at on a level.
+struct Apart {
+    own_lower: vec3<i32>,
+    own_upper: vec3<i32>,
+    sides: vec3<f32>,
+    // The farther corner, along each axis.
+    position: vec3<f32>,
+}
+
+fn corners_of(query: Query) -> array<vec3<f32>, 2> {
+    let largest = vec3<i32>(0x7f7fffff);
+    let low = flush_bits(unordered(max(query.low, -largest)));
+    return array<vec3<f32>, 2>(low, flush_bits(unordered(min(query.high, largest))));
+}
+
+fn apart_of(query: Query, level: Level) -> Apart {
+    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let corners = corners_of(query);
+    // Inverses of the adaptive scheme are those of half a cell.
+    let unit = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
+    return Apart(
+        cell_of(corners[0], inverse) - 1 - reach_of_objects(query),
+        cell_of(corners[1], inverse) + 1,
+        vec3<f32>(unit) / inverse,
+        max(abs(corners[0]), abs(corners[1])),
+    );
+}
+
+// Less than any distance along each axis to objects of these cells, by more than all rounding.
+fn gaps_to(apart: Apart, lower: vec3<i32>, upper: vec3<i32>) -> vec3<f32> {
+    let cells = max(max(apart.own_lower - upper, lower - apart.own_upper), vec3<i32>(0));
+    let gap = vec3<f32>(cells) * apart.sides;
+    return max(gap - (gap + apart.position) * RING_SLACK, vec3<f32>(0.0));
+}
+
+fn lower_bounds(level: Level) -> vec3<i32> {
+    return vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
+}
+
+fn upper_bounds(level: Level) -> vec3<i32> {
+    return vec3<i32>(level.upper_x, level.upper_y, level.upper_z);
+}
+
+fn squared_radius(radius: f32) -> u32 {
+    return squared(vec3<f32>(radius, 0.0, 0.0));
+}
+
+fn is_periodic(query: Query) -> bool {
+    return PERIODIC && any(has_period(query));
+}
+
+// How far it is to the level, about.
+fn gap_before(query: Query, level: Level) -> f32 {
+    if (is_periodic(query)) {
+        return 0.0;
+    }
+    let gaps = gaps_to(apart_of(query, level), lower_bounds(level), upper_bounds(level));
+    let largest = max(max(gaps.x, gaps.y), max(gaps.z, SMALLEST_RADIUS));
+    let shares = gaps / largest;
+    let length = sqrt(shares.x * shares.x + shares.y * shares.y + shares.z * shares.z);
+    return min(0.25 * largest * length, 0.125 * LARGEST_FLOAT) * 4.0;
+}
+
+// How deep the first ring reaches into a level: between a quarter and a half of a cell.
+fn first_depth(level: Level) -> f32 {
+    return bitcast<f32>((252u - min(bitcast<u32>(level.inverse) >> 23u, 251u)) << 23u);
+}
+
+// The radius of the ring behind one: twice as deep in a level that begins at a distance of `before`.
+fn next_radius(radius: f32, before: f32) -> f32 {
+    let depth = max(radius - before, radius * RING_SLACK);
+    return select(radius + depth, LARGEST_FLOAT, radius > 0.25 * LARGEST_FLOAT);
+}
+
+// A radius that is no larger than what is still needed.
+fn bounded(query: Query, radius: f32) -> f32 {
+    let needed = sqrt(bitcast<f32>(min(squared_bits(distance_limit()), 0x7f7fffffu))) * (1.0 + RING_SLACK);
+    let is_enough = squared_radius(needed) >= distance_limit();
+    return min(max(select(radius, min(radius, needed), is_enough), SMALLEST_RADIUS), query.radius);
+}
+
+fn query_within(given: Query, radius: f32) -> Query {
+    var query = given;
+    query.radius = radius;
+    return with_images(with_search_bounds(query));
+}
+
+// The fullest level comes first, since it is likely to bound the walks of all others.
+fn level_behind(place: u32) -> u32 {
+    if (place == LARGE_LIST) {
+        return grid.fullest_level;
+    }
+    let others = grid.occupied & ~(1u << min(grid.fullest_level, MAX_LEVELS - 1u));
+    let rest = others & select(0xfffffffeu << min(place, MAX_LEVELS - 1u), 0xffffffffu, place == grid.fullest_level);
+    return select(firstTrailingBit(rest), NO_LEVEL, rest == 0u);
+}
+
+fn listing_at(place: u32, level: Level, world: u32) -> Listing {
+    if (place == LARGE_LIST) {
+        let large = large_list(world);
+        return Listing(large.x, large.y - large.x, false);
+    }
+    return listing_of(level, world);
+}
+
+// How a ring is looked at. A function of its own, as `look_of` is.
+fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
+    if (listing_at(ring.place, level, query.world).count == 0u || ring.place == LARGE_LIST) {
+        return LOOKS_AT_ALL;
+    }
+    let within = query_within(query, ring.radius);
+    let look = look_of(within, second_images(within), level);
+    // All objects, and no image but the nearest counts.
+    if (is_periodic(query) && spans(image_of(within, 0u), level)) {
+        return LOOKS_AT_ALL;
+    }
+    // Rows of the ring before are visited on both sides of it.
+    let counts = cell_counts(cells_of(query_within(query, ring.inner), level), level);
+    let more_turns = select(row_turns() * counts.y * counts.z, 0.0, ring.inner < 0.0);
+    if (look != LOOKS_AT_ALL && !takes_turns(1.0 + more_turns)) {
+        return LOOKS_AT_ALL;
+    }
+    return look;
+}
+
+// Whether a query looks at all cells of the level.
+fn spans(query: Query, level: Level) -> bool {
+    let cells = cells_of(query, level);
+    return all(cells.lower == lower_bounds(level)) && all(cells.upper == upper_bounds(level));
+}
+
+// Whether all of the level is within a ring.
+fn is_covered(query: Query, ring: Ring, level: Level) -> bool {
+    let lower = lower_bounds(level);
+    let upper = upper_bounds(level);
+    let apart = apart_of(query, level);
+    let nearest = gaps_to(apart, lower, upper);
+    let farthest = max(gaps_to(apart, lower, lower), gaps_to(apart, upper, upper));
+    let distance = squared(vec3<f32>(nearest.x, farthest.yz));
+    return spans(query_within(query, ring.radius), level) && distance <= squared_radius(ring.radius);
+}
+
+fn ring_behind(query: Query, ring: Ring, level: Level, look: u32) -> Ring {
+    let is_far_enough = !(ring.radius < query.radius) || distance_limit() <= squared_radius(ring.radius);
+    let covers = !is_periodic(query) && is_covered(query, ring, level);
+    if (look == LOOKS_AT_ALL || is_far_enough || covers) {
+        return Ring(level_behind(ring.place), NO_RING, NO_RING);
+    }
+    let radius = bounded(query, next_radius(ring.radius, gap_before(query, level)));
+    return Ring(ring.place, radius, select(ring.radius, NO_RING, is_periodic(query)));
+}
+
+// Cells in whole slots, of some cells.
+fn in_slots(cells: Cells, level: Level) -> Cells {
+    let below = vec3<i32>((1 << level.x_shift) - 1, 0, 0);
+    return Cells(cells.lower & ~below, cells.upper | below);
+}
+
+// The rows of a ring that are no farther than its radius, without what the ring before has visited. `image` is the one
+// of the query's that is meant.
+fn walk_ring(given: Query, image: Query, ring: Ring, level: Level) {
+    var query = image;
+    query.radius = select(given.radius, ring.radius, is_periodic(given));
+    let cells = in_slots(cells_of(image, level), level);
+    let lower = cells.lower;
+    let upper = cells.upper;
+    let inner_cells = cells_of(query_within(given, ring.inner), level);
+    let has_visited = ring.inner >= 0.0 && all(inner_cells.lower <= inner_cells.upper);
+    let visited = in_slots(inner_cells, level);
+    let apart = apart_of(given, level);
+    let far = squared_radius(ring.radius);
+    let visited_far = squared_radius(ring.inner);
+    let gap_x = gaps_to(apart, lower_bounds(level), upper_bounds(level)).x;
+    var y = lower.y;
+    var z = select(upper.z + 1, lower.z, all(lower <= upper));
+    var is_behind = false;
+    for (; z <= upper.z;) {
+        let gaps = gaps_to(apart, vec3<i32>(0, y, z), vec3<i32>(0, y, z));
+        let distance = select(squared(vec3<f32>(gap_x, gaps.yz)), 0u, is_periodic(given));
+        let is_inside = all(visited.lower.yz <= vec2<i32>(y, z)) && all(vec2<i32>(y, z) <= visited.upper.yz);
+        // Both sides of what was visited, one after the other.
+        let is_split = has_visited && is_inside && distance <= visited_far;
+        let first_x = select(lower.x, visited.upper.x + 1, is_behind);
+        let last_x = select(select(upper.x, visited.lower.x - 1, is_split), upper.x, is_behind);
+        let row = long_row_of(level, first_x, last_x, y, z, query.world);
+        let share = share_of(select(row.count, 0u, distance > far));
+        var members_end = members_end_of(query, share.x, share.y);
+        for (var k = share.x; k < share.y;) {
+            let entry = row_entry(row, k);
+            let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
+            let is_member = !walks_clusters() || past <= members_end;
+            members_end = select(past, members_end, is_member);
+            let record = tested_record(entry_record(entry), is_member);
+            let found_distance = distance_of(query, record, is_member);
+            if (found_distance != MISS && is_member) {
+                accept_if_admitted(query, record, found_distance);
+            }
+            k = select(select(k, members_end, found_distance == MISS), k + 1u, is_member);
+        }
+        is_behind = is_split && !is_behind;
+        let is_last = y == upper.y;
+        z += select(0, 1, is_last && !is_behind);
+        y = select(select(y + 1, lower.y, is_last), y, is_behind);
+    }
+}
+
+// From a ring on, as far as the round goes. Returns the ring that is under way, or one of NO_LEVEL.
+fn walk_rings(query: Query, begun: Ring) -> Ring {
+    var ring = begun;
+    for (; ring.place != NO_LEVEL && tests_beyond() == 0u;) {
+        let level = grid.levels[min(ring.place, MAX_LEVELS - 1u)];
+        if (ring.radius < 0.0) {
+            ring.radius = bounded(query, gap_before(query, level) + first_depth(level));
+        }
+        begin_ring(ring);
+        let look = look_of_ring(query, ring, level);
+        if (look == LOOKS_AT_ALL) {
+            test_all(nearest_of_all(query), listing_at(ring.place, level, query.world));
+        }
+        let within = query_within(query, ring.radius);
+        let second = second_images(within);
+        for (var image = 0u; image <= second && look == LOOKS_AT_CELLS; image += 1u) {
+            if ((image & ~second) == 0u) {
+                walk_ring(query, image_of(within, image), ring, level);
+            }
+        }
+        if (tests_beyond() == 0u) {
+            ring = ring_behind(query, ring, level, look);
+        }
+    }
+    return ring;
 }
 
 // Written as a ring begins: registers for it would last through all loops.
 fn begin_ring(ring: Ring) {
     if (round.is_last == 0u) {
-        query_nearest[state] = vec2<u32>(ring.place, skipped + tests_left());
-        query_nearest[state + 1u] = vec2<u32>(bitcast<u32>(ring.radius), bitcast<u32>(ring.inner));
-        query_nearest[state + 2u].x = bitcast<u32>(turns_left);
+        query_nearest[state()] = vec2<u32>(ring.place, skipped + tests_left());
+        query_nearest[state() + 1u] = vec2<u32>(bitcast<u32>(ring.radius), bitcast<u32>(ring.inner));
+        query_nearest[state() + 2u].x = bitcast<u32>(turns_left);
     }
     skipped = 0u;
 }
@@ -70,11 +337,11 @@ fn begun_ring() -> Ring {
     if (round.first == 0u) {
         return Ring(LARGE_LIST, NO_RING, NO_RING);
     }
-    skipped = query_nearest[state].y;
+    skipped = query_nearest[state()].y;
     tests_passed = round.first - skipped;
-    turns_left = bitcast<f32>(query_nearest[state + 2u].x);
-    let radii = bitcast<vec2<f32>>(query_nearest[state + 1u]);
-    return Ring(query_nearest[state].x, radii.x, radii.y);
+    turns_left = bitcast<f32>(query_nearest[state() + 2u].x);
+    let radii = bitcast<vec2<f32>>(query_nearest[state() + 1u]);
+    return Ring(query_nearest[state()].x, radii.x, radii.y);
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -88,15 +355,13 @@ fn main(
         return;
     }
     let query = begin_query(index);
-    let answer = answer_of(query, index);
-    first_slot = answer * params.nearest;
-    state = params.query_count * params.nearest + STATE_VECTORS * answer;
+    answer = answer_of(query, index);
     // Done by an earlier round of the table's.
-    if (round.first > 0u && query_nearest[state].x == NO_LEVEL) {
+    if (round.first > 0u && query_nearest[state()].x == NO_LEVEL) {
         return;
     }
     if (!is_first_of_all()) {
-        for (; found < params.nearest && query_nearest[first_slot + found].x != NO_OBJECT; found += 1u) {
+        for (; found < params.nearest && query_nearest[first_slot() + found].x != NO_OBJECT; found += 1u) {
         }
         update_limit();
     }
@@ -112,10 +377,10 @@ fn main(
     note_rounds();
     add_candidates(COUNTER_QUERY_CANDIDATES);
     if (round.is_last == 0u && ring.place == NO_LEVEL) {
-        query_nearest[state].x = NO_LEVEL;
+        query_nearest[state()].x = NO_LEVEL;
     }
     for (var k = 0u; k < params.nearest; k += 1u) {
-        let slot = first_slot + k;
+        let slot = first_slot() + k;
         if (k >= found) {
             query_nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
         } else if (ring.place == NO_LEVEL && round.is_continued == 0u) {

@@ -1,5 +1,5 @@
-// uses: common/box, common/candidate_counter, common/candidates, common/counters, common/prelude, common/round
-// uses: common/round_counters, common/workgroup, rays/ray_hits, rays/ray_input
+// uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
+// uses: common/workgroup, rays/ray_hits, rays/ray_walk
 
 // Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
 

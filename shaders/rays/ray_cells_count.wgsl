@@ -1,11 +1,9 @@
-// uses: common/prelude, common/round, common/round_counters, common/wide, common/workgroup, rays/ray_cells
-// uses: rays/ray_input
+// uses: common/candidates, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
+// uses: rays/ray_cells, rays/ray_walk
 
 // How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
 
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
-
-var<private> found: u32;
 
 fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     found = saturating_sum(found, count);

@@ -1,5 +1,5 @@
 // uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells
-// uses: rays/ray_input
+// uses: rays/ray_walk
 
 // The walk once more, writing the cells whose places fall into the page that the output buffer shows: level by level,
 // slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,

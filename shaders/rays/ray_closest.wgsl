@@ -1,5 +1,5 @@
-// uses: common/box, common/candidate_counter, common/counters, common/prelude, common/round, common/round_counters
-// uses: common/workgroup, rays/ray_hits, rays/ray_input
+// uses: common/box, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: rays/ray_hits, rays/ray_walk
 
 // The first object that each ray meets: the smallest t, ties to the smallest object. What was found bounds the rest of
 // the walk: of the levels still to come their geometry, too. So rounds go by level here, and what a later one needs to

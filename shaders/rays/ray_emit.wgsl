@@ -1,4 +1,4 @@
-// uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_input
+// uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_walk
 
 // The hits whose places fall into the page that the output buffer shows: those that counting kept, or by the walk
 // once more where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.

@@ -1,6 +1,14 @@
-// uses: common/box, common/cells, common/grid, common/rows, rays/ray_passage
+// uses: common/box, common/cells, common/filtered, common/grid, common/rows, rays/ray, rays/ray_passage
 
-// The cells in which a walk of a ray finds an object.
+// Which objects a walk of a ray may meet, and in which cells it finds them.
+
+// Whether the layers of the ray admit the object.
+fn admits(ray: Ray, object: u32) -> bool {
+    if (!FILTERS) {
+        return true;
+    }
+    return layers_meet(ray.layers, objects[2u * object].w);
+}
 
 // Whether a walk may meet an object in several cells.
 fn may_meet_again() -> bool {

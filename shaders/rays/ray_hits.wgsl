@@ -1,5 +1,5 @@
-// uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows
-// uses: rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
+// uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows, rays/ray
+// uses: rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
 
 // What a walk finds in its cells. table_shader/cast walks the same way in a caller's shader, one hit at a time.

@@ -4,10 +4,12 @@
 // up as tiles are counted. So who moves a tile finds what earlier tiles have by adding few words, and the counts need
 // no pass of their own to be scanned (a reduction in two steps). Groups are about as many as the tiles of one.
 
-// Bits of a digit, at most, and digits of that many bits. The host takes the first from here. Workgroups have an
-// invocation per digit, or one per two digits.
+// Largest number of bits of a digit, and the number of digits of that width. The host reads the first from here.
 const MOST_DIGIT_BITS: u32 = 8u;
 const MOST_DIGITS: u32 = 256u;
+// Some of these passes have 256 invocations, one per digit. `sort_scatter` has 128, and sorts a tile by four bits at a
+// time.
+const_assert MOST_DIGITS == 1u << MOST_DIGIT_BITS && MOST_DIGIT_BITS == 8u;
 
 fn count_word(tile: u32, digit: u32) -> u32 {
     return (tile << sort.bits) + digit;

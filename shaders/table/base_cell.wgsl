@@ -1,4 +1,4 @@
-// uses: common/grid, common/prelude, common/workgroup, table/octave
+// uses: common/cells, common/grid, common/prelude, common/workgroup, table/octave
 
 // Chooses the finest cell. Its fraction (1, 1.25, 1.5 or 1.75) is the one in which the sizes present waste the least
 // volume; its octave is the largest in which the objects small enough for it have few neighbours in their cell, or from
@@ -191,6 +191,10 @@ fn base_inverse_of(local: u32) -> f32 {
     return bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u));
 }
 
+// None where the scheme gives the finest cell.
 fn crowded_levels_found() -> u32 {
+    if (SCHEME != SCHEME_HIERARCHICAL) {
+        return 0u;
+    }
     return atomicLoad(&crowded_levels);
 }

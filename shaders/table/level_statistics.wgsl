@@ -1,8 +1,8 @@
-// uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_{base}
-// uses: table/level_words
+// uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_cell
 
 // Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part. Each
-// workgroup finds out the finest cell for itself: a pass of its own for that would take longer.
+// workgroup chooses the finest cell for itself, since a pass of its own for that would take longer. The scheme may give
+// that cell in place of the choice.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;
@@ -55,7 +55,10 @@ fn main(
     if (local < 3u) {
         atomicStore(&local_counts[local], 0u);
     }
-    let base_inverse = base_inverse_of(local);
+    var base_inverse = params.cell_inverse;
+    if (SCHEME == SCHEME_HIERARCHICAL) {
+        base_inverse = base_inverse_of(local);
+    }
     workgroupBarrier();
 
     let first = flat_workgroup(group, groups) * OBJECTS_PER_INVOCATION * WORKGROUP + local;

@@ -1,4 +1,4 @@
-// uses: common/cells, common/counters, common/grid, common/prelude, common/wide, table/level_words
+// uses: common/cells, common/counters, common/grid, common/prelude, common/wide
 
 // Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
 // if they fit), else a power of two of hashed slots. Each workgroup of a pass that needs the levels finds them for

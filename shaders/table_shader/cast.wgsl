@@ -1,6 +1,5 @@
-// uses: common/box, common/entry, common/grid, common/prelude, common/rows
-// uses: queries/query, rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry
-// uses: rays/ray_passage, rays/ray_pays, table_shader/walk
+// uses: common/box, common/entry, common/grid, common/prelude, common/rows, queries/query, rays/ray, rays/ray_closely
+// uses: rays/ray_entry, rays/ray_passage, rays/ray_pays, table_shader/walk
 
 // A step's table as rays of a caller's shader walk it: the closest hit, any hit, or one hit after the other.
 // src/addons/table_shader.rs says how it is used. A cast is in one of the places that the walk of a query is in.

@@ -249,9 +249,9 @@ impl<T> Default for Source<'_, T> {
     }
 }
 
-/// Vectors of four words that a [`Ray`] takes, and a [`SweptRay`]: as `shaders/rays/ray_input.wgsl` says.
-pub(crate) const RAY_STRIDE: u32 = number("rays/ray_input", "RAY_STRIDE");
-pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_input", "SWEPT_STRIDE");
+/// Vectors of four words that a [`Ray`] takes, and a [`SweptRay`]: as `shaders/rays/ray_walk.wgsl` says.
+pub(crate) const RAY_STRIDE: u32 = number("rays/ray_walk", "RAY_STRIDE");
+pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_walk", "SWEPT_STRIDE");
 
 /// Where the rays of a step lie, and of which form they are.
 ///

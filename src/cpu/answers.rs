@@ -18,7 +18,6 @@ use crate::layout::grid::Params;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::world_pairs::world_pairs;
-use crate::reference::pairs::world_pairs_static::world_pairs_static;
 use crate::reference::params::{Counted, HITS, PAIRS, RAY_CELLS, RESULTS, fixed, overrides_of, scan_output};
 use crate::reference::queries::query_nearest::query_nearest;
 use crate::reference::rays::ray_any::ray_any;
@@ -82,9 +81,6 @@ impl<'a> Answer<'a> {
         let mut lists = Lists::find(params.entry_capacity, capacity, &walks);
         add64(&mut self.counters, word::PAIR_CANDIDATES, lists.candidates);
         let mut counts = take(&mut lists.counts);
-        if params.world_count > 1 {
-            self.result.world_pairs = world_pairs(&params, records, values, &counts);
-        }
         let static_walks = reads.static_pairs().map(|input| StaticPairWalks {
             params: &params,
             input,
@@ -95,11 +91,11 @@ impl<'a> Answer<'a> {
             add64(&mut self.counters, word::PAIR_CANDIDATES, lists.candidates);
             counts.truncate(params.entry_capacity as usize);
             counts.append(&mut lists.counts);
-            if params.world_count > 1 {
-                world_pairs_static(&params, records, &counts, &mut self.result.world_pairs);
-            }
             lists
         });
+        if params.world_count > 1 {
+            self.result.world_pairs = world_pairs(&params, records, values, &counts);
+        }
         let [written, room] = self.scan(&PAIRS, capacity, &mut counts)?;
         let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
         lists.write(&counts, &mut pairs, &walks);

@@ -1,6 +1,8 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
 use super::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
+use crate::api::counters::word;
+use crate::api::types::{Pair, RayHit};
 use crate::shared::bounds::roomy;
 pub use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
 use crate::shared::wgsl::number;
@@ -35,6 +37,56 @@ pub struct SortParams {
     pub group_tiles: u32,
     /// So many values lie nowhere yet: each is that of the object of its place, with all home flags.
     pub unwritten: u32,
+}
+
+/// The uniform block of the passes that put an output in order: `OrderParams` in `shaders/order/shown.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct OrderParams {
+    /// Word of the counters where the 64-bit number of needed rows begins.
+    pub needed_word: u32,
+    /// Place of the first row that the output shows.
+    pub first: u32,
+    /// Rows that there is room for.
+    pub capacity: u32,
+    /// Words of a row.
+    pub row_words: u32,
+    /// Rays or queries; 0 for pairs.
+    pub walks: u32,
+}
+
+impl OrderParams {
+    /// Returns the block of the pairs.
+    pub fn of_pairs(params: &Params) -> Self {
+        Self {
+            needed_word: word::PAIRS_NEEDED as u32,
+            first: params.first_pair,
+            capacity: params.pair_capacity,
+            row_words: (size_of::<Pair>() / 4) as u32,
+            walks: 0,
+        }
+    }
+
+    /// Returns the block of the hits of rays.
+    pub fn of_hits(params: &Params) -> Self {
+        Self {
+            needed_word: word::HITS_NEEDED as u32,
+            first: params.first_hit,
+            capacity: params.hit_capacity,
+            row_words: (size_of::<RayHit>() / 4) as u32,
+            walks: params.ray_count,
+        }
+    }
+
+    /// Returns the block of the results of queries.
+    pub fn of_results(params: &Params) -> Self {
+        Self {
+            needed_word: word::RESULTS_NEEDED as u32,
+            first: params.first_result,
+            capacity: params.result_capacity,
+            row_words: 1,
+            walks: params.query_count,
+        }
+    }
 }
 
 /// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make
@@ -274,7 +326,7 @@ pub struct Overrides {
 }
 
 /// Static partners of a moving object that counting keeps. The uniform scheme keeps none.
-pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_static_count_single_cell", "STATIC_KEPT");
+pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_static_single_cell", "STATIC_KEPT");
 
 /// Static partners that counting keeps of a moving object, with the scheme of a step.
 pub(crate) const fn static_partners_kept(params: &Params) -> u32 {

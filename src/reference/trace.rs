@@ -7,7 +7,6 @@ use super::pairs::pair_excludes::Excludes;
 use super::pairs::pair_walk::PairReads;
 use super::pairs::{
     pair_count, pair_emit, pair_emit_kept, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
-    world_pairs_static,
 };
 use super::params::{
     ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS, fixed, keep_static_entries, overrides_of, scan_output, sized,
@@ -91,7 +90,7 @@ pub struct Trace {
     pub clusters: Vec<Record>,
     /// Counts of [`pair_count`], followed by those of [`pair_static_count`] where there are static objects.
     pub pair_counts: Vec<u32>,
-    /// Output of [`world_pairs`] and [`world_pairs_static`] (several worlds).
+    /// Output of [`world_pairs`] (several worlds).
     pub world_pairs: Vec<u32>,
     /// Places of pairs.
     pub pair_offsets: Vec<u32>,
@@ -223,10 +222,6 @@ fn find_pairs(
     let input = reads.pairs();
     let mut found = pair_count::pair_count(&params, &input, overrides, &mut counters);
     let mut counts = found.counts;
-    let mut world_pairs = Vec::new();
-    if params.world_count > 1 {
-        world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
-    }
     let static_input = reads.static_pairs();
     if let Some(input) = &static_input {
         let of_statics =
@@ -234,9 +229,10 @@ fn find_pairs(
         counts.truncate(params.entry_capacity as usize);
         counts.extend(of_statics.counts);
         found.slots.extend(of_statics.slots);
-        if params.world_count > 1 {
-            world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
-        }
+    }
+    let mut world_pairs = Vec::new();
+    if params.world_count > 1 {
+        world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
     }
     let pair_counts = counts.clone();
     let written = scan_output(&PAIRS, &mut counts, &mut counters, capacity)?;
@@ -251,8 +247,8 @@ fn find_pairs(
     }
     trace.params.pair_capacity = capacity.unwrap_or(written);
     trace.counters = counters;
-    trace.world_pairs = world_pairs;
     trace.pair_counts = pair_counts;
+    trace.world_pairs = world_pairs;
     trace.pair_offsets = counts;
     trace.pair_slots = found.slots;
     trace.pairs = pairs;

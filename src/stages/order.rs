@@ -7,53 +7,28 @@ use crate::api::descriptor::{PairOrder, RayMode};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, variables};
-use crate::gpu::shader::{Needed, Pass, passes};
-use crate::gpu::upload::Blocks;
-use crate::layout::blocks::SortParams;
+use crate::gpu::shader::{Needed, passes};
+use crate::gpu::upload::{Block, Blocks};
+use crate::layout::blocks::{OrderParams, SortParams};
 use crate::layout::digits::{bits_below, sort_digits, sum_words};
 use crate::layout::grid::Grid;
 
 passes! {
     "order" {
-    /// Pairs to sort: their second keys.
-    ORDER_SECONDS_PAIRS = "order_seconds_pairs" from "order_seconds" { rows: "pairs" } if sorts_pairs;
+    /// Rows to sort: their second keys.
+    ORDER_SECONDS = "order_seconds" if sorts;
 
-    /// Pairs to sort: their first keys.
-    ORDER_FIRSTS_PAIRS = "order_firsts_pairs" from "order_firsts" { rows: "pairs" } if sorts_pairs;
+    /// Rows to sort: their first keys.
+    ORDER_FIRSTS = "order_firsts" if sorts;
 
-    /// Pairs in ascending order.
-    ORDER_ROWS_PAIRS = "order_rows_pairs" from "order_rows" { rows: "pairs" } if sorts_pairs;
-
-    /// Hits to sort: their second keys.
-    ORDER_SECONDS_HITS = "order_seconds_hits" from "order_seconds" { rows: "hits" } if sorts_hits;
-
-    /// Hits to sort: their first keys.
-    ORDER_FIRSTS_HITS = "order_firsts_hits" from "order_firsts" { rows: "hits" } if sorts_hits;
-
-    /// Hits in ascending order.
-    ORDER_ROWS_HITS = "order_rows_hits" from "order_rows" { rows: "hits" } if sorts_hits;
-
-    /// Results to sort: their second keys.
-    ORDER_SECONDS_RESULTS = "order_seconds_results" from "order_seconds" { rows: "results" } if sorts_results;
-
-    /// Results to sort: their first keys.
-    ORDER_FIRSTS_RESULTS = "order_firsts_results" from "order_firsts" { rows: "results" } if sorts_results;
-
-    /// Results in ascending order.
-    ORDER_ROWS_RESULTS = "order_rows_results" from "order_rows" { rows: "results" } if sorts_results;
+    /// Rows in ascending order.
+    ORDER_ROWS = "order_rows" if sorts;
     }
 }
 
-fn sorts_pairs(of: &Needed<'_>) -> bool {
-    of.pairs && of.pair_order == PairOrder::Sorted
-}
-
-fn sorts_hits(of: &Needed<'_>) -> bool {
-    of.uses.casts() && of.ray_mode == RayMode::All && of.pair_order == PairOrder::Sorted
-}
-
-fn sorts_results(of: &Needed<'_>) -> bool {
-    of.uses.queries && of.pair_order == PairOrder::Sorted
+fn sorts(of: &Needed<'_>) -> bool {
+    let lists_hits = of.uses.casts() && of.ray_mode == RayMode::All;
+    of.pair_order == PairOrder::Sorted && (of.pairs || lists_hits || of.uses.queries)
 }
 
 buffers! {
@@ -84,6 +59,8 @@ const SIDES: Sides = Sides([
 ]);
 
 variables! {
+    /// Which rows are sorted.
+    ORDER = "order";
     ROWS = "rows";
     OFFSETS = "offsets";
     ORDERED_ROWS = "ordered_rows";
@@ -91,28 +68,20 @@ variables! {
 
 use variable::*;
 
-/// The passes that sort an output: by its second key, by its first, and into rows.
-pub(crate) type OrderPasses = [&'static Pass; 3];
-
-pub(crate) static PAIRS: OrderPasses = [&ORDER_SECONDS_PAIRS, &ORDER_FIRSTS_PAIRS, &ORDER_ROWS_PAIRS];
-pub(crate) static HITS: OrderPasses = [&ORDER_SECONDS_HITS, &ORDER_FIRSTS_HITS, &ORDER_ROWS_HITS];
-pub(crate) static RESULTS: OrderPasses = [&ORDER_SECONDS_RESULTS, &ORDER_FIRSTS_RESULTS, &ORDER_ROWS_RESULTS];
-
 /// An output whose rows are put in ascending order.
 pub(crate) struct Ordered {
     /// The label of its part of the step.
     pub stage: &'static str,
-    pub passes: &'static OrderPasses,
     pub rows: BufferId,
     pub offsets: BufferId,
-    pub capacity: u32,
-    pub row_bytes: u64,
+    pub params: OrderParams,
     /// How many values the first and the second key may have.
     pub keys: [u32; 2],
 }
 
-/// The uniform blocks of an output: the digits of its second key, and behind them those of its first.
+/// The uniform blocks of an output: its own, the digits of its second key, and behind them those of its first.
 pub(crate) struct OrderBlocks {
+    params: Block,
     digits: Vec<Digit>,
     of_second: usize,
 }
@@ -135,7 +104,7 @@ pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
 
 /// Rows of the largest output.
 fn rows(outputs: &[Ordered]) -> u32 {
-    outputs.iter().map(|output| output.capacity).fold(0, u32::max)
+    outputs.iter().map(|output| output.params.capacity).fold(0, u32::max)
 }
 
 /// The digits of the second key of each output and behind them those of the first, where the outputs are sorted
@@ -160,11 +129,12 @@ pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<Sort
 /// Writes the uniform blocks of each output.
 pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderBlocks> {
     let digits = digits(outputs, shape).into_iter();
-    let of = |(of_second, digits)| OrderBlocks {
+    let of = |(output, (of_second, digits)): (&Ordered, _)| OrderBlocks {
+        params: blocks.push(&output.params),
         digits: Digit::all(blocks, digits),
         of_second,
     };
-    digits.map(of).collect()
+    outputs.iter().zip(digits).map(of).collect()
 }
 
 impl Ordered {
@@ -179,6 +149,7 @@ impl Ordered {
         let binds = |side: Side| {
             let [keys, values] = side.binds();
             [
+                ORDER.is_block(blocks.params),
                 ROWS.is(self.rows),
                 OFFSETS.is(self.offsets),
                 GRID.is(buffer::GRID),
@@ -187,16 +158,16 @@ impl Ordered {
                 ORDERED_ROWS.is(buffer::ROWS),
             ]
         };
-        let &[by_second, by_first, into_rows] = self.passes;
         sort::clear_sums(recorder, &blocks.digits);
         recorder.stage(self.stage, |stage| {
             let unsorted = SIDES.unsorted();
-            stage.run(by_second, self.capacity, &binds(unsorted));
+            stage.run(&ORDER_SECONDS, self.params.capacity, &binds(unsorted));
             let side = sort.record(stage, seconds, unsorted);
-            stage.run(by_first, self.capacity, &binds(side));
+            stage.run(&ORDER_FIRSTS, self.params.capacity, &binds(side));
             let side = sort.record(stage, firsts, side);
-            stage.run(into_rows, self.capacity, &binds(side));
+            stage.run(&ORDER_ROWS, self.params.capacity, &binds(side));
         });
-        recorder.copy_bytes(buffer::ROWS, self.rows, self.row_bytes * u64::from(self.capacity));
+        let bytes = 4 * u64::from(self.params.row_words) * u64::from(self.params.capacity);
+        recorder.copy_bytes(buffer::ROWS, self.rows, bytes);
     }
 }

@@ -15,17 +15,15 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{Exclusions, Round, STATIC_PARTNERS_KEPT};
+use crate::layout::blocks::{Exclusions, OrderParams, Round, STATIC_PARTNERS_KEPT};
 use crate::layout::grid::{FORM_CROWDED, FORM_SPARSE, Params};
 use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
-    /// Enters the caller's list of pairs into the hash table that walks look in.
+    /// Enters the caller's list of pairs into the hash table that walks look in, and copies the words that the caller's
+    /// function reads.
     PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
-
-    /// Copies the words that the caller's function reads.
-    PAIR_DATA = "pair_data" if |of| of.uses.excluded_pairs && of.pair_filter.is_some();
 
     /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
     PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
@@ -39,7 +37,7 @@ passes! {
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Pairs per world.
+    /// Pairs per world, those with static objects included.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
     /// Pairs whose partners were kept, one entry per object.
@@ -63,9 +61,6 @@ passes! {
     /// Pairs with static objects per moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
-
-    /// Pairs with static objects per world.
-    WORLD_PAIRS_STATIC = "world_pairs_static" if |of| of.pairs && of.has_worlds() && of.uses.statics;
 
     /// The pairs with static objects, schemes of one entry per object.
     PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
@@ -288,11 +283,9 @@ impl PairPlan {
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         self.are_wanted.then(|| order::Ordered {
             stage: "pair_order",
-            passes: &order::PAIRS,
             rows: buffer::PAIRS,
             offsets: buffer::OFFSETS,
-            capacity: params.pair_capacity,
-            row_bytes: size_of::<Pair>() as u64,
+            params: OrderParams::of_pairs(params),
             keys: [params.all_objects(); 2],
         })
     }
@@ -336,8 +329,7 @@ impl PairPlan {
             recorder.clear(buffer::EXCLUSION_ROWS);
         }
         recorder.stage("pair_exclude", |stage| {
-            stage.run(&PAIR_EXCLUDE, exclusions.list_count, &[]);
-            stage.run(&PAIR_DATA, exclusions.data_count, &[]);
+            stage.run(&PAIR_EXCLUDE, exclusions.list_count.max(exclusions.data_count), &[]);
         });
     }
 
@@ -381,10 +373,7 @@ impl PairPlan {
         if params.has_worlds() {
             recorder.clear(buffer::WORLD_PAIRS);
             recorder.stage("world_pairs", |stage| {
-                stage.run(&WORLD_PAIRS, entries, &sorted.binds());
-                if params.has_statics() {
-                    stage.run(&WORLD_PAIRS_STATIC, params.object_count, &[]);
-                }
+                stage.run(&WORLD_PAIRS, params.pair_rows, &sorted.binds());
             });
         }
         if let Some(scan) = blocks.scan {

@@ -18,7 +18,7 @@ use crate::gpu::recorder::{Binds, Recorder};
 use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::asked::Asked;
-use crate::layout::blocks::LimitParams;
+use crate::layout::blocks::{LimitParams, OrderParams};
 use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
@@ -209,11 +209,9 @@ impl QueryPlan {
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         asks_all(params).then(|| order::Ordered {
             stage: "query_order",
-            passes: &order::RESULTS,
             rows: buffer::OBJECTS,
             offsets: buffer::OFFSETS,
-            capacity: params.result_capacity,
-            row_bytes: size_of::<u32>() as u64,
+            params: OrderParams::of_results(params),
             keys: [params.query_count, params.all_objects()],
         })
     }

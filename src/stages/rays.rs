@@ -19,7 +19,7 @@ use crate::gpu::recorder::{Binds, Recorder, variables};
 use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::asked::Asked;
-use crate::layout::blocks::{LimitParams, SortParams};
+use crate::layout::blocks::{LimitParams, OrderParams, SortParams};
 use crate::layout::digits::sort_digits;
 use crate::layout::grid::{Grid, Params};
 use crate::shared::wgsl::number;
@@ -336,11 +336,9 @@ impl RayPlan {
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         self.all_hits(params).then(|| order::Ordered {
             stage: "ray_order",
-            passes: &order::HITS,
             rows: buffer::HITS,
             offsets: buffer::OFFSETS,
-            capacity: params.hit_capacity,
-            row_bytes: size_of::<RayHit>() as u64,
+            params: OrderParams::of_hits(params),
             keys: [params.ray_count, params.all_objects()],
         })
     }

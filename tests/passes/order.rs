@@ -3,34 +3,17 @@
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::Pair;
+use gpu_broad_phase::internals::blocks::OrderParams;
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
 use gpu_broad_phase::internals::shaders;
-use gpu_broad_phase::shaders::Pass;
 
 /// The passes that put an output in order, a window on it at a time.
 pub fn check_order(bench: &Bench, trace: &Trace) {
-    let kinds: [[&'static Pass; 3]; 3] = [
-        [
-            &shaders::ORDER_SECONDS_PAIRS,
-            &shaders::ORDER_FIRSTS_PAIRS,
-            &shaders::ORDER_ROWS_PAIRS,
-        ],
-        [
-            &shaders::ORDER_SECONDS_HITS,
-            &shaders::ORDER_FIRSTS_HITS,
-            &shaders::ORDER_ROWS_HITS,
-        ],
-        [
-            &shaders::ORDER_SECONDS_RESULTS,
-            &shaders::ORDER_FIRSTS_RESULTS,
-            &shaders::ORDER_ROWS_RESULTS,
-        ],
-    ];
     // Hits stand in for the results of queries as well.
     let objects: Vec<u32> = trace.ray_hits.iter().map(|hit| hit.object).collect();
-    for ([seconds, firsts, rows], kind) in kinds.into_iter().zip(0..) {
+    for kind in 0..3 {
         let all = if kind == 0 { trace.pairs.len() } else { objects.len() };
         for (first, capacity) in [(0, all + 5), (all / 3, all / 2), (0, all.min(7)), (all, 3)] {
             let shown = first..(first + capacity).min(all);
@@ -43,6 +26,11 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
                 result_capacity: capacity as u32,
                 query_count: trace.params.ray_count,
                 ..trace.params
+            };
+            let order_params = match kind {
+                0 => OrderParams::of_pairs(&params),
+                1 => OrderParams::of_hits(&params),
+                _ => OrderParams::of_results(&params),
             };
             let walks = shown::Walks {
                 offsets: &trace.ray_offsets,
@@ -72,9 +60,9 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
                 [given, more].concat()
             };
             let found = bench.run(
-                seconds,
+                &shaders::ORDER_SECONDS,
                 groups(capacity),
-                uniform(&params),
+                uniform(&order_params),
                 &inputs(vec![
                     ("keys", poison::<u32>(capacity)),
                     ("values", poison::<u32>(capacity)),
@@ -90,9 +78,9 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
             let mut by_second = values;
             by_second.sort_by_key(|&row| keys[row as usize]);
             let found = bench.run(
-                firsts,
+                &shaders::ORDER_FIRSTS,
                 groups(capacity),
-                uniform(&params),
+                uniform(&order_params),
                 &inputs(vec![("keys", poison::<u32>(capacity)), ("values", bytes(&by_second))]),
             );
             let keys = order_firsts::order_firsts(order, &by_second);
@@ -102,9 +90,9 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
             places.sort_by_key(|&place| keys[place]);
             let by_both: Vec<_> = places.into_iter().map(|place| by_second[place]).collect();
             let found = bench.run(
-                rows,
+                &shaders::ORDER_ROWS,
                 groups(capacity),
-                uniform(&params),
+                uniform(&order_params),
                 &inputs(vec![
                     ("values", bytes(&by_both)),
                     ("ordered_rows", poison::<Pair>(capacity)),

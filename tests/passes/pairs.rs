@@ -10,8 +10,7 @@ use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts}
 use gpu_broad_phase::internals::reference::pairs::pair_excludes::Excludes;
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
-    pair_data, pair_emit, pair_emit_kept, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums,
-    world_pairs, world_pairs_static,
+    pair_emit, pair_emit_kept, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums, world_pairs,
 };
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::layout;
@@ -101,23 +100,37 @@ pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
 
 /// The table of a list, and the words of a function.
 pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
-    let exclusions = trace.exclusions;
-    let slots = exclusions.slots() as usize;
+    let slots = trace.exclusions.slots() as usize;
+    // More words than rows, or fewer.
+    let words = if list.len().is_multiple_of(2) {
+        2 * list.len()
+    } else {
+        list.len() / 2
+    } as u32;
+    let data: Vec<u32> = (0..words).map(|word| word.wrapping_mul(2_654_435_761)).collect();
+    let exclusions = Exclusions::new(trace.exclusions.object_count, trace.exclusions.list_count, words);
+    assert_eq!(exclusions.data_begin as usize, 2 * trace.objects.len() + slots / 2);
     let found = bench.run(
         &shaders::PAIR_EXCLUDE,
-        groups(list.len()),
+        groups(list.len().max(data.len())),
         Vec::new(),
         &[
             ("exclusions", uniform(&exclusions)),
             ("excluded_pairs", bytes(list)),
             ("exclusion_rows", zeros(slots)),
-            ("objects", [bytes(&trace.objects), zeros(2 * slots)].concat()),
+            (
+                "objects",
+                [bytes(&trace.objects), zeros(2 * slots), poison::<u32>(data.len())].concat(),
+            ),
+            ("pair_filter_data", bytes(&data)),
         ],
     );
     let (table, _) = pair_exclude::pair_exclude(&exclusions, list);
     assert_eq!(table, trace.exclusion_table);
     let boxes = 8 * trace.objects.len();
-    let words: Vec<u32> = found.take("objects", boxes + 2 * slots);
+    let words: Vec<u32> = found.take("objects", boxes + 2 * slots + data.len());
+    let (words, copied) = words.split_at(boxes + 2 * slots);
+    assert!(copied == data, "{}", found.what);
     assert!(bytes(&words[..boxes]) == bytes(&trace.objects), "{}", found.what);
     let found_table: Vec<_> = words[boxes..].chunks(2).map(|pair| [pair[0], pair[1]]).collect();
     let in_order = |table: &[[u32; 2]]| {
@@ -145,30 +158,6 @@ pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
             assert!(looked_up.is_listed(a, b), "{}", found.what);
         }
     }
-
-    let data: Vec<u32> = (0..list.len() as u32)
-        .map(|word| word.wrapping_mul(2_654_435_761))
-        .collect();
-    let exclusions = Exclusions::new(exclusions.object_count, exclusions.list_count, data.len() as u32);
-    let found = bench.run(
-        &shaders::PAIR_DATA,
-        groups(data.len()),
-        Vec::new(),
-        &[
-            ("exclusions", uniform(&exclusions)),
-            ("pair_filter_data", bytes(&data)),
-            (
-                "objects",
-                [bytes(&trace.objects), bytes(&table), poison::<u32>(data.len())].concat(),
-            ),
-        ],
-    );
-    let copied = &pair_data::pair_data(&data)[..data.len()];
-    found.check(
-        "objects",
-        &[bytes(&trace.objects), bytes(&table), bytes(copied)].concat(),
-    );
-    assert_eq!(exclusions.data_begin as usize, 2 * trace.objects.len() + slots / 2);
 }
 
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
@@ -622,20 +611,21 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     found.check("pair_offsets", &counted);
     found.check_rounds(&counters, rounds);
 
-    let mut world_pairs = vec![7; params.world_count as usize];
-    let before = bytes(&world_pairs);
-    world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
     let found = bench.run(
-        &shaders::WORLD_PAIRS_STATIC,
-        groups(rows),
+        &shaders::WORLD_PAIRS,
+        groups(entries + rows),
         uniform(&params),
         &[
             ("records", bytes(&trace.records)),
+            ("values", bytes(&trace.values)),
             ("pair_offsets", bytes(&counted)),
-            ("world_pairs", before),
+            ("world_pairs", zeros(params.world_count as usize)),
         ],
     );
-    found.check("world_pairs", &world_pairs);
+    found.check(
+        "world_pairs",
+        &world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts),
+    );
 
     let slots = [slots, more.slots].concat();
     let all = scan_of(&mut counts) as usize;

@@ -60,18 +60,21 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
 fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], sample_statistics: &[u32]) {
     let mut counters = used_counters();
     let statistics = level_statistics::level_statistics(params, objects, sample_statistics, &mut counters);
-    let mut inputs = vec![
-        ("objects", bytes(objects)),
-        ("level_statistics", zeros(256)),
-        ("counters", bytes(&used_counters())),
-    ];
-    let pass = if params.is_hierarchical() {
-        inputs.push(("sample_statistics", bytes(sample_statistics)));
-        &shaders::LEVEL_STATISTICS
-    } else {
-        &shaders::LEVEL_STATISTICS_GIVEN
+    let of_sample = match params.is_hierarchical() {
+        true => bytes(sample_statistics),
+        false => poison::<u32>(1097),
     };
-    let found = bench.run(pass, groups(params.object_count as usize), uniform(params), &inputs);
+    let found = bench.run(
+        &shaders::LEVEL_STATISTICS,
+        groups(params.object_count as usize),
+        uniform(params),
+        &[
+            ("objects", bytes(objects)),
+            ("sample_statistics", of_sample),
+            ("level_statistics", zeros(256)),
+            ("counters", bytes(&used_counters())),
+        ],
+    );
     found.check("level_statistics", &statistics);
     found.check("counters", &counters);
 }

@@ -1,14 +1,14 @@
-//! A box against a plane: the twin of `shaders/cull/plane.wgsl`.
+//! A box against a plane: the twin of `shaders/cull/cull_objects.wgsl`.
 
 use crate::layout::grid::flush;
 use crate::shared::wgsl::number;
 
 /// Powers of two by which the slack is smaller than the numbers that it is of.
-const SLACK: u32 = number("cull/plane", "SLACK");
+const SLACK: u32 = number("cull/cull_objects", "SLACK");
 /// The slack of a common box.
-const COMMON_SLACK: u32 = number("cull/plane", "COMMON_SLACK");
+const COMMON_SLACK: u32 = number("cull/cull_objects", "COMMON_SLACK");
 /// The largest numbers of a common box that says something, as bits.
-const COMMON_LIMIT: u32 = number("cull/plane", "COMMON_LIMIT");
+const COMMON_LIMIT: u32 = number("cull/cull_objects", "COMMON_LIMIT");
 
 /// How a box lies, with all boxes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Lines that a renderer draws: the twin of `shaders/draw/lines.wgsl`, `shaders/draw/draw_args.wgsl` and
+//! Lines that a renderer draws: the twin of `shaders/draw/lines.wgsl` and
 //! `shaders/draw/cell_lines.wgsl`.
 
 use crate::api::types::LineVertex;

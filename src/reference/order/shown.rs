@@ -1,5 +1,4 @@
-//! Rows of an output in ascending order: the twin of `shaders/order/shown.wgsl` and of
-//! `shaders/order/order_pairs.wgsl`, `shaders/order/order_hits.wgsl` and `shaders/order/order_results.wgsl`.
+//! Rows of an output in ascending order: the twin of `shaders/order/shown.wgsl`.
 
 use crate::api::types::{Pair, RayHit};
 

@@ -1,7 +1,6 @@
 //! Pairs of objects: counted, kept and written.
 
 pub mod pair_count;
-pub mod pair_data;
 pub mod pair_emit;
 pub mod pair_emit_kept;
 pub mod pair_exclude;
@@ -13,4 +12,3 @@ pub mod pair_static_emit;
 pub mod pair_sums;
 pub mod pair_walk;
 pub mod world_pairs;
-pub mod world_pairs_static;

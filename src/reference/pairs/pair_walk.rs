@@ -1,6 +1,6 @@
 //! The walks of the pair passes: twins of `shaders/pairs/pair_walk_single_cell.wgsl`,
-//! `shaders/pairs/pair_walk_multi_cell.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl`,
-//! `shaders/pairs/pair_boxes.wgsl` and `shaders/pairs/pair_test_clusters.wgsl`.
+//! `shaders/pairs/pair_walk_multi_cell.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/pair_boxes.wgsl`
+//! and `shaders/pairs/pair_test_clusters.wgsl`.
 
 use std::ops::Range;
 

@@ -2,19 +2,20 @@
 
 use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
-/// How many pairs each world has, from the counts an entry before they are scanned; modulo 2^32. Returns a word a
-/// world.
+/// How many pairs each world has, those with static objects included, from the counts of entries and of moving objects
+/// before they are scanned; modulo 2^32. Returns a word a world.
 pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
-    for (entry, &count) in counts.iter().take(params.entry_capacity as usize).enumerate() {
+    let entries = params.entry_capacity as usize;
+    for (row, &count) in counts.iter().take(params.pair_rows as usize).enumerate() {
         if count == 0 {
             continue;
         }
         // Records lie by entry where an object has one, else by object.
-        let record = if params.scheme == SCHEME_UNIFORM {
-            (values[entry] & ID_MASK) as usize
-        } else {
-            entry
+        let record = match row.checked_sub(entries) {
+            Some(record) => record,
+            None if params.scheme == SCHEME_UNIFORM => (values[row] & ID_MASK) as usize,
+            None => row,
         };
         let pairs = &mut world_pairs[records[record].world as usize];
         *pairs = pairs.wrapping_add(count);

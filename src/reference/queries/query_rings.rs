@@ -1,4 +1,4 @@
-//! The walk of the nearest objects: the twin of `shaders/queries/query_rings.wgsl`.
+//! The walk of the nearest objects: the twin of `shaders/queries/query_nearest.wgsl`.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl`
+//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_input.wgsl`
 //! and `shaders/queries/query_walk.wgsl`.
 
 use std::ops::{Range, RangeInclusive};

@@ -7,10 +7,10 @@ use crate::layout::grid::{Class, NO_LEVEL, Params, SCHEME_UNIFORM, classify, pla
 use crate::shared::runs::in_runs;
 use crate::shared::wgsl::number;
 
-pub(crate) const BIAS: u32 = number("table/level_words", "BIAS");
+pub(crate) const BIAS: u32 = number("common/grid", "BIAS");
 /// Words of the whole grid: the inverse of the finest cell's side, and the levels whose cells hold many boxes.
-pub(crate) const BASE_INVERSE: usize = number("table/level_words", "BASE_INVERSE") as usize;
-pub(crate) const CROWDED_LEVELS: usize = number("table/level_words", "CROWDED_LEVELS") as usize;
+pub(crate) const BASE_INVERSE: usize = number("common/grid", "BASE_INVERSE") as usize;
+pub(crate) const CROWDED_LEVELS: usize = number("common/grid", "CROWDED_LEVELS") as usize;
 
 /// Counts the objects of every level, finds the bounds of the cells they occupy and adds what takes no part to the
 /// counters (invalid, excluded, large).

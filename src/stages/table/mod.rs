@@ -38,11 +38,7 @@ passes! {
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
 
     /// The finest cell, and objects and bounds of every level.
-    LEVEL_STATISTICS = "level_statistics" from "level_statistics" { base: "cell" } if |of| of.is_hierarchical();
-
-    /// Objects and bounds of every level, where the finest cell is given.
-    LEVEL_STATISTICS_GIVEN = "level_statistics_given" from "level_statistics" { base: "given" }
-        if |of| !of.is_hierarchical();
+    LEVEL_STATISTICS = "level_statistics" if |_| true;
 
     /// The level of the uniform scheme.
     LAYOUT = "layout" if |of| of.is_uniform();
@@ -235,6 +231,8 @@ impl TablePlan {
             (buffer::VALUES_0, 4 * entries),
             (buffer::VALUES_1, 4 * entries),
             (buffer::STARTS, 4 * slots),
+            // `level_statistics` binds it, and reads it in the hierarchical scheme.
+            (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
             (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
         ];
         if self.prepares && self.given.is_none() {
@@ -244,10 +242,7 @@ impl TablePlan {
             sizes.push((buffer::ENTRY_OFFSETS, 4 * u64::from(entry_counts(params))));
         }
         if params.is_hierarchical() {
-            sizes.extend([
-                (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
-                (buffer::DENSITY_SLOTS, 4 * u64::from(OCTAVES * params.octave_slots())),
-            ]);
+            sizes.push((buffer::DENSITY_SLOTS, 4 * u64::from(OCTAVES * params.octave_slots())));
         }
         sizes
     }
@@ -303,12 +298,7 @@ impl TablePlan {
             });
         }
         recorder.stage(label!("levels"), |stage| {
-            let pass = if params.is_hierarchical() {
-                &LEVEL_STATISTICS
-            } else {
-                &LEVEL_STATISTICS_GIVEN
-            };
-            stage.run_groups(pass, objects.div_ceil(LEVEL_TILE).max(1), &[]);
+            stage.run_groups(&LEVEL_STATISTICS, objects.div_ceil(LEVEL_TILE).max(1), &[]);
             if params.is_uniform() {
                 stage.run_groups(&LAYOUT, 1, &[NEXT_GRID.is(buffer::GRID)]);
             }
