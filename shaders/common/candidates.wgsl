@@ -3,7 +3,8 @@
 override COUNT_CANDIDATES: bool = false;
 
 var<private> candidates: u32;
-// Objects that the walk found so far. `ray_any` has at most one, `query_nearest` as many as it keeps.
+// Number of objects found so far; in `ray_cells_count`, of cells. `ray_any` has at most one, `query_nearest` as many as
+// it keeps.
 var<private> found: u32;
 
 fn count_candidate() {

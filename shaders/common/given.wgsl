@@ -17,6 +17,8 @@ struct GivenLayout {
     form: u32,
 }
 
+// Bounds of boxes given by centre and half extents, from integers alone, so that every device and the host agree.
+
 // Bits of infinity, and of what is not a number.
 const INFINITE: u32 = 0x7f800000u;
 const NOT_A_NUMBER: u32 = 0x7fc00000u;

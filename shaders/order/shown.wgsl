@@ -1,8 +1,7 @@
 // uses: common/wide
 
-// Rows of an output in ascending order: radix sorted by their second key, then stably by their first. Pairs have both
-// keys in their rows. A hit or a result has its second key there; its first one is the ray or query whose rows it is
-// among.
+// Rows of an output in ascending order: radix sorted by their second key, then stably by their first. Rows of pairs
+// store both keys. The first key of a hit or result is its ray or query, found by binary search in `offsets`.
 
 struct OrderParams {
     // Word of the counters where the 64-bit number of needed rows begins.

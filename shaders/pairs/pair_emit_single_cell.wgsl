@@ -2,7 +2,7 @@
 
 // Writes the pairs of the entries that `pair_emit_kept` left to walk, with one entry an object.
 
-// Their number, and then they, in no particular order.
+// `pair_walks[0]`: number of entries to walk. The entries follow, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 fn walk_count() -> u32 {

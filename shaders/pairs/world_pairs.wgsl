@@ -1,13 +1,14 @@
 // uses: common/box, common/prelude, common/workgroup
 
-// How many pairs each world has, those with static objects included: from what counting left.
+// Counts the pairs of each world, those with static objects included, from the counts of `pair_count` and
+// `pair_static_count`.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
 @group(0) @binding(3) var<storage, read> pair_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
 
-// The uniform scheme has counts until they are scanned, the others have places within tiles.
+// Returns the count of a row. The uniform scheme stores counts until they are scanned, the others places within tiles.
 fn count_of(row: u32) -> u32 {
     if (params.scheme == SCHEME_UNIFORM) {
         return pair_offsets[row];
@@ -17,8 +18,8 @@ fn count_of(row: u32) -> u32 {
     return pair_offsets[word + 1u] - pair_offsets[word];
 }
 
-// Rows of moving objects, which count pairs with static ones, come behind those of entries. Records lie by entry where
-// an object has one, else by object.
+// Returns the record of a row. Rows of moving objects, which count pairs with static ones, follow those of entries.
+// Records are stored by entry if an object has one, else by object.
 fn record_of(row: u32) -> u32 {
     if (row >= params.entry_capacity) {
         return row - params.entry_capacity;

@@ -1,6 +1,6 @@
 // uses: common/box, common/prelude, queries/query, queries/query_walk
 
-// What asks: the caller's queries, or the objects themselves.
+// Queries, those of the caller or of the objects themselves, and their periodic images.
 
 // Where the objects ask, the records of those that do.
 @group(0) @binding(4) var<storage, read> queries: array<vec4<u32>>;

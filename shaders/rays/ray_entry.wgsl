@@ -1,8 +1,7 @@
 // uses: common/box, common/cells, common/filtered, common/grid, common/rows, rays/ray, rays/ray_passage
 
-// Which objects a walk of a ray may meet, and in which cells it finds them.
+// Layer filter of rays, and the cells in which a walk finds an object.
 
-// Whether the layers of the ray admit the object.
 fn admits(ray: Ray, object: u32) -> bool {
     if (!FILTERS) {
         return true;

@@ -1,7 +1,7 @@
 // uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
 // needs: COARSE_FIRST, enters_part, gives_up, goes_on, grid, search_limit, visit_slab, walks_again, without_cells
 
-// The cells a ray passes, level by level and slab by slab.
+// Loads rays, and walks the cells they pass, level by level and slab by slab.
 //
 // What is done with the cells is another file's: `search_limit`, `without_cells`, `visit_slab`, `goes_on`, which says
 // whether the same slab is visited again, `gives_up`, and `walks_again`, which says whether the walk begins with the

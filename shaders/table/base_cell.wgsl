@@ -122,7 +122,7 @@ fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u;
 }
 
-// By all invocations of the workgroup.
+// Called by all invocations of the workgroup. A barrier has to follow before `crowded_levels_found`.
 fn base_inverse_of(local: u32) -> f32 {
     if (local < 4u) {
         atomicStore(&fractions[local], 0u);
@@ -187,11 +187,10 @@ fn base_inverse_of(local: u32) -> f32 {
             atomicOr(&crowded_levels, 1u << local);
         }
     }
-    workgroupBarrier();
     return bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u));
 }
 
-// None where the scheme gives the finest cell.
+// Returns a bit per crowded level; 0 if the scheme gives the finest cell.
 fn crowded_levels_found() -> u32 {
     if (SCHEME != SCHEME_HIERARCHICAL) {
         return 0u;

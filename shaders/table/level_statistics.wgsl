@@ -1,8 +1,8 @@
 // uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_cell
 
 // Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part. Each
-// workgroup chooses the finest cell for itself, since a pass of its own for that would take longer. The scheme may give
-// that cell in place of the choice.
+// workgroup chooses the finest cell for itself, since a pass of its own for that would take longer. Uniform and
+// adaptive schemes take the cell from `params.cell_inverse`.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;

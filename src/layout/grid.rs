@@ -415,7 +415,7 @@ impl Params {
         &objects[..objects.len().min(self.object_count as usize)]
     }
 
-    /// The object of a sample, among those of the table: twin of `sampled_object` in `shaders/table/size.wgsl`.
+    /// The object of a sample, among those of the table: twin of `sampled_object` in `shaders/table/sample_statistics.wgsl`.
     pub(crate) fn sampled_object(&self, sample: u32) -> usize {
         let stride = self.sample_stride.max(1);
         let offset = (sample.wrapping_mul(0x9e37_79b1) >> 16) % stride;

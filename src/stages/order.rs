@@ -59,7 +59,7 @@ const SIDES: Sides = Sides([
 ]);
 
 variables! {
-    /// Which rows are sorted.
+    /// Uniform block of the output that is sorted.
     ORDER = "order";
     ROWS = "rows";
     OFFSETS = "offsets";

@@ -151,13 +151,13 @@ impl GpuBroadPhase {
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
         let reads_worlds = plan.shape.params.has_worlds();
         caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
-        caller_owned.extend(
-            input
-                .excluded_pairs
-                .is_caller_owned()
-                .then_some(pairs::buffer::EXCLUDED),
-        );
-        caller_owned.extend(input.pair_filter_data.is_caller_owned().then_some(pairs::buffer::DATA));
+        // A list or words of no rows are not read, whoever owns their buffer.
+        let rows = plan
+            .pairs
+            .exclusions
+            .map_or([0; 2], |exclusions| [exclusions.list_count, exclusions.data_count]);
+        caller_owned.extend((rows[0] > 0 && input.excluded_pairs.is_caller_owned()).then_some(pairs::buffer::EXCLUDED));
+        caller_owned.extend((rows[1] > 0 && input.pair_filter_data.is_caller_owned()).then_some(pairs::buffer::DATA));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         self.draft.needs(filled.into_iter().flatten().cloned());
         self.bindings.forget(&self.buffers.begin_step());

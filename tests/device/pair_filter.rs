@@ -286,6 +286,46 @@ fn upload<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::Buff
     })
 }
 
+/// Words for a function that the descriptor does not have, on the device: the first step of a broad phase, which has no
+/// buffer for them.
+#[test]
+fn words_that_no_function_reads_may_lie_on_the_device() {
+    let mut rng = Rng(92);
+    let objects = lattice(100, &mut rng);
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let plain = Scene {
+                objects: Source::Host(&objects),
+                ..Default::default()
+            };
+            let all = defined(&descriptor, &plain, &|_, _| true);
+            let list = list_of(&all, objects.len(), &mut rng);
+            let scene = Scene {
+                excluded_pairs: Source::Host(&list),
+                ..plain
+            };
+            let words = upload(&adapter, &[7; 9], wgpu::BufferUsages::STORAGE);
+            let input = Scene {
+                pair_filter_data: Source::device(&words, 9),
+                ..scene
+            };
+            let result = whole(&adapter, &mut broad_phase(&adapter, &descriptor), input);
+            let what = format!("{scheme:?}, {}", adapter.name);
+            check(
+                &descriptor,
+                &scene,
+                &result,
+                &defined(&descriptor, &scene, &|_, _| true),
+                &what,
+            );
+        }
+    }
+}
+
 /// A renderer's frames: the list is another one in each, on the host or on the device, and now and then there is none.
 #[test]
 fn a_list_may_change_in_every_frame() {

@@ -1,4 +1,4 @@
-//! A box against a plane: the twin of `shaders/cull/cull_objects.wgsl`.
+//! A box against a plane: the functions of `shaders/cull/cull_objects.wgsl`.
 
 use crate::layout::grid::flush;
 use crate::shared::wgsl::number;

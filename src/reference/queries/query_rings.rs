@@ -1,4 +1,4 @@
-//! The walk of the nearest objects: the twin of `shaders/queries/query_nearest.wgsl`.
+//! The walk of the nearest objects: the rings of `shaders/queries/query_nearest.wgsl`.
 
 use std::ops::RangeInclusive;
 

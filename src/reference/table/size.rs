@@ -1,4 +1,4 @@
-//! Sizes and octaves: the twins of `shaders/table/size.wgsl` and `shaders/table/octave.wgsl`.
+//! Sizes and octaves: the those of `shaders/table/sample_statistics.wgsl` and `shaders/table/octave.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::grid::{Params, flush};

@@ -65,26 +65,12 @@ const PLANTED: [(&str, &str, &str, &str); 7] = [
 ];
 
 /// Barriers whose loss nobody sees: the pass, the file, which barrier of the file it is, and why.
-const REDUNDANT: [(&str, &str, usize, &str); 3] = [
-    (
-        "level_statistics",
-        "table/base_cell.wgsl",
-        5,
-        "that of `level_statistics` stands in for it",
-    ),
-    (
-        "level_statistics",
-        "table/level_statistics.wgsl",
-        0,
-        "that of `base_cell` stands in for it; with a given cell it is needed",
-    ),
-    (
-        "layout",
-        "table/levels.wgsl",
-        2,
-        "parts the levels from those who read them in `keys`; here is nobody",
-    ),
-];
+const REDUNDANT: [(&str, &str, usize, &str); 1] = [(
+    "layout",
+    "table/levels.wgsl",
+    2,
+    "parts the levels from those who read them in `keys`; here is nobody",
+)];
 
 /// Each barrier of a text taken away, and each load that is one.
 fn without_barriers(program: &Program, source: &str) -> Vec<Mutant> {
