@@ -47,5 +47,4 @@ mod sources;
 mod statics;
 mod step;
 mod table;
-mod tiles;
 mod watch;

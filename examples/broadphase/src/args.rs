@@ -301,8 +301,7 @@ pub struct HeatmapArgs {
 #[derive(Args, Clone)]
 pub struct BenchArgs {
     /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes;
-    /// folders with frame0.ply and frame1.ply, of which all elements get a box; and scenes that move: brownian,
-    /// free-fall, gravity.
+    /// and folders with frame0.ply and frame1.ply, of which all elements get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
     /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
@@ -319,16 +318,12 @@ pub struct BenchArgs {
     /// Runs, in each of which everything is run once: medians are told.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
-    /// Frames of scenes that move, each of which is timed once [default: 120].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub frames: Option<u32>,
     /// Equal seeds make equal scenes and rays.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
-    /// grid, hybrid-grid, brute-force (a kernel), reference (the library on the CPU; only by name), and with the
-    /// package's feature `peers` parry3d, obvhs, bvh, rstar, lampshade. In scenes that move: gpu-broad-phase,
-    /// reference, parry3d, parry3d-refit (one tree that is kept), rapier3d.
+    /// grid, brute-force (a kernel), reference (the library on the CPU; only by name), and with the package's feature
+    /// `peers` parry3d, obvhs, bvh, rstar, lampshade.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.
@@ -341,9 +336,6 @@ pub struct BenchArgs {
     /// Result file, .csv, with a header line; `-` is standard output.
     #[arg(short, long, visible_alias = "csv", value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// A picture of time over boxes, both logarithmic.
-    #[arg(long, value_name = "FILE.svg|png")]
-    pub plot: Option<PathBuf>,
     /// The table as a report: with adapter, driver, date and command.
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
@@ -351,7 +343,7 @@ pub struct BenchArgs {
     /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight
     /// minutes.
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
-        "engines", "sort", "frames", "order", "scheme", "cell_size", "min_scale", "output", "plot", "markdown"])]
+        "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "markdown"])]
     pub report: Option<PathBuf>,
     /// With --report: the seconds that it may take, about. What does not fit is left out, and the report says so.
     #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",

@@ -51,11 +51,6 @@ impl Cells {
         self.size.iter().product()
     }
 
-    /// The longest box of which two that overlap are at most one cell apart.
-    pub fn longest(&self) -> f64 {
-        1.0 / (self.inverse * SLACK)
-    }
-
     pub fn cell(&self, place: [f32; 3]) -> [usize; 3] {
         std::array::from_fn(|axis| {
             let cell = (f64::from(place[axis]) - self.low[axis]) * self.inverse;
@@ -184,12 +179,11 @@ mod tests {
     use super::*;
     use crate::args::Make;
     use crate::bench::answer::Answer;
-    use crate::bench::hybrid::{Hybrid, Tuning};
     use crate::generate::{Random, boxes_of};
     use gpu_broad_phase::reference::brute_force;
 
     #[test]
-    fn both_grids_find_what_brute_force_finds() {
+    fn the_grid_finds_what_brute_force_finds() {
         let random = &mut Random::new(11);
         let kinds = [
             Make::Uniform,
@@ -199,7 +193,6 @@ mod tests {
             Make::Lattice,
             Make::OneCell,
         ];
-        let mut with_large = 0;
         for round in 0..60 {
             let axes = 2 + round % 2;
             let count = 1 + random.below(500);
@@ -219,14 +212,8 @@ mod tests {
             let expected = Answer::of_pairs(&vec![pairs.iter().map(|pair| [pair.a, pair.b]).collect()]);
             let one_level = one_level(&boxes);
             assert_eq!(Answer::of_pairs(&one_level.pairs()), expected, "round {round}");
-            let (tuning, tests) = Tuning::best(&boxes, 1 << 20).unwrap();
-            let hybrid = Hybrid::new(&boxes, tuning, 1 << 20).unwrap();
-            assert_eq!(hybrid.tests(), tests);
-            assert_eq!(Answer::of_pairs(&hybrid.pairs()), expected, "round {round}");
-            assert!(one_level.tests() >= expected.results && hybrid.tests() >= expected.results);
-            with_large += u32::from(hybrid.large() > 0);
+            assert!(one_level.tests() >= expected.results);
         }
-        assert!(with_large > 10, "{with_large} scenes had larger boxes");
     }
 
     #[test]
@@ -235,13 +222,5 @@ mod tests {
         assert_eq!(one_level(&boxes).pairs().iter().map(Vec::len).sum::<usize>(), 3);
         let cells = Cells::new(&boxes, 0.0);
         assert_eq!((cells.count(), cells.cell([3.0; 3])), (1, [0; 3]));
-    }
-
-    #[test]
-    fn a_hybrid_grid_that_would_burst_is_none() {
-        let mut boxes: Vec<_> = (0..1000).map(|place| Aabb::point([place as f32, 0.0, 0.0])).collect();
-        boxes.push(Aabb::new([0.0; 3], [1000.0, 1.0, 1.0]));
-        assert!(Tuning::best(&boxes, 3).is_none());
-        assert!(Tuning::best(&boxes, 100_000).is_some());
     }
 }

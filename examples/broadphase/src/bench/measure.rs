@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Error, Result, anyhow, bail};
+use anyhow::{Error, Result, anyhow};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::answer::{Answer, Rows};
@@ -19,8 +19,6 @@ pub enum Question {
     AllHits,
     /// Keys and values in order.
     Sort,
-    /// The pairs of every frame of a scene that moves.
-    Frames,
 }
 
 impl Question {
@@ -31,7 +29,6 @@ impl Question {
             Self::ClosestHits => "rays_closest",
             Self::AllHits => "rays_all",
             Self::Sort => "sort_keys",
-            Self::Frames => "frame_mean",
         }
     }
 }
@@ -274,7 +271,6 @@ impl Contestant for OnCpu<'_> {
         Ok(match self.question {
             Question::Pairs => Answer::of_pairs(&rows),
             Question::ClosestHits | Question::AllHits | Question::Sort => Answer::of_hits(&rows),
-            Question::Frames => bail!("frames are measured one by one"),
         })
     }
 

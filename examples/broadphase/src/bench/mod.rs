@@ -7,13 +7,10 @@ mod copy;
 mod exact;
 mod gpu;
 mod grid;
-mod hybrid;
 mod measure;
 mod model;
-mod moving;
 #[cfg(feature = "peers")]
 mod peers;
-mod plot;
 mod report;
 mod scenes;
 mod sort;
@@ -24,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, NONE, RayMode, cpu};
 use rayon::ThreadPool;
@@ -32,15 +29,12 @@ use rayon::ThreadPool;
 use crate::Status;
 use crate::args::BenchArgs;
 use crate::engine::{Engine, dimensions, scheme};
-use crate::generate::{Motion, Moving, check_room};
 use crate::input;
 use crate::output::{OutputFile, is_device, print};
 use crate::report::{Reporter, grouped};
 use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
-use hybrid::{Hybrid, Tuning};
 use measure::{Contestant, Fault, OnCpu, Question, Runs, measure, pools};
-use moving::{Follower, REFERENCE};
 use scenes::{Rays, Scene, Source};
 use sort::{Keys, SortDevice, StageOfStep};
 use table::Block;
@@ -48,24 +42,14 @@ use table::Block;
 /// Boxes of made scenes, where nothing else is asked for.
 const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
 const GRID: &str = "grid";
-const HYBRID: &str = "hybrid-grid";
+/// The library on the CPU.
+const REFERENCE: &str = "reference";
 const LAMPSHADE: &str = "lampshade";
-/// parry3d with a tree that is kept from frame to frame.
-const REFIT: &str = "parry3d-refit";
-/// The broad phase of a physics engine.
-const RAPIER: &str = "rapier3d";
-const OURS: [&str; 5] = [gpu::NAME, GRID, HYBRID, brute_force::NAME, REFERENCE];
+const OURS: [&str; 4] = [gpu::NAME, GRID, brute_force::NAME, REFERENCE];
 /// Peers for boxes.
-const PEERS: [&str; 6] = ["parry3d", "obvhs", "bvh", "rstar", REFIT, RAPIER];
-/// Who runs in scenes that move, and who runs nowhere else.
-const IN_MOTION: [&str; 5] = [gpu::NAME, REFERENCE, "parry3d", REFIT, RAPIER];
-const IN_MOTION_ONLY: [&str; 2] = [REFIT, RAPIER];
-/// Frames that are timed.
-const FRAMES: u32 = 120;
+const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
 /// Box tests a box beyond which a plain grid is no yardstick for a scene.
 const MOST_TESTS: u64 = 8192;
-/// Entries of large boxes a box beyond which a hybrid grid is none.
-const MOST_ENTRIES: u64 = 64;
 /// Boxes up to which the kernel of brute force runs unasked on one cell: seconds of a software adapter, and of a GPU.
 const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
@@ -81,7 +65,6 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let args = &args;
     let engines = Engines::new(&args.engines)?;
     let sources = Source::parse(&args.scene)?;
-    check_motion(args, &sources)?;
     let runs: usize = sources.iter().map(|source| source.counts(args).len()).sum();
     if runs > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
         bail!("rays on standard input are for one scene of one --count");
@@ -101,10 +84,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let mut faults = Vec::new();
     for source in &sources {
         for count in source.counts(args) {
-            let (block, wrong) = match (source, count) {
-                (&Source::Moving(motion), Some(count)) => bench.moving(motion, count)?,
-                _ => bench.scene(source.load(count, args, reporter)?)?,
-            };
+            let (block, wrong) = bench.scene(source.load(count, args, reporter)?)?;
             let title = format!("{}, {} boxes", block.scene, grouped(block.objects as u64));
             faults.extend(wrong.into_iter().map(|fault| format!("{title}: {fault}")));
             reporter.say(block.text());
@@ -129,50 +109,15 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     })
 }
 
-/// What makes no sense with scenes that move, or only with them.
-fn check_motion(args: &BenchArgs, sources: &[Source]) -> Result<()> {
-    let moving = sources
-        .iter()
-        .filter(|source| matches!(source, Source::Moving(_)))
-        .count();
-    let named = |names: &[&str]| {
-        let mut engines = args.engines.iter();
-        engines.find(|engine| names.contains(&engine.as_str())).cloned()
-    };
-    if moving == 0 {
-        ensure!(args.frames.is_none(), "--frames is for scenes that move");
-        if let Some(name) = named(&IN_MOTION_ONLY) {
-            bail!("--engines {name}: only in scenes that move");
-        }
-        return Ok(());
-    }
-    ensure!(args.reading.dimensions != Some(2), "scenes that move are 3D");
-    ensure!(
-        args.rays.is_none() && args.ray_count.is_none(),
-        "rays are for scenes that do not move"
-    );
-    ensure!(!args.sort, "--sort is for scenes that do not move");
-    let is_unfit = |name: &&String| !IN_MOTION.contains(&name.as_str());
-    if let Some(name) = args.engines.iter().find(is_unfit).filter(|_| moving == sources.len()) {
-        bail!(
-            "--engines {name}: in scenes that move there are {}",
-            IN_MOTION.join(", ")
-        );
-    }
-    Ok(())
-}
-
 /// What the results go to, opened before hours of work.
 struct Files {
     /// None for standard output, which gets them at the end.
     rows: Option<OutputFile>,
     report: Option<OutputFile>,
-    plot: Option<(OutputFile, plot::Format)>,
 }
 
 impl Files {
     fn open(args: &BenchArgs) -> Result<Self> {
-        let format = args.plot.as_deref().map(plot::Format::of).transpose()?;
         let is_printed = args.output == Path::new("-");
         ensure!(
             is_printed
@@ -184,7 +129,6 @@ impl Files {
         Ok(Self {
             rows: (!is_printed).then(|| OutputFile::open(&args.output)).transpose()?,
             report: OutputFile::open_named(args.markdown.as_ref())?,
-            plot: OutputFile::open_named(args.plot.as_ref())?.zip(format),
         })
     }
 
@@ -195,9 +139,6 @@ impl Files {
         if let Some(file) = &mut self.report {
             let info = headless.map(Headless::adapter_info);
             file.save(|file| table::write_markdown(file, blocks, info, args.runs))?;
-        }
-        if let Some((file, format)) = &mut self.plot {
-            plot::write(file, *format, blocks)?;
         }
         Ok(())
     }
@@ -290,50 +231,6 @@ impl Bench<'_> {
         Ok((block, faults))
     }
 
-    /// Measures a scene that moves.
-    fn moving(&self, motion: Motion, count: u32) -> Result<(Block, Vec<Fault>)> {
-        // What each box is kept as, its bounds and its answers.
-        check_room(count, 64)?;
-        let mut boxes = Vec::new();
-        Moving::new(motion, count, self.args.seed).write(&mut boxes);
-        let descriptor = self.descriptor(&boxes, 3)?;
-        drop(boxes);
-        let mut followers: Vec<Box<dyn Follower + '_>> = Vec::new();
-        let all_threads = self.pools.last().context("no pool")?;
-        if self.engines.contains(gpu::NAME) {
-            followers.push(match self.headless {
-                Some(headless) => Box::new(moving::OnDevice::new(headless, &descriptor)?),
-                None => Box::new(moving::reference(gpu::NAME, descriptor, all_threads)),
-            });
-        }
-        // Without a device it is what runs under the library's name.
-        if self.engines.contains(REFERENCE) && (self.headless.is_some() || self.engines.are_named()) {
-            followers.push(Box::new(moving::reference(REFERENCE, descriptor, all_threads)));
-        }
-        #[cfg(feature = "peers")]
-        for name in ["parry3d", REFIT, RAPIER]
-            .into_iter()
-            .filter(|name| self.engines.contains(name))
-        {
-            followers.extend(peers::followers(name, &self.pools));
-        }
-        let frames = self.args.frames.unwrap_or(FRAMES);
-        let scene = (motion, count, self.args.seed);
-        let (rows, faults, notes) = moving::measure(followers, scene, frames, self.reporter);
-        let block = Block {
-            scene: motion.name().to_owned(),
-            objects: count as usize,
-            rays: 0,
-            rows,
-            exact: None,
-            sorted: None,
-            traffic: None,
-            copy_rate: None,
-            notes,
-        };
-        Ok((block, faults))
-    }
-
     fn descriptor(&self, boxes: &[Aabb], of_dimensions: u8) -> Result<BroadPhaseDescriptor<'static>> {
         let read = input::Scene {
             boxes: boxes.to_vec(),
@@ -384,16 +281,6 @@ impl Bench<'_> {
             let tests = grid::one_level(boxes).tests();
             let work = move || Ok(grid::one_level(boxes).pairs());
             contestants.extend(self.grids(GRID, tests, boxes, work, notes));
-        }
-        if self.engines.contains(HYBRID) {
-            let most = MOST_ENTRIES * boxes.len() as u64;
-            if let Some((tuning, tests)) = Tuning::best(boxes, most) {
-                let hybrid = move || Hybrid::new(boxes, tuning, most).context("more entries than before");
-                let work = move || Ok(hybrid()?.pairs());
-                contestants.extend(self.grids(HYBRID, tests, boxes, work, notes));
-            } else {
-                notes.push(format!("{HYBRID} is left out: large boxes cover too many cells"));
-            }
         }
         #[cfg(feature = "peers")]
         for name in PEERS.into_iter().filter(|name| self.engines.contains(name)) {
@@ -508,9 +395,7 @@ impl Bench<'_> {
                         let hits = hits.zip(0..).filter(|(hit, _)| hit.object != NONE);
                         hits.map(|(hit, ray)| [ray, hit.t.to_bits()]).collect()
                     }
-                    Question::Pairs | Question::Sort | Question::Frames => {
-                        result.pairs.into_iter().map(|pair| [pair.a, pair.b]).collect()
-                    }
+                    Question::Pairs | Question::Sort => result.pairs.into_iter().map(|pair| [pair.a, pair.b]).collect(),
                 };
                 Ok(vec![rows])
             }),

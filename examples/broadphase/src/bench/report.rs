@@ -15,7 +15,7 @@ use super::measure::{Fault, Row, pools};
 use super::model;
 use super::scenes::Source;
 use super::table::{self, Block, Table, short};
-use super::{Bench, COUNTS, Engines, GRID, HYBRID, gpu};
+use super::{Bench, COUNTS, Engines, GRID, gpu};
 use crate::Status;
 use crate::args::{BenchArgs, Make};
 use crate::engine::Engine;
@@ -187,19 +187,13 @@ impl Report<'_> {
         reporter.say(format!("measuring {title}, {} s are left", left.as_secs()));
         let rays = if self.is_software() { RAYS_ON_CPU } else { RAYS };
         let is_sorted = count <= MOST_SORTED;
-        let mut engines = vec![gpu::NAME.to_owned(), GRID.to_owned()];
-        if is_sorted {
-            engines.push(HYBRID.to_owned());
-        } else {
-            self.leave_out(
-                format!("{title}: the sort alone, {HYBRID}"),
-                "their part on the CPU takes too long",
-            );
+        if !is_sorted {
+            self.leave_out(format!("{title}: the sort alone"), "its part on the CPU takes too long");
         }
         let asked = BenchArgs {
             ray_count: Some(args.ray_count.unwrap_or(rays)),
             sort: is_sorted,
-            engines,
+            engines: vec![gpu::NAME.to_owned(), GRID.to_owned()],
             ..args.clone()
         };
         let begun = Instant::now();

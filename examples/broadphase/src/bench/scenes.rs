@@ -8,7 +8,7 @@ use gpu_broad_phase::{Aabb, Ray};
 
 use crate::args::{BenchArgs, Make, ReadingArgs};
 use crate::engine::is_finite;
-use crate::generate::{Motion, Random, boxes, boxes_of, check_room};
+use crate::generate::{Random, boxes, boxes_of, check_room};
 use crate::input;
 use crate::mesh::Kind;
 use crate::report::Reporter;
@@ -28,7 +28,6 @@ const ALL_ELEMENTS: [Kind; 3] = [Kind::Vertices, Kind::Edges, Kind::Faces];
 
 pub enum Source {
     Made(Make),
-    Moving(Motion),
     File(PathBuf),
     /// Of two frames of a mesh.
     Folder(PathBuf),
@@ -63,16 +62,7 @@ impl Source {
         if let Some(place) = known.iter().flatten().position(|known| known.matches(name, false)) {
             return Ok(Self::Made(MADE[place]));
         }
-        if let Some(motion) = Motion::ALL.into_iter().find(|motion| motion.name() == name) {
-            return Ok(Self::Moving(motion));
-        }
-        let moving = Motion::ALL.iter().map(|motion| motion.name());
-        let names: Vec<_> = known
-            .iter()
-            .flatten()
-            .map(|known| known.get_name())
-            .chain(moving)
-            .collect();
+        let names: Vec<_> = known.iter().flatten().map(|known| known.get_name()).collect();
         ensure!(
             input::exists(Path::new(name)),
             "{name}: no such file, and not one of {}",
@@ -92,7 +82,7 @@ impl Source {
     /// The sizes that it is measured in; a file has its own.
     pub fn counts(&self, args: &BenchArgs) -> Vec<Option<u32>> {
         match self {
-            Self::Made(_) | Self::Moving(_) => args.count.iter().copied().map(Some).collect(),
+            Self::Made(_) => args.count.iter().copied().map(Some).collect(),
             Self::File(_) | Self::Folder(_) => vec![None],
         }
     }
@@ -109,7 +99,7 @@ impl Source {
                 read(&path.join("frame0.ply"), path, &reading, reporter)
             }
             (Self::File(path), _) => read(path, path, &args.reading, reporter),
-            (Self::Made(_) | Self::Moving(_), _) => unreachable!("made scenes have counts, and moving ones frames"),
+            (Self::Made(_), None) => unreachable!("made scenes have counts"),
         }
     }
 }

@@ -9,7 +9,6 @@ use gpu_broad_phase::wgpu::AdapterInfo;
 use super::PEERS;
 use super::gpu::{self, Exact};
 use super::measure::{Question, Row, TOTAL};
-use super::moving::is_worst;
 use super::sort::KeyCounts;
 use super::traffic::Traffic;
 use crate::report::grouped;
@@ -47,16 +46,6 @@ impl Block {
         self.whole(question)
             .filter(|row| is_wanted(row.engine))
             .min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
-    }
-
-    /// Each engine's time at its faster number of threads.
-    pub fn fastest_of_each(&self) -> Vec<&Row> {
-        let moves = self.rows.iter().any(|row| row.question == Question::Frames);
-        let question = if moves { Question::Frames } else { Question::Pairs };
-        let mut engines: Vec<_> = self.whole(question).map(|row| row.engine).collect();
-        engines.dedup();
-        let fastest = |engine| self.fastest(question, |name| name == engine);
-        engines.into_iter().filter_map(fastest).collect()
     }
 
     pub fn title(&self) -> String {
@@ -136,32 +125,6 @@ impl Block {
         table
     }
 
-    /// The mean and the worst frame of each engine.
-    fn frames_table(&self) -> Table {
-        let header = [
-            "engine",
-            "mean ms",
-            "worst ms",
-            "× ours",
-            "frames",
-            "pairs of all frames",
-        ];
-        let mut table = Table::new(&header);
-        for row in self.whole(Question::Frames) {
-            let same = |other: &&Row| other.engine == row.engine && other.threads == row.threads && is_worst(other);
-            let worst = self.rows.iter().find(same);
-            table.push([
-                row.title(),
-                short(row.median_ms),
-                worst.map(|row| short(row.median_ms)).unwrap_or_default(),
-                self.ratio(row),
-                row.runs.to_string(),
-                grouped(row.answer.results),
-            ]);
-        }
-        table
-    }
-
     fn sort_table(&self) -> Table {
         let mut table = Table::new(&["engine", "median ms", "min ms", "× ours"]);
         for row in self.whole(Question::Sort) {
@@ -174,12 +137,7 @@ impl Block {
     /// What can be read off, one sentence each.
     fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
-        for question in [
-            Question::Pairs,
-            Question::ClosestHits,
-            Question::AllHits,
-            Question::Frames,
-        ] {
+        for question in [Question::Pairs, Question::ClosestHits, Question::AllHits] {
             let Some(ours) = self.ours(question) else { continue };
             let mut against = |what: &str, other: Option<&Row>| {
                 if let Some(other) = other {
@@ -244,10 +202,6 @@ impl Block {
             (format!("{title}: stages"), self.stages_table()),
             (format!("{title}: {rays} rays"), self.rays_table()),
             (format!("{title}: sort of keys and values"), self.sort_table()),
-            (
-                format!("{title}: build and all pairs of each frame"),
-                self.frames_table(),
-            ),
         ]
         .into_iter()
         .filter(|(_, table)| !table.rows.is_empty())
@@ -541,8 +495,6 @@ mod tests {
         ] {
             assert!(text.contains(needle), "{needle} in {text}");
         }
-        let fastest: Vec<_> = block.fastest_of_each().iter().map(|row| row.median_ms).collect();
-        assert_eq!(fastest, [4.0, 6.0, 1.0]);
         let mut csv = Vec::new();
         write_csv(&mut csv, &[block]).unwrap();
         let csv = String::from_utf8(csv).unwrap();

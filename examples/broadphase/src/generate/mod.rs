@@ -2,7 +2,6 @@
 
 pub mod boxes;
 mod cloth;
-mod motion;
 mod ply;
 mod random;
 
@@ -16,7 +15,6 @@ use crate::output::{OutputFile, Target, is_device};
 use crate::report::Reporter;
 
 pub use boxes::nudge;
-pub use motion::{Motion, Moving};
 pub use random::Random;
 
 pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {

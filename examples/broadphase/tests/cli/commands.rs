@@ -463,7 +463,6 @@ fn outputs_that_cannot_be_written_are_told_first() {
         vec!["heatmap", "absent.csv", "-o", "none/map.png"],
         vec!["generate", "cloth", "--count", "100", "-o", "none/cloth.ply"],
         vec!["bench", "--count", "10", "-o", "none/rows.csv"],
-        vec!["bench", "--count", "10", "--plot", "none/plot.svg"],
     ] {
         let ran = folder.run(&arguments);
         assert_eq!(ran.status, 2, "{arguments:?}");

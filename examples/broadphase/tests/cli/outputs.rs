@@ -42,7 +42,6 @@ fn no_output_replaces_an_input() {
         ("neighbors points.csv --radius 1", "--snapshot", "points.csv"),
         ("heatmap mesh.ply", "-o", "soft.png"),
         ("bench boxes.csv --runs 1 --engines reference", "-o", "boxes.csv"),
-        ("bench boxes.csv --runs 1 --engines reference", "--plot", "soft.png"),
         (
             "bench boxes.csv --runs 1 --engines reference",
             "--markdown",

@@ -5,7 +5,6 @@ mod bvh;
 pub mod lampshade;
 mod obvhs;
 mod parry3d;
-mod rapier3d;
 mod rstar;
 
 use std::sync::Arc;
@@ -18,9 +17,7 @@ use super::answer::Rows;
 use super::exact::PreparedRay;
 use super::grid::longest;
 use super::measure::{OnCpu, Question};
-use super::moving::{self, Follower};
 use super::scenes::Rays;
-use super::{RAPIER, REFIT};
 
 type Work<'a> = Box<dyn Fn() -> Rows + Send + Sync + 'a>;
 
@@ -34,31 +31,6 @@ pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>
         _ => return Vec::new(),
     };
     on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
-}
-
-/// Each named peer's way through the frames of a scene that moves.
-pub fn followers<'a>(name: &'static str, pools: &[Arc<ThreadPool>]) -> Vec<Box<dyn Follower + 'a>> {
-    if name == RAPIER {
-        // Its threads are chosen when it is built.
-        let all_threads = pools.last().into_iter();
-        return all_threads
-            .map(|pool| -> Box<dyn Follower + 'a> { Box::new(rapier3d::Rapier::new(pool)) })
-            .collect();
-    }
-    let of_pool = |pool: &Arc<ThreadPool>| {
-        let follower: Box<dyn Follower + 'a> = Box::new(moving::OnCpu {
-            engine: name,
-            pool: Arc::clone(pool),
-            prepare: parry3d::leaves,
-            work: if name == REFIT {
-                parry3d::refit(pool.current_num_threads())
-            } else {
-                parry3d::rebuild(pool.current_num_threads())
-            },
-        });
-        follower
-    };
-    pools.iter().map(of_pool).collect()
 }
 
 /// Each named peer's way to the hits of rays on each pool, with a tree that is built before. bvh has no bound for rays

@@ -1,6 +1,5 @@
 //! `parry3d`: a binned tree, walked node against node for pairs.
 
-use anyhow::Result;
 use gpu_broad_phase::{Aabb, Ray};
 use parry3d::bounding_volume::Aabb as Bounds;
 use parry3d::math::Vector;
@@ -12,7 +11,7 @@ use crate::bench::answer::Rows;
 use crate::bench::exact::{PreparedRay, enter};
 use crate::bench::measure::Question;
 
-pub fn leaves(boxes: &[Aabb]) -> Vec<Bounds> {
+fn leaves(boxes: &[Aabb]) -> Vec<Bounds> {
     let bounds = |boxed: &Aabb| Bounds::new(Vector::from_array(boxed.min), Vector::from_array(boxed.max));
     boxes.iter().map(bounds).collect()
 }
@@ -21,54 +20,15 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
     let leaves = leaves(boxes);
     Box::new(move || {
         let bvh = Bvh::from_leaves(BvhBuildStrategy::Binned, &leaves);
-        pairs_of(&bvh, &mut BvhWorkspace::default(), threads)
-    })
-}
-
-fn pairs_of(bvh: &Bvh, workspace: &mut BvhWorkspace, threads: usize) -> Rows {
-    let mut found = Vec::new();
-    if threads == 1 {
-        bvh.traverse_bvtt_single_tree::<false>(workspace, &mut |a, b| found.push([a, b]));
-        return vec![found];
-    }
-    let pairs = bvh.traverse_bvtt_single_tree_parallel::<false>();
-    found.extend(pairs.into_iter().map(<[u32; 2]>::from));
-    vec![found]
-}
-
-/// What a frame of a scene that moves takes.
-pub type OfFrame<'a> = Box<dyn FnMut(&Vec<Bounds>) -> Result<Rows> + Send + 'a>;
-
-/// A tree of its own for every frame.
-pub fn rebuild<'a>(threads: usize) -> OfFrame<'a> {
-    let mut workspace = BvhWorkspace::default();
-    Box::new(move |leaves| {
-        let bvh = Bvh::from_leaves(BvhBuildStrategy::Binned, leaves);
-        Ok(pairs_of(&bvh, &mut workspace, threads))
-    })
-}
-
-/// One tree, whose leaves move. Its documentation says how such a tree stays good: new bounds for all leaves, then for
-/// all nodes, then a better order of a part of them. Leaves have no margin, so that pairs are exact.
-pub fn refit<'a>(threads: usize) -> OfFrame<'a> {
-    let mut workspace = BvhWorkspace::default();
-    let mut bvh = Bvh::new();
-    Box::new(move |leaves| {
-        if bvh.is_empty() {
-            bvh = Bvh::from_leaves(BvhBuildStrategy::Binned, leaves);
-        } else if threads == 1 {
-            for (leaf, bounds) in (0..).zip(leaves) {
-                bvh.insert_or_update_partially(*bounds, leaf, 0.0);
-            }
-            bvh.refit(&mut workspace);
-            bvh.optimize_incremental(&mut workspace);
-        } else {
-            let updates: Vec<_> = (0..).zip(leaves).map(|(leaf, bounds)| (*bounds, leaf, 0.0)).collect();
-            bvh.insert_or_update_batch_partially_parallel(&updates, &mut Vec::new());
-            bvh.refit_parallel(&mut workspace);
-            bvh.optimize_incremental(&mut workspace);
+        let mut found = Vec::new();
+        if threads == 1 {
+            let workspace = &mut BvhWorkspace::default();
+            bvh.traverse_bvtt_single_tree::<false>(workspace, &mut |a, b| found.push([a, b]));
+            return vec![found];
         }
-        Ok(pairs_of(&bvh, &mut workspace, threads))
+        let pairs = bvh.traverse_bvtt_single_tree_parallel::<false>();
+        found.extend(pairs.into_iter().map(<[u32; 2]>::from));
+        vec![found]
     })
 }
 
