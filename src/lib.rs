@@ -86,8 +86,7 @@
 //!
 //! # Choosing a scheme
 //!
-//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one. `docs/measurements.md`
-//! compares the schemes. When in doubt, take [`Scheme::Hierarchical`]: it has nothing to tune, and no bad case among
+//! All schemes give the same answer. `docs/measurements.md` compares them. When in doubt, take [`Scheme::Hierarchical`]: it has nothing to tune, and no bad case among
 //! those scenes.
 //!
 //! # Determinism
@@ -182,8 +181,8 @@ mod layout;
 pub mod reference {
     //! The definition of an answer, and the compute passes in plain Rust.
     //!
-    //! [`brute_force`] tests every box against every other. [`cull()`] lists what views see. [`why()`] gives the
-    //! reasons why two objects are a pair or not. [`cpu`](crate::cpu) has the answers of a step on the CPU.
+    //! [`brute_force`] tests every box against every other. [`cull()`] lists what views see. [`pair_rule`]
+    //! returns the rule that decides whether two objects are a pair. [`cpu`](crate::cpu) has the answers of a step on the CPU.
     //!
     //! `pairs::pair_count` in `pairs/pair_count.rs` is the reference pass of `shaders/pairs/pair_count.wgsl`, and so on
     //! in the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine builds
@@ -201,8 +200,8 @@ pub mod reference {
     pub(crate) mod given;
     pub(crate) mod host;
     pub(crate) mod limits;
-    pub(crate) mod look;
     pub(crate) mod order;
+    pub(crate) mod pair_rule;
     pub(crate) mod pairs;
     pub(crate) mod params;
     pub(crate) mod queries;
@@ -213,10 +212,9 @@ pub mod reference {
     pub(crate) mod sort;
     pub(crate) mod table;
     pub(crate) mod trace;
-    pub mod why;
 
     pub use cull::visible::cull;
-    pub use why::why;
+    pub use pair_rule::{PairRule, pair_rule};
 
     /// Names of what [`cpu`](crate::cpu) has now.
     #[doc(hidden)]
@@ -243,7 +241,7 @@ pub use api::error::{
 };
 pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
-pub use api::memory::{MemoryUse, QueryKind, StepCounts};
+pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use api::result::{Outputs, StageTime, StepResult};

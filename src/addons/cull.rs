@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::addons::component::{Component, check_sizes};
 use crate::api::counters::Status;
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::{InputError, ReadBackError, StepError};
+use crate::api::error::{ReadBackError, StepError};
 use crate::api::frustum::{self, Frustum, Visible, check_views};
-use crate::api::input::{self, Source, count};
-use crate::api::memory::{MemoryUse, StepCounts};
+use crate::api::input::{self, Source};
+use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
-use crate::gpu::buffers::{self, Sizes, buffers, check_own};
+use crate::gpu::buffers::{Sizes, buffers, check_own};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
@@ -205,13 +205,16 @@ impl Culling {
     /// as long as no other one is submitted before this call's encoder.
     ///
     /// # Errors
-    /// [`InputError::TooMany`] for more views, [`InputError::Usage`], [`InputError::NotInPlace`] and
-    /// [`InputError::BufferTooSmall`] for a buffer of views that cannot be read, [`InputError::BufferTooLarge`] where
-    /// bits or lists do not fit a binding of the device, [`StepError::OtherDevice`] on another device than in the first
-    /// call, [`InputError::OwnOutput`] for views in a buffer that the call writes, [`StepError::Dropped`] where the
-    /// encoder of the step is known to have been dropped, where a later step was submitted, or once where the last call
-    /// was submitted out of order: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer:
-    /// the encoder has to be dropped. Browsers tell this later: the next call returns it.
+    /// [`InputError::TooMany`](crate::InputError::TooMany) for more views,
+    /// [`InputError::Usage`](crate::InputError::Usage), [`InputError::NotInPlace`](crate::InputError::NotInPlace) and
+    /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) for a buffer of views that cannot be read,
+    /// [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where bits or lists do not fit a binding of
+    /// the device, [`StepError::OtherDevice`] on another device than in the first call,
+    /// [`InputError::OwnOutput`](crate::InputError::OwnOutput) for views in a buffer that the call writes,
+    /// [`StepError::Dropped`] where the encoder of the step is known to have been dropped, where a later step was
+    /// submitted, or once where the last call was submitted out of order: nothing is recorded then.
+    /// [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
+    /// later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -324,25 +327,6 @@ impl Culling {
     /// Bytes of the buffers on the device, and what they are for.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
-    }
-
-    /// The bytes of the buffers that a `Culling` will have behind steps of some size, before anything is made: with so
-    /// many views of the host's, and these options.
-    ///
-    /// # Errors
-    /// [`InputError::TooMany`] for more views than [`MOST_VIEWS`](Self::MOST_VIEWS), and for more objects than a step
-    /// may have; [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the device.
-    pub fn forecast(
-        device: &wgpu::Device,
-        counts: &StepCounts,
-        views: u32,
-        options: CullOptions,
-    ) -> Result<MemoryUse, InputError> {
-        check_views(views.into())?;
-        let objects = count("objects", u64::from(counts.statics) + u64::from(counts.objects))?;
-        let sizes = sizes(&params(objects, false, views, options), false);
-        check_sizes("what views see", &sizes, device)?;
-        Ok(buffers::forecast(sizes))
     }
 
     /// Reads what the views of the last call see, once that was submitted: all of it, whatever room lists have. Submits

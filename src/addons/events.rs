@@ -11,12 +11,12 @@ use crate::addons::dispatch::variable::DISPATCH;
 use crate::addons::dispatch::{self, DISPATCH_ARGS};
 use crate::api::counters::{self, Status};
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::{DescriptorError, ReadBackError, StepError};
+use crate::api::error::{ReadBackError, StepError};
 use crate::api::input::{self, Placement, Source};
-use crate::api::memory::{MemoryUse, StepCounts};
+use crate::api::memory::MemoryUse;
 use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
-use crate::gpu::buffers::{self, BufferId, Sizes, buffers, check_own};
+use crate::gpu::buffers::{BufferId, Sizes, buffers, check_own};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
@@ -34,7 +34,6 @@ use crate::stages::limits::{Copied, Copying, TAKE_ASKED};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
-use crate::step::forecast;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
@@ -480,45 +479,6 @@ impl PairEvents {
     /// Bytes of the buffers on the device, and what they are for.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
-    }
-
-    /// The bytes of the buffers that a `PairEvents` will have from the second step on, once outputs grew to what is
-    /// found, and before anything is made. `counts` and `descriptor` are those of the steps, and `has_generations` says
-    /// whether [`ObjectNames`] has a generation on the host for each object, as [`ObjectSet`](crate::ObjectSet) gives
-    /// them. [`read_later`](Self::read_later) takes more on top: 16 bytes per pair that may begin unforeseen. These are
-    /// 4,096, or a quarter more than began in the last answer rounded up to a multiple of 4,096, and never more than
-    /// the pairs that the step has room for.
-    ///
-    /// # Errors
-    /// As [`GpuBroadPhase::forecast`], and where the rows do not fit a binding of the device.
-    pub fn forecast(
-        device: &wgpu::Device,
-        descriptor: &BroadPhaseDescriptor<'_>,
-        counts: &StepCounts,
-        has_generations: bool,
-    ) -> Result<MemoryUse, DescriptorError> {
-        let (step, _) = forecast::plans(device, descriptor, counts)?;
-        if !descriptor.pairs {
-            return Ok(MemoryUse::default());
-        }
-        let capacity = step.shape.params.pair_capacity;
-        let generations = match has_generations {
-            true => [counts.statics, counts.objects].map(u64::from),
-            false => [0; 2],
-        };
-        let of_side = |side| {
-            let rows = RowSide {
-                side,
-                capacity,
-                previous_capacity: capacity,
-            };
-            sizes(rows, generations)
-        };
-        let mut sizes = of_side(0);
-        let others = of_side(1).into_iter();
-        sizes.extend(others.filter(|(id, _)| [buffer::ROWS_1, buffer::COUNTERS_1, buffer::GROUPS_1].contains(id)));
-        check_sizes("pair events", &sizes, device).map_err(DescriptorError::StepTooLarge)?;
-        Ok(buffers::forecast(sizes))
     }
 
     /// Reads the events of the last step that was recorded, once it was submitted. Submits copies. On native targets

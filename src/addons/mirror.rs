@@ -17,7 +17,7 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
 use crate::layout::blocks::ScatterParams;
-use crate::shared::bounds::{binding_limit, roomy};
+use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Dependency, Recordings};
 
 passes! {
@@ -213,16 +213,6 @@ impl Resident {
         self.uploads.upload(&self.device, encoder, LABEL, bytes, &to.buffer);
         to
     }
-}
-
-/// Bytes on the device of so many boxes, of which so many change from one update to the next.
-pub(crate) fn bytes(boxes: u64, changed: u64) -> u64 {
-    // All boxes are uploaded where more change.
-    let of_changes = match changed {
-        1.. if changed <= boxes / 2 => roomy(4 * changed) + roomy(BOX_BYTES * changed),
-        _ => 0,
-    };
-    BOX_BYTES * boxes + of_changes
 }
 
 /// The bytes of a uniform block.

@@ -1,6 +1,6 @@
 //! Optional components over a step: they fill its inputs or read its outputs.
 
-pub(crate) mod advice;
+pub(crate) mod cell_size;
 pub(crate) mod component;
 pub(crate) mod cull;
 pub(crate) mod dispatch;

@@ -6,7 +6,7 @@ use crate::addons::events::ObjectNames;
 use crate::addons::mirror::{self, Mirror};
 use crate::api::error::InputError;
 use crate::api::input::Source;
-use crate::api::memory::{MemoryUse, StepCounts};
+use crate::api::memory::MemoryUse;
 use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
 use crate::gpu::preparation::Preparation;
@@ -454,23 +454,6 @@ impl ObjectSet {
             inputs: moving + statics,
             ..MemoryUse::default()
         }
-    }
-
-    /// The bytes of the buffers that a set of so many objects will have, before anything is made, where so many of
-    /// those that move change from one [`record`](Self::record) to the next. A set that grows later has room for up to
-    /// twice as many.
-    ///
-    /// # Errors
-    /// As [`record`](Self::record).
-    pub fn forecast(device: &wgpu::Device, counts: &StepCounts, changed: u32) -> Result<MemoryUse, InputError> {
-        let StepCounts { objects, statics, .. } = *counts;
-        mirror::check_count(device, objects as usize)?;
-        mirror::check_count(device, statics as usize)?;
-        let moving = mirror::bytes(objects.max(1).into(), changed.into());
-        Ok(MemoryUse {
-            inputs: moving + mirror::bytes(statics.into(), 0),
-            ..MemoryUse::default()
-        })
     }
 
     /// Bytes that the last [`record`](Self::record) uploads, once submitted; copies on the device do not count.

@@ -43,10 +43,6 @@ pub enum DescriptorError {
     /// Not even a step without objects fits the device or the limits of the descriptor.
     #[error("not even a step without objects fits")]
     NoStepFits(#[source] InputError),
-    /// A step of the size that [`forecast`](crate::GpuBroadPhase::forecast) was asked about does not fit the device or
-    /// the limits of the descriptor.
-    #[error("a step of that size does not fit")]
-    StepTooLarge(#[source] InputError),
 }
 
 /// Why the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) cannot be used. Lines are those of the
@@ -252,14 +248,12 @@ pub enum ReferenceError {
     /// Something was asked of the table of the last step before there was one.
     #[error("there is no step yet, or the last one failed")]
     NoStep,
-    /// [`why`](crate::reference::why()) was asked about something that the scene does not have.
-    #[error("there is no {what} {index}: the scene has {count}")]
-    NoSuch {
-        /// What there is none of: `object`, `ray` or `query`.
-        what: &'static str,
-        /// Its index, as it was asked for.
+    /// The scene has no object with this index.
+    #[error("there is no object {index}: the scene has {count}")]
+    NoObject {
+        /// The index.
         index: u32,
-        /// How many there are.
+        /// Number of objects.
         count: u64,
     },
 }

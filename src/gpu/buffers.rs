@@ -229,11 +229,6 @@ pub(crate) fn check_own<'b>(
     }
 }
 
-/// Bytes of buffers that are to be made in these sizes.
-pub(crate) fn forecast(sizes: impl IntoIterator<Item = (BufferId, u64)>) -> MemoryUse {
-    MemoryUse::of(sizes.into_iter().map(|(id, bytes)| (id.part, rounded(bytes))))
-}
-
 /// Bytes that a plan has for a buffer.
 fn planned_bytes(planned: &Sizes, id: BufferId) -> Option<u64> {
     planned

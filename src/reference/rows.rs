@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::look::{Look, Spot};
 use crate::api::types::Aabb;
 use crate::layout::grid::{
     CLUSTER, DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
@@ -111,11 +110,6 @@ impl CellTable<'_> {
         key..key + 1
     }
 
-    /// A look at the large list.
-    pub(crate) fn look_at_large(&self, params: &Params, world: u32) -> Look {
-        self.look(Spot::LargeList, self.large_slots(params, world))
-    }
-
     /// The first entry of the large list.
     pub(crate) fn large_begin(&self) -> u32 {
         self.starts[self.grid.table_cells as usize]
@@ -131,46 +125,9 @@ impl CellTable<'_> {
         self.entries(level_slots(level, world))
     }
 
-    /// A look at all of a world on a level, whose number this is.
-    pub(crate) fn look_at_level(&self, number: u32, level: &Level, world: u32) -> Look {
-        self.look(Spot::WholeLevel { level: number }, level_slots(level, world))
-    }
-
     /// The entries of one cell.
     pub(crate) fn cell(&self, level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
         self.entries(cell_slots(level, cell, world))
-    }
-
-    /// A look at one cell of the cover table.
-    pub(crate) fn look_at_cover(&self, cell: [i32; 3], world: u32) -> Look {
-        self.look(Spot::CoverCell { cell }, cell_slots(&self.grid.cover, cell, world))
-    }
-
-    /// A look at one cell of the uniform scheme.
-    pub(crate) fn look_at_cell(&self, cell: [i32; 3], world: u32) -> Look {
-        let (level, first, last) = (0, cell, cell);
-        self.look(
-            Spot::Row { level, first, last },
-            cell_slots(&self.grid.levels[0], cell, world),
-        )
-    }
-
-    /// A look at a part of a row, as [`row`](Self::row) has them, of the level with this number: the first one, or what
-    /// wraps.
-    pub(crate) fn look_at_row(&self, number: u32, [x_from, x_to]: [i32; 2], y: i32, z: i32, world: u32) -> [Look; 2] {
-        let level = &self.grid.levels[number as usize];
-        let whole = |x: i32| x >> self.grid.x_detail;
-        let spot = Spot::Row {
-            level: number,
-            first: [whole(x_from.max(level.lower_x)), y, z],
-            last: [whole(x_to.min(level.upper_x)), y, z],
-        };
-        row_slots(level, x_from, x_to, y, z, world).map(|slots| self.look(spot, slots))
-    }
-
-    fn look(&self, spot: Spot, slots: Range<u32>) -> Look {
-        let entries = self.entries(slots.clone());
-        Look { spot, slots, entries }
     }
 
     fn entries(&self, slots: Range<u32>) -> Range<u32> {

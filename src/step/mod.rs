@@ -3,7 +3,6 @@
 pub(crate) mod broad_phase;
 mod budget;
 mod demand;
-pub(crate) mod forecast;
 pub(crate) mod headless;
 mod inputs;
 mod later;

@@ -1,15 +1,11 @@
 //! What memory is for, what is made once, and pipelines that come out of a cache.
 
-mod forecast;
-
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
-    DescriptorError, DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError,
-    InputError, MemoryUse, Neighbors, ObjectNames, ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Partners,
-    Queries, Query, QueryInput, QueryKind, QueryMode, QuerySet, Ray, RayMode, Scene, Scheme, Source, Statics, Status,
-    StepCounts, StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase,
+    Growth, Headless, HeadlessDescriptor, HeadlessError, ObjectSet, Pair, PairOrder, Queries, QueryInput, Ray, RayMode,
+    Scene, Scheme, Source, Statics, Status, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 

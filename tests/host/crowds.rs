@@ -14,7 +14,6 @@ use gpu_broad_phase::internals::reference::queries::query_walk::count_query;
 use gpu_broad_phase::internals::reference::rays::ray::load_ray;
 use gpu_broad_phase::internals::reference::rays::ray_hits::{HitVisitor, walk_ray};
 use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::reference::why::Look;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, Queries, Query, Ray, RayMode, Rays, Scene, Scheme, Source,
     Statics, SweptRay,
@@ -237,7 +236,7 @@ impl HitVisitor for Looks {
 
     fn accept_hit(&mut self, _: u32, _: f32) {}
 
-    fn looks_at(&mut self, _: &dyn Fn() -> Look) {
+    fn reads_range(&mut self) {
         self.0 += 1;
     }
 }
@@ -249,7 +248,7 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
     for input in trace.reads().queries(&crowd.queries, false) {
         for query in &crowd.queries {
             let query = load_query(&trace.params, query);
-            let counts = count_query(&trace.params, &input, OVERRIDES, &query, |_, _, _| {});
+            let counts = count_query(&trace.params, &input, OVERRIDES, &query, |_, _| {});
             queries += counts.iter().copied().map(u64::from).sum::<u64>();
         }
     }

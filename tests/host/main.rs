@@ -10,7 +10,7 @@ mod wild;
 
 mod crowds;
 mod math_types;
+mod pair_rule;
 mod reference;
 mod serde;
 mod structure;
-mod why;

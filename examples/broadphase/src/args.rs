@@ -42,7 +42,7 @@ pub enum Command {
     Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU engine and brute force.
     Verify(VerifyArgs),
-    /// Say in a paragraph why two objects are a pair or not, why a ray hits or not, why a query finds or not.
+    /// Say which rule decides whether two objects are a pair, a ray hits an object, or a query finds one.
     Why(WhyArgs),
     /// Run the step of a snapshot once more, with its own descriptor, and count what it finds.
     Replay(ReplayArgs),
@@ -562,8 +562,6 @@ pub struct WhyArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub which: PairArgs,
-    #[command(flatten)]
-    pub scheme: SchemeArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

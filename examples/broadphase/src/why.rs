@@ -1,158 +1,207 @@
-//! The command `why`.
+//! The command `why`: the rule that decides a pair, a hit or a result, by the definition.
 
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::reference::why::{Party, Question, Reason, why};
-use gpu_broad_phase::{BroadPhaseDescriptor, Queries, Query, RayMode, Rays, Scene as Step, Scheme, Source, cpu};
+use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, Ray, RayMode, Rays, Scene as Step, Source, cpu,
+};
 
 use crate::Status;
 use crate::args::{Mode, WhyArgs};
-use crate::engine::{dimensions, scheme};
+use crate::engine::dimensions;
 use crate::input::{self, Scene};
 use crate::mesh::{Between, Elements, Kind};
 use crate::output::print;
-use crate::pairs::sort;
 use crate::report::Reporter;
 use crate::step::Ids;
 
-/// Columns of the paragraph.
-const WIDTH: usize = 100;
-
 pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
-    let asked = (
-        args.b,
-        args.rays.as_deref().zip(args.ray),
-        args.boxes.as_deref().zip(args.query),
-    );
-    let (b, ray, query) = match asked {
-        (Some(b), None, None) => (Some(b), None, None),
-        (None, ray @ Some(_), None) => (None, ray, None),
-        (None, None, query @ Some(_)) => (None, None, query),
-        (None, None, None) => {
+    let is_pair = args.b.is_some();
+    match [is_pair, args.ray.is_some(), args.query.is_some()] {
+        [true, false, false] | [false, true, false] | [false, false, true] => {}
+        [false, false, false] => {
             bail!("why needs two objects, or one and --rays FILE --ray R, or one and --boxes FILE --query Q")
         }
         _ => bail!("why takes one of these beside the first object: a second one, --ray, --query"),
-    };
-    let is_pair = b.is_some();
+    }
     for (given, option) in [
         (!args.which.between.is_empty(), "--between"),
         (args.which.groups.is_some(), "--groups"),
         (args.which.exclude.is_some(), "--exclude"),
         (args.which.free, "--free"),
-        (args.which.max_pairs.is_some(), "--max-pairs"),
     ] {
         if given && !is_pair {
             bail!("{option} is for pairs: it needs a second object");
         }
     }
+    if args.which.max_pairs.is_some() {
+        bail!("--max-pairs cuts rows off after the step: it does not go with why");
+    }
     let between = args.which.checked()?;
     let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
     let names = Names::new(args, &scene, &between)?;
-    let a = names.index_of(args.a, 0)?;
-    let scheme: Scheme = scheme(&args.scheme, &scene, reporter)?;
-    let descriptor = BroadPhaseDescriptor {
-        dimensions: dimensions(&scene),
-        scheme,
-        margin: args.margin.margin,
-        ray_mode: match args.mode {
-            Mode::Closest => RayMode::Closest,
-            Mode::Any => RayMode::Any,
-            Mode::All => RayMode::All,
+    let asker = Asker {
+        args,
+        scene: &scene,
+        names: &names,
+        reporter,
+        descriptor: BroadPhaseDescriptor {
+            dimensions: dimensions(&scene),
+            margin: args.margin.margin,
+            ray_mode: RayMode::All,
+            ..Default::default()
         },
-        ..Default::default()
     };
-    let mut rays = Vec::new();
-    let mut queries = Vec::new();
-    let question = if let Some(b) = b {
-        Question::Pair(a, names.index_of(b, 1)?)
-    } else if let Some((file, ray)) = ray {
-        rays = input::rays(file, scene.dimensions, reporter)?;
-        check_row(file, "ray", ray, rays.len())?;
-        Question::Ray { ray, object: a }
-    } else if let Some((file, query)) = query {
-        let radius = args.radius;
-        let boxes = input::boxes(file, scene.dimensions, reporter)?;
-        check_row(file, "query", query, boxes.len())?;
-        let rounded = |bounds| Query {
-            radius,
-            ..Query::overlaps(bounds)
-        };
-        queries = boxes.into_iter().map(rounded).collect();
-        Question::Query { query, object: a }
-    } else {
-        return Ok(Status::Done);
+    let a = names.index_of(args.a, 0)?;
+    let text = match (args.b, &args.rays, &args.boxes) {
+        (Some(b), ..) => asker.pair(a, names.index_of(b, 1)?)?,
+        (None, Some(file), _) => asker.ray(file, args.ray.unwrap_or_default(), a)?,
+        (None, None, Some(file)) => asker.query(file, args.query.unwrap_or_default(), a)?,
+        (None, None, None) => unreachable!("one of them was checked for"),
     };
-    let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
-    let step = Step {
-        objects: Source::Host(&scene.boxes),
-        excluded_pairs: Source::Host(&excluded),
-        rays: Rays::Plain(Source::Host(&rays)),
-        queries: Queries::Spheres(Source::Host(&queries)),
-        ..Step::default()
-    };
-    let spinner = reporter.spinner("looking");
-    let answer = why(&descriptor, &step, question);
-    spinner.finish_and_clear();
-    let mut answer = answer?;
-    if args.which.groups.is_some() {
-        for reason in &mut answer.reasons {
-            // Owners count from 1, bodies from 0.
-            if let Reason::SameOwner { owner } = reason {
-                *owner -= 1;
-            }
-        }
-    }
-
-    let mut text = answer.told(&|party| names.of(party));
-    if let (Question::Pair(a, b), true) = (question, answer.is_found) {
-        text = with_dropped(text, args, &scene, &step, &descriptor, [a.min(b), a.max(b)])?;
-    }
-    print(|out| {
-        for line in wrapped(&text) {
-            writeln!(out, "{line}")?;
-        }
-        Ok(())
-    })?;
-    if answer.is_fault {
-        return Ok(Status::NotWhole);
-    }
+    print(|out| writeln!(out, "{text}"))?;
     Ok(Status::Done)
 }
 
-/// The text with what `pairs` leaves out after the step: incident pairs, and rows past the first ones.
-fn with_dropped(
-    text: String,
-    args: &WhyArgs,
-    scene: &Scene,
-    step: &Step<'_>,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    [a, b]: [u32; 2],
-) -> Result<String> {
-    let is_incident = |a: u32, b: u32| {
-        scene
-            .elements
-            .as_ref()
-            .is_some_and(|elements| elements.are_incident(a, b))
-    };
-    if args.which.free && is_incident(a, b) {
-        return Ok(format!(
-            "--free drops this pair: the two share a vertex of the mesh. Without --free: {text}"
-        ));
+struct Asker<'a> {
+    args: &'a WhyArgs,
+    scene: &'a Scene,
+    names: &'a Names<'a>,
+    descriptor: BroadPhaseDescriptor<'static>,
+    reporter: Reporter,
+}
+
+impl Asker<'_> {
+    fn pair(&self, a: u32, b: u32) -> Result<String> {
+        let excluded = input::excluded(self.args.which.exclude.as_deref(), self.scene, self.reporter)?;
+        let step = Step {
+            objects: Source::Host(&self.scene.boxes),
+            excluded_pairs: Source::Host(&excluded),
+            ..Step::default()
+        };
+        let mut rule = pair_rule(&self.descriptor, &step, a, b)?;
+        let reason = match &mut rule {
+            PairRule::Invalid { object } => self.invalid(*object),
+            PairRule::SameOwner { owner } if self.args.which.groups.is_some() => {
+                // Owners count from 1, bodies from 0.
+                format!("both are of body {}", *owner - 1)
+            }
+            rule => rule.to_string(),
+        };
+        let [first, second] = [a, b].map(|object| self.names.of(object));
+        let mesh = self.scene.elements.as_ref().filter(|_| self.args.which.free);
+        if rule == PairRule::Overlap && mesh.is_some_and(|elements| elements.are_incident(a, b)) {
+            return Ok(sentence(&format!(
+                "{first} and {second} are not a pair: the boxes overlap, and --free drops elements that share a vertex"
+            )));
+        }
+        let verdict = if rule == PairRule::Overlap { "are" } else { "are not" };
+        Ok(sentence(&format!("{first} and {second} {verdict} a pair: {reason}")))
     }
-    let Some(most) = args.which.max_pairs else {
-        return Ok(text);
-    };
-    let mut pairs = cpu::step_scene(descriptor, step)?.pairs;
-    pairs.retain(|pair| !args.which.free || !is_incident(pair.a, pair.b));
-    sort(&mut pairs);
-    let row = pairs.partition_point(|pair| (pair.a, pair.b) < (a, b));
-    let verdict = if row < most as usize { "is kept" } else { "is cut off" };
-    Ok(format!(
-        "{text} It is row {row} of {} sorted rows, which begin with row 0. With --max-pairs {most} it {verdict}.",
-        pairs.len()
-    ))
+
+    fn ray(&self, file: &Path, row: u32, object: u32) -> Result<String> {
+        let rays = input::rays(file, self.scene.dimensions, self.reporter)?;
+        check_row(file, "ray", row, rays.len())?;
+        let ray = rays[row as usize];
+        let bounds = self.scene.boxes[object as usize];
+        let name = self.names.of(object);
+        let misses = |reason: String| Ok(sentence(&format!("ray {row} does not hit {name}: {reason}")));
+        if let Some(t) = self.hit(bounds, ray)? {
+            if self.args.mode == Mode::Closest {
+                let all = Step {
+                    objects: Source::Host(&self.scene.boxes),
+                    rays: Rays::Plain(Source::Host(&[ray])),
+                    ..Step::default()
+                };
+                let closest = brute_force::closest(&brute_force::scene_rays(&self.descriptor, &all)?[0]);
+                if closest.object != object {
+                    let other = self.names.of(closest.object);
+                    return misses(format!(
+                        "it hits {other} first, at t = {}, and this one at t = {t}",
+                        closest.t
+                    ));
+                }
+            }
+            return Ok(sentence(&format!("ray {row} hits {name} at t = {t}")));
+        }
+        if !self.is_valid(bounds)? {
+            return misses(self.invalid(object));
+        }
+        let endless = Ray {
+            t_max: f32::INFINITY,
+            ..ray
+        };
+        misses(match self.hit(bounds, endless)? {
+            Some(t) => format!("it enters the box at t = {t}, and its t_max is {}", ray.t_max),
+            None => match self.hit(bounds.with_layers(u16::MAX, u16::MAX), endless)? {
+                Some(_) => "its layers exclude the object".to_owned(),
+                None => "it is invalid or passes the box".to_owned(),
+            },
+        })
+    }
+
+    fn query(&self, file: &Path, row: u32, object: u32) -> Result<String> {
+        let boxes = input::boxes(file, self.scene.dimensions, self.reporter)?;
+        check_row(file, "query", row, boxes.len())?;
+        let radius = self.args.radius;
+        let bounds = self.scene.boxes[object as usize];
+        let name = self.names.of(object);
+        let query = Query {
+            radius,
+            ..Query::overlaps(boxes[row as usize])
+        };
+        let misses = |reason: String| Ok(sentence(&format!("query {row} does not find {name}: {reason}")));
+        if self.distance(bounds, query)?.is_some() {
+            return Ok(sentence(&format!("query {row} finds {name}")));
+        }
+        if !self.is_valid(bounds)? {
+            return misses(self.invalid(object));
+        }
+        let endless = Query {
+            radius: f32::INFINITY,
+            ..query
+        };
+        misses(match self.distance(bounds, endless)? {
+            Some(distance) => format!("the boxes are {distance} apart, and the radius is {radius}"),
+            None => "the query is invalid, or layers or owners exclude the object".to_owned(),
+        })
+    }
+
+    /// Parameter at which a ray enters one box.
+    fn hit(&self, bounds: Aabb, ray: Ray) -> Result<Option<f32>> {
+        let result = cpu::step(&self.descriptor, &[bounds], &[ray])?;
+        Ok(result.ray_hits.first().map(|hit| hit.t))
+    }
+
+    /// Distance of one box from a query that finds it.
+    fn distance(&self, bounds: Aabb, query: Query) -> Result<Option<f32>> {
+        let step = Step {
+            objects: Source::Host(&[bounds]),
+            queries: Queries::Spheres(Source::Host(&[query])),
+            query_mode: QueryMode::Nearest(1),
+            ..Step::default()
+        };
+        let nearest = cpu::step_scene(&self.descriptor, &step)?.query_nearest;
+        let found = nearest.first().filter(|neighbor| neighbor.object == 0);
+        Ok(found.map(|neighbor| neighbor.squared_distance.sqrt()))
+    }
+
+    fn is_valid(&self, bounds: Aabb) -> Result<bool> {
+        Ok(cpu::step(&self.descriptor, &[bounds], &[])?.counters.invalid == 0)
+    }
+
+    fn invalid(&self, object: u32) -> String {
+        let name = self.names.of(object);
+        format!("{name} is invalid: a bound is NaN, or a minimum is above its maximum")
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    format!("{}{rest}.", first.to_uppercase())
 }
 
 fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
@@ -216,9 +265,9 @@ impl<'a> Names<'a> {
         })
     }
 
-    fn of(&self, party: Party) -> String {
-        let (Party::Object(index), Some(elements)) = (party, &self.scene.elements) else {
-            return party.to_string();
+    fn of(&self, index: u32) -> String {
+        let Some(elements) = &self.scene.elements else {
+            return format!("object {index}");
         };
         let kind = match elements.kind(index) {
             Kind::Vertices => "vertex",
@@ -231,21 +280,4 @@ impl<'a> Names<'a> {
         let article = if kind == "edge" { "an" } else { "a" };
         format!("element {} ({article} {kind})", elements.id(index))
     }
-}
-
-/// Lines of a paragraph.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("one line at least");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.len() + 1 + word.len() <= WIDTH {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }

@@ -69,7 +69,6 @@ enum Choice {
     Fixed,
     Uniform,
     Adaptive,
-    Suggested,
 }
 
 /// The error of a side. What a device says is larger than most.
@@ -192,7 +191,7 @@ impl Engine {
     ) -> PyResult<Self> {
         let (scheme, choice) = match (scheme, cell_size) {
             ("hierarchical", None) => (Scheme::Hierarchical, Choice::Fixed),
-            ("hierarchical" | "suggested", Some(_)) => {
+            ("hierarchical", Some(_)) => {
                 return Err(PyValueError::new_err(format!(
                     "the scheme {scheme:?} takes no cell_size"
                 )));
@@ -201,10 +200,9 @@ impl Engine {
             ("adaptive", Some(min_scale)) => (Scheme::Adaptive { min_scale }, Choice::Fixed),
             ("uniform", None) => (Scheme::Hierarchical, Choice::Uniform),
             ("adaptive", None) => (Scheme::Hierarchical, Choice::Adaptive),
-            ("suggested", None) => (Scheme::Hierarchical, Choice::Suggested),
             _ => {
                 return Err(PyValueError::new_err(format!(
-                    "there is no scheme {scheme:?}: hierarchical, uniform, adaptive and suggested are known"
+                    "there is no scheme {scheme:?}: hierarchical, uniform and adaptive are known"
                 )));
             }
         };
@@ -366,7 +364,6 @@ impl State {
             Choice::Fixed => return Ok(()),
             Choice::Uniform => Scheme::uniform_for(boxes, dimensions),
             Choice::Adaptive => Scheme::adaptive_for(boxes, dimensions),
-            Choice::Suggested => Scheme::suggest(boxes, dimensions),
         };
         self.describe(BroadPhaseDescriptor {
             scheme,

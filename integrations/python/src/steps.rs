@@ -2,8 +2,8 @@
 
 use std::mem::{swap, take};
 
-use gpu_broad_phase::reference::why::Question;
-use gpu_broad_phase::{Aabb, Scene, Source, reference};
+use gpu_broad_phase::reference::{PairRule, pair_rule};
+use gpu_broad_phase::{Aabb, Scene, Source};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -151,16 +151,13 @@ pub fn step_objects<'py>(
 
 /// Says why two objects of the last step are a pair or not.
 #[pyfunction]
-#[pyo3(signature = (engine, a, b, *, progress))]
-pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
-    let mut state = engine.lock(py)?;
-    let state = &mut *state;
+pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32) -> PyResult<String> {
+    let state = engine.lock(py)?;
     if state.last.boxes.is_empty() {
         return Err(errors::no_step());
     }
-    work::run(py, progress.as_ref(), || {
-        let scene = state.last.scene(&[]);
-        let why = reference::why(&state.of_step, &scene, Question::Pair(a, b));
-        why.map(|why| why.to_string()).map_err(|error| errors::of_cpu(&error))
-    })?
+    let scene = state.last.scene(&[]);
+    let rule = pair_rule(&state.of_step, &scene, a, b).map_err(|error| errors::of_cpu(&error))?;
+    let verdict = if rule == PairRule::Overlap { "are" } else { "are not" };
+    Ok(format!("Boxes {a} and {b} {verdict} a pair: {rule}."))
 }

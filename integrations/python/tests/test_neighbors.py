@@ -245,7 +245,7 @@ def test_a_margin_is_no_part_of_distances(backend: str) -> None:
     check(BroadPhase(backend=backend, margin=0.3).neighbors(points, 0.2), points, 0.2)
 
 
-@pytest.mark.parametrize("scheme", ["uniform", "adaptive", "suggested"])
+@pytest.mark.parametrize("scheme", ["uniform", "adaptive"])
 def test_neighbors_in_every_scheme(backend: str, scheme: str) -> None:
     points = np.random.default_rng(9).random((300, 3))
     for period in (None, 1.0):

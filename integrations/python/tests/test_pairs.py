@@ -106,7 +106,7 @@ def test_doubles_between_two_floats_meet_both_and_no_more(backend: str, number: 
     assert pairs[pairs[:, 0] == 0, 1].tolist() == partners
 
 
-@pytest.mark.parametrize("scheme", ["hierarchical", "uniform", "adaptive", "suggested"])
+@pytest.mark.parametrize("scheme", ["hierarchical", "uniform", "adaptive"])
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_schemes_tell_their_cells_from_the_first_boxes(backend: str, scheme: Any, dimensions: Any) -> None:
     lower, upper = brute_force.rounded_outward(*brute_force.boxes("sizes", 150, dimensions, 4))
@@ -116,8 +116,7 @@ def test_schemes_tell_their_cells_from_the_first_boxes(backend: str, scheme: Any
     expected = brute_force.pairs(lower, upper)
     assert mine.step(np.hstack([lower, upper])).pairs.tobytes() == expected.tobytes()
     chosen = mine.stats()
-    if scheme != "suggested":
-        assert chosen["scheme"] == scheme
+    assert chosen["scheme"] == scheme
     if chosen["scheme"] == "hierarchical":
         assert chosen["cell_size"] is None
     else:

@@ -89,7 +89,6 @@ def test_each_call_takes_a_bar() -> None:
     mine.step(np.zeros((3, 6)))
     mine.rays(points, points)
     mine.query(points=points)
-    mine.why(0, 1)
     mine.neighbors(points, 1.0)
     collision_candidates(points, None, None, [[0, 1, 2]], broad_phase=mine)
 

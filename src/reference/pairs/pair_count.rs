@@ -48,7 +48,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
             candidates += 1;
             let (other, is_pair) = match test {
                 Test::Of { other, is_pair, .. } => (other, is_pair),
-                Test::OfCluster { passed_over, .. } => {
+                Test::OfCluster { passed_over } => {
                     place += passed_over.len();
                     return;
                 }

@@ -33,7 +33,7 @@ pub fn pair_replay(
             let (own, other) = match test {
                 Test::Of { own, other, .. } => (own, other),
                 // Their bits are 0.
-                Test::OfCluster { passed_over, .. } => {
+                Test::OfCluster { passed_over } => {
                     place += passed_over.len();
                     return;
                 }

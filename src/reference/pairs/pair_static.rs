@@ -3,10 +3,9 @@
 use crate::api::types::Aabb;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Class, Params, Record, classify};
-use crate::reference::look::Lazy;
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::queries::query::LoadedQuery;
-use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
+use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::reference::rows::CellTable;
 
 /// What the passes of pairs with static objects read.
@@ -31,17 +30,6 @@ pub fn walk_static(
     overrides: Overrides,
     record: u32,
     mut accept: impl FnMut(u32),
-) -> u32 {
-    walk_static_looks(params, input, overrides, record, |other, _| accept(other))
-}
-
-/// As [`walk_static`], telling `accept` too where the walk looks at that moment.
-pub(crate) fn walk_static_looks(
-    params: &Params,
-    input: &StaticPairReads<'_>,
-    overrides: Overrides,
-    record: u32,
-    mut accept: impl FnMut(u32, Lazy<'_>),
 ) -> u32 {
     let own = &input.own_records[record as usize];
     let object = &input.objects[own.object as usize];
@@ -68,9 +56,9 @@ pub(crate) fn walk_static_looks(
         values: input.values,
         excludes: Excludes::default(),
     };
-    walk_query_looks(params, &walked, overrides, &query, |other, _, look| {
+    walk_query(params, &walked, overrides, &query, |other, _| {
         if !input.excludes.is_excluded(own.object, other) {
-            accept(other, look);
+            accept(other);
         }
     })
 }

@@ -10,7 +10,6 @@ use crate::layout::grid::{
     ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
     key_of, place_single_cell, unordered,
 };
-use crate::reference::look::{Lazy, Look};
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
 use crate::reference::table::cover::looked_up;
@@ -74,17 +73,12 @@ pub fn walk_pairs(
     if overrides.count_candidates { candidates } else { 0 }
 }
 
-/// A box test of a walk, and where the walk looks at that moment.
+/// A box test of a walk.
 pub(crate) enum Test<'a> {
     /// Of a candidate.
-    Of {
-        own: u32,
-        other: u32,
-        is_pair: bool,
-        look: Lazy<'a>,
-    },
+    Of { own: u32, other: u32, is_pair: bool },
     /// Of the box of a cluster, and those of its candidates that the walk passes over: all or none.
-    OfCluster { passed_over: &'a [Record], look: Lazy<'a> },
+    OfCluster { passed_over: &'a [Record] },
 }
 
 /// Walks the candidates of a sorted entry and hands each box test to `visit`.
@@ -106,12 +100,10 @@ pub(crate) fn walk_tests(
             own,
             other,
             is_pair: true,
-            look,
         } => visit(Test::Of {
             own,
             other,
             is_pair: admits(own, other),
-            look,
         }),
         test => visit(test),
     };
@@ -130,35 +122,26 @@ pub(crate) fn walk_tests(
 fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let own = &table.records[index as usize];
-    let mut test = |entries: Range<u32>, look: Lazy<'_>| {
-        let look = || Look {
-            entries: entries.clone(),
-            ..look()
-        };
-        for (cluster, members) in table.clustered(entries.clone()) {
+    let mut test = |entries: Range<u32>| {
+        for (cluster, members) in table.clustered(entries) {
             let mut members = &table.records[members.start as usize..members.end as usize];
             if let Some(cluster) = cluster.filter(|_| members.len() > 1) {
                 let is_met = meets(own, cluster);
                 let (passed_over, tested) = members.split_at(if is_met { 0 } else { members.len() });
                 members = tested;
-                visit(Test::OfCluster {
-                    passed_over,
-                    look: &look,
-                });
+                visit(Test::OfCluster { passed_over });
             }
             for other in members {
                 visit(Test::Of {
                     own: own.object,
                     other: other.object,
                     is_pair: overlaps(own, other),
-                    look: &look,
                 });
             }
         }
     };
     let large = table.large(params, own.world);
-    let at_large = || table.look_at_large(params, own.world);
-    test(large.start.max(index + 1)..large.end, &at_large);
+    test(large.start.max(index + 1)..large.end);
     if index >= table.large_begin() {
         return;
     }
@@ -168,8 +151,7 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
     let looks_up = own_level < table.grid.cover_below;
     if looks_up {
         let cell = looked_up(table.grid, own.low);
-        let at_cover = || table.look_at_cover(cell, own.world);
-        test(table.cell(&table.grid.cover, cell, own.world), &at_cover);
+        test(table.cell(&table.grid.cover, cell, own.world));
     }
     let detail = params.x_detail();
     let reach = params.cell_reach();
@@ -196,9 +178,8 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
                 };
                 let [row, wrapped] = table.row(level, x_from, upper[0], y, z, own.world);
                 let begin = if own_row { index + 1 } else { row.start };
-                let parts = || table.look_at_row(next, [x_from, upper[0]], y, z, own.world);
-                test(begin..row.end, &|| parts()[0].clone());
-                test(wrapped, &|| parts()[1].clone());
+                test(begin..row.end);
+                test(wrapped);
             }
         }
         next = level.next;
@@ -234,26 +215,15 @@ fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &m
                     continue;
                 }
                 let other = &table.records[(other_value & ID_MASK) as usize];
-                let home = || {
+                let is_home = || {
                     let other_lower = lower_of(other);
-                    std::array::from_fn(|axis| lower[axis].max(other_lower[axis]))
-                };
-                let is_home = || key_of(level, home(), own.world) == key;
-                let look = || {
-                    let look = if in_bucket {
-                        table.look_at_cell(home(), own.world)
-                    } else {
-                        table.look_at_large(params, own.world)
-                    };
-                    // What the two lower corners name is another bucket where the hash alone brings the two together.
-                    let entries = entries.clone();
-                    Look { entries, ..look }
+                    let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
+                    key_of(level, home, own.world) == key
                 };
                 visit(Test::Of {
                     own: own.object,
                     other: other.object,
                     is_pair: overlaps(own, other) && (!in_bucket || is_home()),
-                    look: &look,
                 });
             }
         }

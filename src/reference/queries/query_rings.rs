@@ -6,7 +6,6 @@ use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, squared, squared_float};
 use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
 use crate::layout::blocks::{Overrides, Turns};
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
-use crate::reference::look::Lazy;
 
 /// Smallest radius of a ring.
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
@@ -30,24 +29,25 @@ pub fn walk_nearest(
         input,
         overrides,
         query: *query,
-        accept: &mut |object, distance, _: Lazy<'_>| accept(object, distance),
+        accept: &mut accept,
         limit,
         candidates: 0,
         rows: 0,
         turns: Turns::default(),
     };
     walk.test_large(query);
-    for (number, level) in fullest_first(input.table.grid) {
-        walk.walk_rings(query, number, level);
+    for level in fullest_first(input.table.grid) {
+        walk.walk_rings(query, level);
     }
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
 /// The occupied levels. That of most objects comes first, since it is likely to bound the walks of all others.
-fn fullest_first(grid: &Grid) -> impl Iterator<Item = (u32, &Level)> {
+fn fullest_first(grid: &Grid) -> impl Iterator<Item = &Level> {
     let is_fullest = |&(index, _): &(u32, &Level)| index == grid.fullest_level;
     let fullest = grid.occupied_levels().filter(is_fullest);
-    fullest.chain(grid.occupied_levels().filter(move |level| !is_fullest(level)))
+    let others = grid.occupied_levels().filter(move |level| !is_fullest(level));
+    fullest.chain(others).map(|(_, level)| level)
 }
 
 /// How far a query is from what it looks at on a level.
@@ -94,9 +94,9 @@ fn bounds_of(level: &Level) -> [[i32; 3]; 2] {
     ]
 }
 
-impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
+impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     /// A level, ring by ring, until no object past the last one can be among the nearest.
-    fn walk_rings(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
+    fn walk_rings(&mut self, query: &LoadedQuery, level: &Level) {
         if self.input.table.places(&self.listing(level)) == 0 {
             return;
         }
@@ -122,7 +122,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
             match look {
                 LevelLook::Nowhere => {}
                 LevelLook::All => {
-                    self.test_level(query, number, level);
+                    self.test_level(query, level);
                     return;
                 }
                 LevelLook::Cells => {
@@ -131,7 +131,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
                         if !is_periodic {
                             self.query.radius = query.radius;
                         }
-                        self.walk_ring(query, radius, inner, number, level);
+                        self.walk_ring(query, radius, inner, level);
                     }
                 }
             }
@@ -201,7 +201,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
     }
 
     /// The rows of a ring that are no farther than its radius, without what the ring before has visited.
-    fn walk_ring(&mut self, query: &LoadedQuery, radius: f32, inner: Option<f32>, number: u32, level: &Level) {
+    fn walk_ring(&mut self, query: &LoadedQuery, radius: f32, inner: Option<f32>, level: &Level) {
         let in_slots = |cells: Cells| {
             let [x, y, z] = cells;
             let shift = level.x_shift;
@@ -233,10 +233,9 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
             };
             for [first, last] in parts {
                 let (table, world) = (self.input.table, self.query.world);
-                for (part, row) in table.row(level, first, last, y, z, world).into_iter().enumerate() {
-                    let look = || table.look_at_row(number, [first, last], y, z, world)[part].clone();
+                for row in table.row(level, first, last, y, z, world) {
                     self.near_entries(row, |walk, entry, distance| {
-                        walk.found(walk.record(entry).object, distance, &look);
+                        walk.found(walk.record(entry).object, distance);
                     });
                 }
             }

@@ -10,7 +10,6 @@ use crate::layout::blocks::{Overrides, Turns};
 use crate::layout::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
-use crate::reference::look::Lazy;
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
@@ -87,20 +86,7 @@ pub fn walk_query(
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
-    mut accept: impl FnMut(u32, u32),
-) -> u32 {
-    walk_query_looks(params, input, overrides, query, |object, distance, _| {
-        accept(object, distance);
-    })
-}
-
-/// As [`walk_query`], telling `accept` too where the walk looks at that moment.
-pub(crate) fn walk_query_looks(
-    params: &Params,
-    input: &QueryReads<'_>,
-    overrides: Overrides,
-    query: &LoadedQuery,
-    accept: impl FnMut(u32, u32, Lazy<'_>),
+    accept: impl FnMut(u32, u32),
 ) -> u32 {
     let [candidates, _] = count_query(params, input, overrides, query, accept);
     if overrides.count_candidates { candidates } else { 0 }
@@ -112,7 +98,7 @@ pub fn count_query(
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
-    mut accept: impl FnMut(u32, u32, Lazy<'_>),
+    mut accept: impl FnMut(u32, u32),
 ) -> [u32; 2] {
     if !query.answers {
         return [0; 2];
@@ -122,8 +108,8 @@ pub fn count_query(
         input,
         overrides,
         query: *query,
-        accept: &mut |object, distance, look: Lazy<'_>| {
-            accept(object, distance, look);
+        accept: &mut |object, distance| {
+            accept(object, distance);
             u32::MAX
         },
         limit: u32::MAX,
@@ -132,13 +118,13 @@ pub fn count_query(
         turns: Turns::default(),
     };
     walk.test_large(query);
-    for (number, level) in input.table.grid.occupied_levels() {
-        walk.walk_level(query, number, level);
+    for (_, level) in input.table.grid.occupied_levels() {
+        walk.walk_level(query, level);
     }
     [walk.candidates, walk.rows]
 }
 
-impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
+impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     pub(super) fn is_multi_cell(&self) -> bool {
         self.params.scheme == SCHEME_UNIFORM
     }
@@ -157,13 +143,13 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
         distance_to(self.params, &self.query, record).filter(|&distance| distance <= self.limit)
     }
 
-    fn test_record(&mut self, record: &Record, look: Lazy<'_>) {
+    fn test_record(&mut self, record: &Record) {
         if let Some(distance) = self.distance_to(record) {
-            self.found(record.object, distance, look);
+            self.found(record.object, distance);
         }
     }
 
-    pub(super) fn found(&mut self, object: u32, distance: u32, look: Lazy<'_>) {
+    pub(super) fn found(&mut self, object: u32, distance: u32) {
         let filters = Aabb {
             layers: self.query.layers,
             owner: self.query.owner,
@@ -173,7 +159,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
         let asks_partners = self.params.askers == askers::PARTNERS;
         let partner = self.query.asker.filter(|_| asks_partners);
         if passes && !partner.is_some_and(|asker| self.input.excludes.is_excluded(asker, object)) {
-            self.limit = (self.accept)(object, distance, look);
+            self.limit = (self.accept)(object, distance);
         }
     }
 
@@ -220,23 +206,22 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
     pub(super) fn test_large(&mut self, query: &LoadedQuery) {
         let (table, params) = (self.input.table, self.params);
         self.query = query.nearest_of_all(params);
-        let look = || table.look_at_large(params, query.world);
-        self.test_all(Listing::Entries(table.large(params, query.world)), &look);
+        self.test_all(Listing::Entries(table.large(params, query.world)));
     }
 
     /// Without cells.
-    pub(super) fn test_all(&mut self, listing: Listing, look: Lazy<'_>) {
+    pub(super) fn test_all(&mut self, listing: Listing) {
         let QueryReads {
             table, objects, values, ..
         } = self.input;
         if let (false, Listing::Entries(entries)) = (self.is_multi_cell(), &listing) {
             self.near_entries(entries.clone(), |walk, entry, distance| {
-                walk.found(walk.record(entry).object, distance, look);
+                walk.found(walk.record(entry).object, distance);
             });
             return;
         }
         for record in table.listed(self.params, listing, objects, values) {
-            self.test_record(record, look);
+            self.test_record(record);
         }
     }
 
@@ -334,29 +319,27 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
         if self.is_multi_cell() { 3.0 } else { 2.0 }
     }
 
-    fn walk_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
+    fn walk_level(&mut self, query: &LoadedQuery, level: &Level) {
         let second = query.second_images(self.params);
         match self.look_of(query, second, level) {
             LevelLook::Nowhere => {}
-            LevelLook::All => self.test_level(query, number, level),
+            LevelLook::All => self.test_level(query, level),
             LevelLook::Cells => {
                 for image in images(second) {
                     self.query = query.image_of(self.params, image);
-                    self.walk_cells(number, level);
+                    self.walk_cells(level);
                 }
             }
         }
     }
 
     /// All of a level.
-    pub(super) fn test_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
-        let table = self.input.table;
+    pub(super) fn test_level(&mut self, query: &LoadedQuery, level: &Level) {
         self.query = query.nearest_of_all(self.params);
-        let whole = || table.look_at_level(number, level, query.world);
-        self.test_all(self.listing(level), &whole);
+        self.test_all(self.listing(level));
     }
 
-    fn walk_cells(&mut self, number: u32, level: &Level) {
+    fn walk_cells(&mut self, level: &Level) {
         let cells = self.cells_of(&self.query, level);
         let [lower, upper] = [
             std::array::from_fn(|axis| *cells[axis].start()),
@@ -364,12 +347,10 @@ impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
         ];
         for (y, z) in rows_of(&cells) {
             self.rows += 1;
-            let (table, world) = (self.input.table, self.query.world);
-            for (part, row) in self.row(level, &cells, y, z).into_iter().enumerate() {
-                let look = || table.look_at_row(number, [lower[0], upper[0]], y, z, world)[part].clone();
+            for row in self.row(level, &cells, y, z) {
                 self.near_entries(row, |walk, entry, distance| {
                     if walk.is_met_here(level, entry, lower, upper, y, z) {
-                        walk.found(walk.record(entry).object, distance, &look);
+                        walk.found(walk.record(entry).object, distance);
                     }
                 });
             }

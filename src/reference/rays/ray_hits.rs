@@ -10,7 +10,6 @@ use crate::layout::blocks::{Overrides, Turns};
 use crate::layout::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
-use crate::reference::look::Lazy;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::runs::Walked;
 
@@ -44,8 +43,8 @@ pub trait HitVisitor {
     fn search_limit(&self) -> f32;
     /// Takes a hit; each object of a walk comes once, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
     fn accept_hit(&mut self, object: u32, t: f32);
-    /// Is told where the walk looks next.
-    fn looks_at(&mut self, _look: Lazy<'_>) {}
+    /// Called ahead of each range of entries that the walk reads.
+    fn reads_range(&mut self) {}
 }
 
 struct Walk<'a, V> {
@@ -115,7 +114,7 @@ pub fn walk_ray(
         most_meetings: u32::MAX,
         is_ahead: false,
     };
-    walk.visitor.looks_at(&|| input.table.look_at_large(params, ray.world));
+    walk.visitor.reads_range();
     walk.test_all(Listing::Entries(input.table.large(params, ray.world)));
     walk_levels(params, input.table.grid, ray, &mut walk);
     if overrides.count_candidates { walk.candidates } else { 0 }
@@ -252,14 +251,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
     }
 
     fn without_cells(&mut self, level: &Level) {
-        let (table, world) = (self.input.table, self.ray.world);
-        let levels = || (0..).zip(&table.grid.levels);
-        let number = || {
-            levels()
-                .find(|(_, of)| std::ptr::eq(*of, level))
-                .map_or(0, |(number, _)| number)
-        };
-        self.visitor.looks_at(&|| table.look_at_level(number(), level, world));
+        self.visitor.reads_range();
         self.test_all(self.input.table.listing(self.params, level, self.ray.world));
     }
 
@@ -278,11 +270,8 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
                 if self.is_ahead {
                     continue;
                 }
-                let (table, world) = (self.input.table, self.ray.world);
-                for (part, entries) in row.into_iter().enumerate() {
-                    let ends = [visit.lower[0], visit.upper[0]];
-                    let look = || table.look_at_row(visit.level, ends, y, z, world)[part].clone();
-                    self.visitor.looks_at(&look);
+                for entries in row {
+                    self.visitor.reads_range();
                     self.test_entries(entries, |walk, entry| walk.is_first_visit(level, entry, visit, y, z));
                     if self.is_done() {
                         return;

@@ -14,7 +14,7 @@ from ._progress import bar
 from .object_set import ObjectSet
 from .results import Nearest, Neighbors, QueryResult, RayHits, RayLists, StepResult
 
-Scheme: TypeAlias = Literal["hierarchical", "uniform", "adaptive", "suggested"]
+Scheme: TypeAlias = Literal["hierarchical", "uniform", "adaptive"]
 Backend: TypeAlias = Literal["auto", "gpu", "cpu", "vulkan", "metal", "dx12", "gl"]
 
 
@@ -52,10 +52,9 @@ class BroadPhase:
     ----------
     dimensions : {3, 2}
         How many axes there are.
-    scheme : {"hierarchical", "uniform", "adaptive", "suggested"}
+    scheme : {"hierarchical", "uniform", "adaptive"}
         How boxes are put into cells, a choice about time alone. "hierarchical" has levels by size and nothing to tune.
-        "uniform" has cells of one size. "adaptive" has layers of power-of-two cells. "suggested" looks at the boxes of
-        the first step and takes the cheapest.
+        "uniform" has cells of one size. "adaptive" has layers of power-of-two cells.
     cell_size : float, optional
         The edge of a cell of "uniform", or of the finest cell of "adaptive". Where it is left out, the boxes of the
         first step tell it.
@@ -522,9 +521,7 @@ class BroadPhase:
         return Neighbors(offsets, objects, distances, shifts[:, :axes])
 
     def why(self, a: int, b: int) -> str:
-        """Says why two boxes of the last step are a pair or not, in sentences.
-
-        It runs the whole step once more on the CPU, and takes as long.
+        """Returns a sentence with the rule that decides whether two boxes of the last step are a pair.
 
         Parameters
         ----------
@@ -538,9 +535,7 @@ class BroadPhase:
         ValueError
             Where there is no such box.
         """
-        rows = (arrays.whole("a", a, 0, (1 << 32) - 1), arrays.whole("b", b, 0, (1 << 32) - 1))
-        with bar("why", self._progress) as progress:
-            return _native.why(self._engine, *rows, progress=progress)
+        return _native.why(self._engine, arrays.whole("a", a, 0, (1 << 32) - 1), arrays.whole("b", b, 0, (1 << 32) - 1))
 
     def stats(self) -> Mapping[str, Any]:
         """What the last step counted, and what it was made with.

@@ -1,17 +1,11 @@
-//! Which scheme, and with which sizes, for the boxes at hand.
+//! Cell sizes of the uniform and adaptive schemes, from the boxes.
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Dimensions, Scheme};
 use crate::api::types::Aabb;
-use crate::cpu;
 use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
-/// Boxes that a suggestion tries every scheme on.
-const TRIED: usize = 4096;
-/// What an entry costs, in box tests: its keys, its way through the sort, its place in the table (measured: 156 ns
-/// against 13 ns, one million boxes on lavapipe).
-const TESTS_AN_ENTRY: u64 = 12;
 /// 32 layers hold boxes 2^31 times as long as the finest cell, less a few layers for boxes across their borders.
 const LAYERED: f64 = (1u32 << 27) as f64;
 /// The lengths that a descriptor takes, less some room for rounding.
@@ -24,36 +18,6 @@ const FINER_CELL: f64 = 2.0;
 const FINER_SCALE: f64 = 8.0;
 
 impl Scheme {
-    /// The scheme that finds the pairs of these boxes with the least work.
-    ///
-    /// Takes some 4,096 boxes that lie together, so that they are as crowded as they are among all, counts entries and
-    /// box tests of every scheme on them (with the CPU engine) and picks the cheapest. The answer of a step does not
-    /// depend on it. Meant for the start of a program, not for every frame: takes some milliseconds, and longer where
-    /// the boxes are crowded.
-    pub fn suggest(objects: &[Aabb], dimensions: Dimensions) -> Self {
-        let neighborhood = neighborhood(objects, dimensions);
-        let schemes = [
-            Self::Hierarchical,
-            Self::uniform_for(&neighborhood, dimensions),
-            Self::adaptive_for(&neighborhood, dimensions),
-        ];
-        let work = |scheme: &Self| {
-            let descriptor = BroadPhaseDescriptor {
-                scheme: *scheme,
-                dimensions,
-                count_candidates: true,
-                ..Default::default()
-            };
-            // What cannot be tried is no advice.
-            cpu::step(&descriptor, &neighborhood, &[]).map_or(u64::MAX, |result| {
-                let counters = result.counters;
-                TESTS_AN_ENTRY * counters.entries_needed + counters.pair_candidates
-            })
-        };
-        // The first of equals: the one without a size to tune.
-        schemes.into_iter().min_by_key(work).unwrap_or_default()
-    }
-
     /// [`Scheme::Uniform`] with cells as long as half of the boxes are at most: the median longest side. If that is less
     /// than half of what a few boxes share, as it is for points, the cells are that large: the finest cell that
     /// [`Scheme::Hierarchical`] would choose, or the side of a cube (in 2D a square) that holds one box on average.
@@ -139,21 +103,6 @@ fn finest_cell(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     1.0 / f64::from(inverse)
 }
 
-/// The finite boxes nearest to one of them: all, if they are few.
-fn neighborhood(objects: &[Aabb], dimensions: Dimensions) -> Vec<Aabb> {
-    let mut boxes: Vec<_> = finite(objects, dimensions).collect();
-    if boxes.len() > TRIED {
-        let centre = boxes[boxes.len() / 2].min;
-        let distance = |object: &Aabb| {
-            let apart = (0..3).map(|axis| (f64::from(object.min[axis]) - f64::from(centre[axis])).abs());
-            apart.fold(0.0, f64::max)
-        };
-        boxes.select_nth_unstable_by(TRIED, |a, b| distance(a).total_cmp(&distance(b)));
-        boxes.truncate(TRIED);
-    }
-    boxes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,56 +177,5 @@ mod tests {
             [cell_size(&boxes(0.75), Three), min_scale(&boxes(0.25), Three)],
             [0.75, 0.25]
         );
-    }
-
-    /// Two crowds a long way apart: what is tried is one crowd as it is, not a thin sample of both.
-    #[test]
-    fn the_boxes_that_are_tried_lie_together() {
-        let crowd =
-            |at: f32| (0..5000).map(move |index| Aabb::point([at + (index % 50) as f32, (index / 50) as f32, 0.0]));
-        let boxes: Vec<_> = crowd(0.0).chain(crowd(1e6)).collect();
-        let tried = neighborhood(&boxes, Three);
-        assert_eq!(tried.len(), TRIED);
-        assert!(tried.iter().all(|object| object.min[0] >= 1e6) || tried.iter().all(|object| object.min[0] < 1e6));
-    }
-
-    /// Whatever is suggested does no more work on all boxes than any of the others.
-    #[test]
-    fn what_is_suggested_is_the_cheapest() {
-        let mut state = 1u32;
-        let mut unit = move || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 24) as f32
-        };
-        for (what, largest) in [("alike", 1.2f32), ("mixed", 300.0)] {
-            for dimensions in [Two, Three] {
-                let boxes: Vec<_> = (0..6000)
-                    .map(|_| {
-                        let edge = largest.powf(unit());
-                        let low = [0; 3].map(|_| unit() * 20.0 * largest);
-                        Aabb::new(low, low.map(|low| low + edge))
-                    })
-                    .collect();
-                let work = |scheme| {
-                    let descriptor = BroadPhaseDescriptor {
-                        scheme,
-                        dimensions,
-                        count_candidates: true,
-                        ..Default::default()
-                    };
-                    let counters = cpu::step(&descriptor, &boxes, &[]).unwrap().counters;
-                    TESTS_AN_ENTRY * counters.entries_needed + counters.pair_candidates
-                };
-                let suggested = work(Scheme::suggest(&boxes, dimensions));
-                for other in [
-                    Scheme::Hierarchical,
-                    Scheme::uniform_for(&boxes, dimensions),
-                    Scheme::adaptive_for(&boxes, dimensions),
-                ] {
-                    assert!(suggested <= work(other), "{what}, {dimensions:?}: {other:?} does less");
-                }
-            }
-        }
-        assert_eq!(Scheme::suggest(&[], Three), Scheme::Hierarchical);
     }
 }
