@@ -86,8 +86,8 @@
 //!
 //! # Choosing a scheme
 //!
-//! All schemes give the same answer. `docs/measurements.md` compares them. When in doubt, take [`Scheme::Hierarchical`]: it has nothing to tune, and no bad case among
-//! those scenes.
+//! All schemes give the same answer. `docs/measurements.md` compares them. When in doubt, take
+//! [`Scheme::Hierarchical`]: it has nothing to tune, and no bad case among those scenes.
 //!
 //! # Determinism
 //!
@@ -181,8 +181,9 @@ mod layout;
 pub mod reference {
     //! The definition of an answer, and the compute passes in plain Rust.
     //!
-    //! [`brute_force`] tests every box against every other. [`cull()`] lists what views see. [`pair_rule`]
-    //! returns the rule that decides whether two objects are a pair. [`cpu`](crate::cpu) has the answers of a step on the CPU.
+    //! [`pair_rule`] returns the rule that decides whether two objects are a pair. [`cull()`] lists the objects that
+    //! views see. [`cpu`](crate::cpu) has the answers of a step on the CPU. Brute force, which tests compare with, tests
+    //! every box against every other.
     //!
     //! `pairs::pair_count` in `pairs/pair_count.rs` is the reference pass of `shaders/pairs/pair_count.wgsl`, and so on
     //! in the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine builds
@@ -192,6 +193,7 @@ pub mod reference {
     //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays, which are chosen in floating point with a margin,
     //! and words that a pass leaves unwritten.
 
+    #[doc(hidden)]
     pub mod brute_force;
     pub(crate) mod cull;
     pub(crate) mod dispatch;
@@ -220,6 +222,7 @@ pub mod reference {
     #[doc(hidden)]
     pub use crate::cpu::{CpuBroadPhase, Watch, compared_objects, step, step_scene, step_scene_where};
 }
+#[doc(hidden)]
 pub mod shaders;
 mod shared;
 mod stages;

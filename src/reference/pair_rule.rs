@@ -37,7 +37,8 @@ pub enum PairRule {
     Apart {
         /// The first such axis: 0, 1 or 2.
         axis: usize,
-        /// Distance between the boxes along it, margins included.
+        /// Distance between the boxes along it, margins included. With periods, objects are first moved into them, and
+        /// the distance is not that across a border.
         gap: f64,
     },
     /// Both objects are static.
@@ -106,12 +107,16 @@ pub fn pair_rule(
     if a == b {
         return Ok(PairRule::SameObject);
     }
-    for (object, bounds) in [a, b].into_iter().zip(pair) {
-        match classify(bounds) {
-            Class::Excluded => return Ok(PairRule::Excluded { object }),
-            Class::Invalid => return Ok(PairRule::Invalid { object }),
-            Class::Finite | Class::Infinite => {}
-        }
+    let of_class = |class: Class| {
+        (classify(pair[0]) == class)
+            .then_some(a)
+            .or((classify(pair[1]) == class).then_some(b))
+    };
+    if let Some(object) = of_class(Class::Excluded) {
+        return Ok(PairRule::Excluded { object });
+    }
+    if let Some(object) = of_class(Class::Invalid) {
+        return Ok(PairRule::Invalid { object });
     }
     if descriptor.worlds > 1 {
         let (_, worlds) = scene.all_objects();
@@ -147,7 +152,8 @@ fn apart([a, b]: [&Aabb; 2]) -> Option<PairRule> {
     })
 }
 
-/// What flags, owners and layers exclude. Objects of the static source never pair, filters or not.
+/// Returns the rule of flags, owners or layers that excludes the pair. Objects of the static source never pair, even
+/// without filters.
 fn filtered([a, b]: [&Aabb; 2], filters: bool, are_of_statics: bool) -> Option<PairRule> {
     if are_of_statics || (filters && a.owner & b.owner & Aabb::STATIC != 0) {
         return Some(PairRule::BothStatic);

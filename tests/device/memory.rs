@@ -3,9 +3,10 @@
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase,
-    Growth, Headless, HeadlessDescriptor, HeadlessError, ObjectSet, Pair, PairOrder, Queries, QueryInput, Ray, RayMode,
-    Scene, Scheme, Source, Statics, Status, StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
+    DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError, MemoryUse, ObjectNames,
+    ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source,
+    Statics, Status, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -647,5 +648,88 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
         let cache = unsafe { other.create_pipeline_cache(&descriptor) };
         let made = GpuBroadPhase::with_pipeline_cache(&device, &queue, &BroadPhaseDescriptor::default(), &cache);
         assert!(matches!(made.err(), Some(CreateError::Device(_))));
+    }
+}
+
+/// What `memory()` of a set, a step and the components returns is what wgpu counts, but for uniform blocks and what
+/// uploads pass through.
+#[test]
+fn memory_is_what_the_device_holds() {
+    let mut rng = Rng(15);
+    let boxes = uniform(3000, &mut rng);
+    for adapter in daily_adapters() {
+        let (device, queue) = own_device(&adapter);
+        let on_device = || device.get_internal_counters().hal.buffer_memory.read() as u64;
+        for (turn, statics) in [0, 700].into_iter().enumerate() {
+            let what = format!("{statics} static on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                capacities: Capacities {
+                    pairs: Some([1 << 14, 1 << 15][turn]),
+                    ..Capacities::default()
+                },
+                ..Default::default()
+            };
+            let mut set = ObjectSet::new();
+            let handles: Vec<_> = boxes.iter().map(|&of| set.insert(of)).collect();
+            for &of in &boxes[..statics as usize] {
+                set.insert_static(of);
+            }
+            assert_eq!(set.memory().total(), 0, "{what}");
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            let [mut events, mut unnamed] = [(); 2].map(|()| PairEvents::new(None));
+            let mut culling = Culling::new(None);
+            let views = [Frustum::new([[1.0, 0.0, 0.0, 0.0]]); 5];
+            let options = CullOptions {
+                list_capacity: [None, Some(10_000)][turn],
+                draw: Some(CullDraw::Indices(36)),
+            };
+            let mut lines = DebugDraw::new(&descriptor, None);
+            let mut args = DispatchArgs::new(None);
+            let before = on_device();
+            for step in 0..3 {
+                for handle in handles.iter().take(100 * step) {
+                    set.move_to(*handle, [step as f32; 3], [step as f32 + 1.0; 3])
+                        .expect("an object");
+                }
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = set.record(&device, &mut encoder).expect("an update");
+                let output = gpu.step(&mut encoder, input).expect("a step");
+                events.record(&mut encoder, &output, set.names()).expect("events");
+                unnamed
+                    .record(&mut encoder, &output, ObjectNames::default())
+                    .expect("events");
+                culling
+                    .record(&mut encoder, &output, Source::Host(&views), options)
+                    .expect("views");
+                lines
+                    .record(&mut encoder, &output, DebugLines::Boxes, [0; 4], 1000)
+                    .expect("lines");
+                args.record(&mut encoder, &output, OutputRows::Pairs, 64)
+                    .expect("arguments");
+                queue.submit([encoder.finish()]);
+            }
+            // Whole boxes of twelve lines each, and an indirect draw; four words.
+            assert_eq!(lines.memory().answers, 16 * 2 * 12 * (1000 / 12), "{what}");
+            assert_eq!((lines.memory().fixed, args.memory().total()), (32, 16), "{what}");
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let own = [
+                set.memory(),
+                gpu.memory(),
+                events.memory(),
+                unnamed.memory(),
+                culling.memory(),
+                lines.memory(),
+                args.memory(),
+            ];
+            let own: u64 = own.iter().map(MemoryUse::total).sum();
+            // Beside uniform blocks and what uploads pass through. wgpu does not tell of GL.
+            let made = on_device() - before;
+            assert!(
+                adapter.backends == wgpu::Backends::GL || (own..own + own / 10).contains(&made),
+                "{what}: {made} bytes, {own} of them our own"
+            );
+        }
     }
 }

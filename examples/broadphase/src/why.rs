@@ -4,15 +4,14 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, Ray, RayMode, Rays, Scene as Step, Source, cpu,
-};
+use gpu_broad_phase::reference::{PairRule, pair_rule};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Query, Ray, RayHit, RayMode, Scene as Step, Source, cpu};
 
 use crate::Status;
 use crate::args::{Mode, WhyArgs};
+use crate::distance::between_boxes;
 use crate::engine::dimensions;
-use crate::input::{self, Scene};
+use crate::input::{self, Scene, invalid};
 use crate::mesh::{Between, Elements, Kind};
 use crate::output::print;
 use crate::report::Reporter;
@@ -43,7 +42,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let between = args.which.checked()?;
     let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
     let names = Names::new(args, &scene, &between)?;
-    let asker = Asker {
+    let explainer = Explainer {
         args,
         scene: &scene,
         names: &names,
@@ -57,16 +56,16 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     };
     let a = names.index_of(args.a, 0)?;
     let text = match (args.b, &args.rays, &args.boxes) {
-        (Some(b), ..) => asker.pair(a, names.index_of(b, 1)?)?,
-        (None, Some(file), _) => asker.ray(file, args.ray.unwrap_or_default(), a)?,
-        (None, None, Some(file)) => asker.query(file, args.query.unwrap_or_default(), a)?,
+        (Some(b), ..) => explainer.pair(a, names.index_of(b, 1)?)?,
+        (None, Some(file), _) => explainer.ray(file, args.ray.unwrap_or_default(), a)?,
+        (None, None, Some(file)) => explainer.query(file, args.query.unwrap_or_default(), a)?,
         (None, None, None) => unreachable!("one of them was checked for"),
     };
     print(|out| writeln!(out, "{text}"))?;
     Ok(Status::Done)
 }
 
-struct Asker<'a> {
+struct Explainer<'a> {
     args: &'a WhyArgs,
     scene: &'a Scene,
     names: &'a Names<'a>,
@@ -74,7 +73,7 @@ struct Asker<'a> {
     reporter: Reporter,
 }
 
-impl Asker<'_> {
+impl Explainer<'_> {
     fn pair(&self, a: u32, b: u32) -> Result<String> {
         let excluded = input::excluded(self.args.which.exclude.as_deref(), self.scene, self.reporter)?;
         let step = Step {
@@ -82,23 +81,25 @@ impl Asker<'_> {
             excluded_pairs: Source::Host(&excluded),
             ..Step::default()
         };
-        let mut rule = pair_rule(&self.descriptor, &step, a, b)?;
-        let reason = match &mut rule {
-            PairRule::Invalid { object } => self.invalid(*object),
+        let rule = pair_rule(&self.descriptor, &step, a, b)?;
+        let mesh = self.scene.elements.as_ref().filter(|_| self.args.which.free);
+        let is_incident = mesh.is_some_and(|elements| elements.are_incident(a, b));
+        let reason = match rule {
+            PairRule::Excluded { object } | PairRule::Invalid { object } => self.left_out(object).unwrap_or_default(),
+            // Owners count from 1, bodies from 0.
             PairRule::SameOwner { owner } if self.args.which.groups.is_some() => {
-                // Owners count from 1, bodies from 0.
-                format!("both are of body {}", *owner - 1)
+                format!("both are of body {}", owner - 1)
+            }
+            PairRule::Overlap if is_incident => {
+                "the boxes overlap, and --free drops elements that share a vertex".to_owned()
             }
             rule => rule.to_string(),
         };
+        let verdict = match rule {
+            PairRule::Overlap if !is_incident => "are",
+            _ => "are not",
+        };
         let [first, second] = [a, b].map(|object| self.names.of(object));
-        let mesh = self.scene.elements.as_ref().filter(|_| self.args.which.free);
-        if rule == PairRule::Overlap && mesh.is_some_and(|elements| elements.are_incident(a, b)) {
-            return Ok(sentence(&format!(
-                "{first} and {second} are not a pair: the boxes overlap, and --free drops elements that share a vertex"
-            )));
-        }
-        let verdict = if rule == PairRule::Overlap { "are" } else { "are not" };
         Ok(sentence(&format!("{first} and {second} {verdict} a pair: {reason}")))
     }
 
@@ -108,66 +109,61 @@ impl Asker<'_> {
         let ray = rays[row as usize];
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
-        let misses = |reason: String| Ok(sentence(&format!("ray {row} does not hit {name}: {reason}")));
-        if let Some(t) = self.hit(bounds, ray)? {
-            if self.args.mode == Mode::Closest {
-                let all = Step {
-                    objects: Source::Host(&self.scene.boxes),
-                    rays: Rays::Plain(Source::Host(&[ray])),
-                    ..Step::default()
-                };
-                let closest = brute_force::closest(&brute_force::scene_rays(&self.descriptor, &all)?[0]);
-                if closest.object != object {
-                    let other = self.names.of(closest.object);
-                    return misses(format!(
-                        "it hits {other} first, at t = {}, and this one at t = {t}",
-                        closest.t
-                    ));
-                }
-            }
-            return Ok(sentence(&format!("ray {row} hits {name} at t = {t}")));
-        }
-        if !self.is_valid(bounds)? {
-            return misses(self.invalid(object));
-        }
         let endless = Ray {
             t_max: f32::INFINITY,
             ..ray
         };
-        misses(match self.hit(bounds, endless)? {
-            Some(t) => format!("it enters the box at t = {t}, and its t_max is {}", ray.t_max),
-            None => match self.hit(bounds.with_layers(u16::MAX, u16::MAX), endless)? {
-                Some(_) => "its layers exclude the object".to_owned(),
-                None => "it is invalid or passes the box".to_owned(),
-            },
-        })
+        let reason = if let Some(t) = self.hit(bounds, ray)? {
+            let closest = self.closest(ray)?;
+            if self.args.mode != Mode::Closest || closest.object == object {
+                return Ok(sentence(&format!("ray {row} hits {name} at t = {t}")));
+            }
+            let other = self.names.of(closest.object);
+            if closest.t == t {
+                format!("it hits {other} at the same t = {t}, and the smaller id is reported")
+            } else {
+                format!("it hits {other} at t = {}, and this one at t = {t}", closest.t)
+            }
+        } else if let Some(reason) = self.left_out(object) {
+            reason
+        } else if let Some(fault) = invalid::of_ray(&ray) {
+            format!("the ray is invalid: {fault}")
+        } else if self.hit(bounds.with_layers(u16::MAX, u16::MAX), ray)?.is_some() {
+            "the object's layers exclude rays".to_owned()
+        } else if let Some(t) = self.hit(bounds.with_layers(u16::MAX, u16::MAX), endless)? {
+            format!("it enters the box at t = {t}, and its t_max is {}", ray.t_max)
+        } else {
+            "it passes the box".to_owned()
+        };
+        Ok(sentence(&format!("ray {row} does not hit {name}: {reason}")))
     }
 
     fn query(&self, file: &Path, row: u32, object: u32) -> Result<String> {
         let boxes = input::boxes(file, self.scene.dimensions, self.reporter)?;
         check_row(file, "query", row, boxes.len())?;
-        let radius = self.args.radius;
+        let asked = boxes[row as usize];
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
-        let query = Query {
-            radius,
-            ..Query::overlaps(boxes[row as usize])
-        };
-        let misses = |reason: String| Ok(sentence(&format!("query {row} does not find {name}: {reason}")));
-        if self.distance(bounds, query)?.is_some() {
+        if self.finds(asked, bounds)? {
             return Ok(sentence(&format!("query {row} finds {name}")));
         }
-        if !self.is_valid(bounds)? {
-            return misses(self.invalid(object));
-        }
-        let endless = Query {
-            radius: f32::INFINITY,
-            ..query
+        let all_layers = |of: Aabb| of.with_layers(u16::MAX, u16::MAX);
+        let reason = if let Some(reason) = self.left_out(object) {
+            reason
+        } else if let Some(fault) = invalid::of_box(&asked) {
+            format!("the query is invalid: {fault}")
+        } else if self.finds(all_layers(asked), all_layers(bounds))? {
+            "the layers of one are not in the mask of the other".to_owned()
+        } else if self.finds(all_layers(asked).with_owner(0), all_layers(bounds).with_owner(0))? {
+            "both have one owner, or both are static".to_owned()
+        } else {
+            let gap = between_boxes(&self.compared(bounds)?, &flat(asked, self.scene.dimensions));
+            match self.args.radius {
+                0.0 => format!("the boxes are {gap} apart"),
+                radius => format!("the boxes are {gap} apart, and the radius is {radius}"),
+            }
         };
-        misses(match self.distance(bounds, endless)? {
-            Some(distance) => format!("the boxes are {distance} apart, and the radius is {radius}"),
-            None => "the query is invalid, or layers or owners exclude the object".to_owned(),
-        })
+        Ok(sentence(&format!("query {row} does not find {name}: {reason}")))
     }
 
     /// Parameter at which a ray enters one box.
@@ -176,27 +172,54 @@ impl Asker<'_> {
         Ok(result.ray_hits.first().map(|hit| hit.t))
     }
 
-    /// Distance of one box from a query that finds it.
-    fn distance(&self, bounds: Aabb, query: Query) -> Result<Option<f32>> {
+    fn closest(&self, ray: Ray) -> Result<RayHit> {
+        let descriptor = BroadPhaseDescriptor {
+            pairs: false,
+            ray_mode: RayMode::Closest,
+            ..self.descriptor
+        };
+        Ok(cpu::step(&descriptor, &self.scene.boxes, &[ray])?.ray_hits[0])
+    }
+
+    /// Whether a query with these bounds finds one box.
+    fn finds(&self, asked: Aabb, bounds: Aabb) -> Result<bool> {
+        let query = Query {
+            radius: self.args.radius,
+            ..Query::overlaps(asked)
+        };
         let step = Step {
             objects: Source::Host(&[bounds]),
             queries: Queries::Spheres(Source::Host(&[query])),
-            query_mode: QueryMode::Nearest(1),
             ..Step::default()
         };
-        let nearest = cpu::step_scene(&self.descriptor, &step)?.query_nearest;
-        let found = nearest.first().filter(|neighbor| neighbor.object == 0);
-        Ok(found.map(|neighbor| neighbor.squared_distance.sqrt()))
+        Ok(!cpu::step_scene(&self.descriptor, &step)?.query_objects.is_empty())
     }
 
-    fn is_valid(&self, bounds: Aabb) -> Result<bool> {
-        Ok(cpu::step(&self.descriptor, &[bounds], &[])?.counters.invalid == 0)
+    /// The box as passes compare it.
+    fn compared(&self, bounds: Aabb) -> Result<Aabb> {
+        let step = Step {
+            objects: Source::Host(&[bounds]),
+            ..Step::default()
+        };
+        Ok(cpu::compared_objects(&self.descriptor, &step)?[0])
     }
 
-    fn invalid(&self, object: u32) -> String {
+    /// Returns why an object is ignored, if it is.
+    fn left_out(&self, object: u32) -> Option<String> {
+        let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
-        format!("{name} is invalid: a bound is NaN, or a minimum is above its maximum")
+        if bounds.owner & Aabb::EXCLUDED != 0 {
+            return Some(format!("{name} has the flag EXCLUDED"));
+        }
+        invalid::of_box(&bounds).map(|fault| format!("{name} is invalid: {fault}"))
     }
+}
+
+fn flat(bounds: Aabb, dimensions: u8) -> Aabb {
+    let mut flat = bounds;
+    flat.min[usize::from(dimensions)..].fill(0.0);
+    flat.max[usize::from(dimensions)..].fill(0.0);
+    flat
 }
 
 fn sentence(text: &str) -> String {

@@ -149,7 +149,7 @@ pub fn step_objects<'py>(
     Ok((found(py, result)?, events))
 }
 
-/// Says why two objects of the last step are a pair or not.
+/// Returns a sentence with the rule that decides whether two objects of the last step are a pair.
 #[pyfunction]
 pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32) -> PyResult<String> {
     let state = engine.lock(py)?;

@@ -2,7 +2,7 @@
 
 mod atoms;
 mod gltf;
-mod invalid;
+pub mod invalid;
 mod mesh;
 mod npy;
 mod npy_header;

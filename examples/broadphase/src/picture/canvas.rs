@@ -56,25 +56,6 @@ impl Canvas {
         }
     }
 
-    /// A line of a thickness in pixels between two places.
-    pub fn line(&mut self, from: [f64; 2], to: [f64; 2], thickness: usize, colour: Colour) {
-        let length = (to[0] - from[0]).hypot(to[1] - from[1]);
-        let steps = (2.0 * length).ceil().max(1.0) as usize;
-        for step in 0..=steps {
-            let along = step as f64 / steps as f64;
-            let [x, y] = [0, 1].map(|axis| from[axis] + along * (to[axis] - from[axis]) - 0.5 * thickness as f64);
-            if x >= 0.0 && y >= 0.0 {
-                let area = Rectangle {
-                    x: x.round() as usize,
-                    y: y.round() as usize,
-                    width: thickness,
-                    height: thickness,
-                };
-                self.fill(area, colour);
-            }
-        }
-    }
-
     /// A thin line around an area.
     pub fn frame(&mut self, area: Rectangle) {
         let (x, y) = (area.x - 1, area.y - 1);

@@ -38,7 +38,7 @@ fn scene() -> Folder {
 }
 
 #[test]
-fn two_objects_are_told() {
+fn the_rule_of_two_objects_is_one_sentence() {
     let folder = scene();
     let told = |arguments: &[&str]| told(&folder, arguments);
     assert_eq!(
@@ -50,7 +50,7 @@ fn two_objects_are_told() {
         "Object 0 and object 3 are not a pair: the boxes are 4 apart along x."
     );
     let invalid = told(&["boxes.csv", "0", "2"]);
-    assert!(invalid.contains("object 2 is invalid: a bound is NaN"), "{invalid}");
+    assert!(invalid.contains("object 2 is invalid: x from NaN to 1"), "{invalid}");
     let grown = told(&["boxes.csv", "0", "3", "--margin", "2"]);
     assert!(grown.contains("are a pair"), "{grown}");
     folder.write("bodies.csv", "7\n7\n-1\n-1\n");
@@ -59,22 +59,19 @@ fn two_objects_are_told() {
 }
 
 #[test]
-fn rays_and_queries_are_told_by_their_row() {
+fn rays_and_queries_are_named_by_their_row() {
     let folder = scene();
     let ray = |object: &str, ray: &str| told(&folder, &["boxes.csv", object, "--rays", "rays.csv", "--ray", ray]);
     assert_eq!(ray("0", "0"), "Ray 0 hits object 0 at t = 1.");
     assert_eq!(
         ray("1", "0"),
-        "Ray 0 does not hit object 1: it hits object 0 first, at t = 1, and this one at t = 1.5."
+        "Ray 0 does not hit object 1: it hits object 0 at t = 1, and this one at t = 1.5."
     );
     assert_eq!(
         ray("0", "1"),
         "Ray 1 does not hit object 0: it enters the box at t = 1, and its t_max is 0.5."
     );
-    assert_eq!(
-        ray("3", "0"),
-        "Ray 0 does not hit object 3: it is invalid or passes the box."
-    );
+    assert_eq!(ray("3", "0"), "Ray 0 does not hit object 3: it passes the box.");
     assert!(ray("2", "0").contains("object 2 is invalid"));
     let all = ["boxes.csv", "1", "--rays", "rays.csv", "--ray", "0", "--mode", "all"];
     assert_eq!(told(&folder, &all), "Ray 0 hits object 1 at t = 1.5.");
@@ -87,6 +84,58 @@ fn rays_and_queries_are_told_by_their_row() {
         "{apart}"
     );
     assert_eq!(ask(&["1", "--radius", "9"]), "Query 1 finds object 0.");
+}
+
+/// Every pair, hit and result of boxes with layers, owners and flags, of which some are invalid or infinite.
+#[test]
+fn the_verdict_is_that_of_the_other_commands() {
+    let folder = Folder::new();
+    folder.write(
+        "boxes.csv",
+        "min_x,min_y,max_x,max_y,layers,owner\n0,0,2,2,4294967295,0\n1,1,3,3,4294967295,7\n1,1,2,2,65538,7\n0,0,1,1,4294967295,2147483648\n\
+         nan,0,1,1,4294967295,0\n3,3,-3,4,4294967295,0\n-inf,1,inf,1.5,4294967295,0\n2.5,2.5,2.75,2.75,131073,0\n",
+    );
+    folder.write(
+        "rays.csv",
+        "0.5,0.5,1,0,inf\n-1,1.25,1,0,9\n9,9,0,0,1\n1.5,-4,0,1,3\nnan,0,1,0,1\n",
+    );
+    folder.write("asked.csv", "0,0,1,1\n2,2,2,2\n4,1,1,4\n-9,-9,-8,-8\n");
+    let rows = |arguments: &[&str]| folder.cpu(&[arguments, &["--quiet"]].concat());
+    let why = |arguments: &[&str]| told(&folder, &[&["boxes.csv"], arguments].concat());
+    for margin in ["0", "0.5"] {
+        let pairs = rows(&["pairs", "boxes.csv", "--margin", margin]);
+        for (a, b) in (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b))) {
+            let text = why(&[&a.to_string(), &b.to_string(), "--margin", margin]);
+            let is_pair = pairs.lines().any(|row| row == format!("{a},{b}"));
+            assert_eq!(text.contains(" are a pair: "), is_pair, "{text}");
+        }
+    }
+    for mode in ["closest", "all"] {
+        let hits = rows(&["rays", "boxes.csv", "rays.csv", "--mode", mode]);
+        for (ray, object) in (0..5).flat_map(|ray| (0..8).map(move |object| (ray, object))) {
+            let [ray, object] = [ray, object].map(|number: i32| number.to_string());
+            let text = why(&[&object, "--rays", "rays.csv", "--ray", &ray, "--mode", mode]);
+            let is_hit = hits.lines().any(|row| row.starts_with(&format!("{ray},{object}")));
+            assert_eq!(
+                text.starts_with(&format!("Ray {ray} hits object")),
+                is_hit,
+                "{text}\n{hits}"
+            );
+        }
+    }
+    for radius in ["0", "1.5"] {
+        let found = rows(&["query", "boxes.csv", "asked.csv", "--radius", radius]);
+        for (query, object) in (0..4).flat_map(|query| (0..8).map(move |object| (query, object))) {
+            let [query, object] = [query, object].map(|number: i32| number.to_string());
+            let text = why(&[&object, "--boxes", "asked.csv", "--query", &query, "--radius", radius]);
+            let is_found = found.lines().any(|row| row == format!("{query},{object}"));
+            assert_eq!(
+                text.starts_with(&format!("Query {query} finds object")),
+                is_found,
+                "{text}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -144,7 +193,7 @@ fn elements_of_a_mesh_have_their_ids() {
 #[test]
 fn what_is_not_there_is_refused_in_one_line() {
     let folder = scene();
-    let cases: [(&[&str], &[&str]); 13] = [
+    let cases: [(&[&str], &[&str]); 14] = [
         (
             &["boxes.csv", "0", "4"],
             &["boxes.csv", "there is no object 4", "0 to 3"],
@@ -173,6 +222,7 @@ fn what_is_not_there_is_refused_in_one_line() {
             &["--free"],
         ),
         (&["boxes.csv", "0", "1", "--radius", "2"], &["--query"]),
+        (&["boxes.csv", "0", "1", "--max-pairs", "2"], &["--max-pairs"]),
         (&["boxes.csv", "0", "1", "--mode", "all"], &["--ray"]),
         (&["boxes.csv", "zero", "1"], &["zero", "an id is an integer from 0"]),
         (&["boxes.csv", "-1", "1"], &["-1", "an id is an integer from 0"]),
