@@ -86,6 +86,9 @@ pub struct PairsArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub which: PairArgs,
+    /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_pairs: Option<u32>,
     /// Result file, .csv or .npy (u4, rows × 2), or a device such as /dev/null; `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -460,17 +463,11 @@ pub struct PairArgs {
     /// Drop incident pairs: elements that share a vertex of the mesh.
     #[arg(long)]
     pub free: bool,
-    /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_pairs: Option<u32>,
 }
 
 impl PairArgs {
     /// The kinds of each `--between`, sorted; refuses what does not go together.
     pub fn checked(&self) -> Result<Vec<Between>> {
-        if self.between.len() > 1 && self.max_pairs.is_some() {
-            bail!("--max-pairs needs a single --between");
-        }
         let mut between = self.between.clone();
         between.sort();
         if let Some(twice) = between.windows(2).find(|window| window[0] == window[1]) {

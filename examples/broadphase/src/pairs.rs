@@ -19,7 +19,10 @@ use crate::step::{EdgeList, Ids, Step};
 pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let between = args.which.checked()?;
     let is_parted = between.len() > 1;
-    if args.step.count_only && args.which.max_pairs.is_some() {
+    if is_parted && args.max_pairs.is_some() {
+        bail!("--max-pairs needs a single --between");
+    }
+    if args.step.count_only && args.max_pairs.is_some() {
         bail!("--count-only counts all pairs: it does not go with --max-pairs");
     }
     let mut targets = targets(args, &between)?;
@@ -48,7 +51,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     } else {
         step.run(&descriptor, &asked)
     };
-    let answer = match (answer, args.which.max_pairs) {
+    let answer = match (answer, args.max_pairs) {
         // More than any answer holds: some of them, and how many there are.
         (Err(error), Some(most)) if has_too_many_pairs(&error) => step.run_within(&descriptor, &asked, most)?,
         (answer, _) => answer?,
@@ -99,7 +102,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         spinner.finish_and_clear();
         // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
         let needed = part.len() as u64 + cut;
-        let most = args.which.max_pairs.map_or(usize::MAX, |most| most as usize);
+        let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
         part.truncate(most);
         if needed > most as u64 {
             reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));

@@ -36,9 +36,6 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
             bail!("{option} is for pairs: it needs a second object");
         }
     }
-    if args.which.max_pairs.is_some() {
-        bail!("--max-pairs cuts rows off after the step: it does not go with why");
-    }
     let between = args.which.checked()?;
     let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
     let names = Names::new(args, &scene, &between)?;
