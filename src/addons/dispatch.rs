@@ -2,7 +2,6 @@
 
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
-use crate::api::counters::word;
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
@@ -14,6 +13,7 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::DispatchParams;
+use crate::layout::counters;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
@@ -95,12 +95,12 @@ impl DispatchArgs {
         let lists = |lists: &Option<Lists>| lists.as_ref().map(|lists| (lists.first, lists.capacity));
         let (needed_word, shown) = match rows {
             OutputRows::Pairs => (
-                word::PAIRS_NEEDED,
+                counters::PAIRS.word,
                 step.pairs.as_ref().map(|pairs| (pairs.first, pairs.capacity)),
             ),
-            OutputRows::Hits => (word::HITS_NEEDED, lists(&step.rays.hits)),
-            OutputRows::RayCells => (word::RAY_CELLS_NEEDED, lists(&step.rays.cells)),
-            OutputRows::QueryObjects => (word::RESULTS_NEEDED, lists(&step.queries.objects)),
+            OutputRows::Hits => (counters::HITS.word, lists(&step.rays.hits)),
+            OutputRows::RayCells => (counters::RAY_CELLS.word, lists(&step.rays.cells)),
+            OutputRows::QueryObjects => (counters::RESULTS.word, lists(&step.queries.objects)),
         };
         let (first, capacity) = shown.ok_or(StepError::NoOutput { rows })?;
         if workgroup_rows == 0 {

@@ -14,11 +14,12 @@ use crate::api::queries::{Query, askers};
 use crate::api::result::StepResult;
 use crate::api::types::{Pair, RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, add64};
+use crate::layout::counters::{CountedOutput, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::layout::grid::Params;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::world_pairs::world_pairs;
-use crate::reference::params::{Counted, HITS, PAIRS, RAY_CELLS, RESULTS, fixed, overrides_of, scan_output};
+use crate::reference::params::{fixed, overrides_of, scan_output};
 use crate::reference::queries::query_nearest::query_nearest;
 use crate::reference::rays::ray_any::ray_any;
 use crate::reference::rays::ray_cells_count::ray_cells_count;
@@ -62,7 +63,12 @@ impl<'a> Answer<'a> {
     }
 
     /// Scans the counts of an output. Returns how many of its rows are written, and how many there is room for.
-    fn scan(&mut self, output: &Counted, capacity: Option<u32>, counts: &mut [u32]) -> Result<[u32; 2], InputError> {
+    fn scan(
+        &mut self,
+        output: &CountedOutput,
+        capacity: Option<u32>,
+        counts: &mut [u32],
+    ) -> Result<[u32; 2], InputError> {
         let written = scan_output(output, counts, &mut self.counters, capacity)?;
         Ok([written, capacity.unwrap_or(written)])
     }

@@ -3,13 +3,14 @@
 use super::host::HostScene;
 use super::scan::scan;
 use super::table::{entry_count, prepare};
-use crate::api::counters::{Status, word};
+use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, check_world_count, validate};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::input::{count, count_within};
 use crate::api::types::Aabb;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{Overrides, ScanParams, wide};
+use crate::layout::counters::CountedOutput;
 use crate::layout::grid::{self, Params};
 use crate::shared::bounds::LARGEST_COUNT;
 
@@ -89,44 +90,25 @@ pub(crate) fn keep_static_entries(counters: &mut [u32]) {
     );
 }
 
-/// An output whose rows are counted before they are written.
-pub(crate) struct Counted {
-    /// Word of the counters that has the number of rows needed.
-    needed: usize,
-    /// Set if they have no room.
-    status: Status,
-    what: &'static str,
-}
-
-const fn counted(needed: usize, status: Status, what: &'static str) -> Counted {
-    Counted { needed, status, what }
-}
-
-pub(crate) const ENTRIES: Counted = counted(word::ENTRIES_NEEDED, Status::ENTRIES, "entries");
-pub(crate) const PAIRS: Counted = counted(word::PAIRS_NEEDED, Status::PAIRS, "pairs");
-pub(crate) const HITS: Counted = counted(word::HITS_NEEDED, Status::HITS, "hits");
-pub(crate) const RAY_CELLS: Counted = counted(word::RAY_CELLS_NEEDED, Status::RAY_CELLS, "ray cells");
-pub(crate) const RESULTS: Counted = counted(word::RESULTS_NEEDED, Status::RESULTS, "results of queries");
-
 /// Scans the counts of an output and returns how many of its rows are written.
 pub(crate) fn scan_output(
-    output: &Counted,
+    output: &CountedOutput,
     counts: &mut [u32],
     counters: &mut [u32],
     capacity: Option<u32>,
 ) -> Result<u32, InputError> {
     let block = ScanParams {
         count: counts.len() as u32,
-        total_word: output.needed as u32,
+        total_word: output.word as u32,
         capacity: capacity.unwrap_or(u32::MAX),
         status_bit: output.status.bits(),
     };
     scan(&block, counts, counters);
-    let needed = wide(counters, output.needed);
+    let needed = wide(counters, output.word);
     match capacity {
         // The largest u32 is no place: it stands for all that do not fit.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
-        None => count_within(output.what, needed, u32::MAX - 1),
+        None => count_within(output.name, needed, u32::MAX - 1),
     }
 }
 

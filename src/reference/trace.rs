@@ -8,9 +8,7 @@ use super::pairs::pair_walk::PairReads;
 use super::pairs::{
     pair_count, pair_emit, pair_emit_kept, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
 };
-use super::params::{
-    ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS, fixed, keep_static_entries, overrides_of, scan_output, sized,
-};
+use super::params::{fixed, keep_static_entries, overrides_of, scan_output, sized};
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use super::reads::{StepReads, TableReads};
@@ -27,6 +25,7 @@ use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Exclusions, Overrides, SortParams};
+use crate::layout::counters::{ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;

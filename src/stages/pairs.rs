@@ -6,7 +6,7 @@ use super::shape::variable::ROUND;
 use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
 use super::table::{self, statics};
-use crate::api::counters::{Status, word};
+use crate::api::counters::Status;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::output::PairOutput;
 use crate::api::types::Pair;
@@ -16,6 +16,7 @@ use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{Exclusions, OrderParams, Round, STATIC_PARTNERS_KEPT};
+use crate::layout::counters;
 use crate::layout::grid::{FORM_CROWDED, FORM_SPARSE, Params};
 use crate::shared::wgsl::number;
 
@@ -298,17 +299,8 @@ impl PairPlan {
             rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.partners_kept)),
             emit_rounds: all(&mut emit_rounds(shape)),
             static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_PARTNERS_KEPT)),
-            scan: scanned(params).map(|count| {
-                let total = word::PAIRS_NEEDED;
-                Scan::new(
-                    blocks,
-                    buffer::OFFSETS,
-                    count,
-                    total,
-                    params.pair_capacity,
-                    Status::PAIRS,
-                )
-            }),
+            scan: scanned(params)
+                .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.pair_capacity)),
             static_params,
         }
     }

@@ -7,7 +7,7 @@ use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
 use super::table::{self, statics};
 use super::walks::{TableOf, WalkRound};
-use crate::api::counters::{Status, word};
+use crate::api::counters::Status;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::output::{Lists, QueryOutput};
 use crate::api::queries::{Neighbor, Query, askers};
@@ -19,6 +19,7 @@ use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{LimitParams, OrderParams};
+use crate::layout::counters;
 use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
@@ -224,13 +225,12 @@ impl QueryPlan {
                 let of_copy = [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES];
                 Copied::new(blocks, copying, of_copy)
             }),
-            scan: Scan::new(
+            scan: Scan::of(
                 blocks,
                 buffer::OFFSETS,
                 params.query_count + 1,
-                word::RESULTS_NEEDED,
+                &counters::RESULTS,
                 params.result_capacity,
-                Status::RESULTS,
             ),
             rounds: WalkRound::all(
                 blocks,

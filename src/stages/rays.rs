@@ -8,7 +8,7 @@ use super::sort::variable::VALUES;
 use super::sort::{self, Digit, Side, Sides, Sort};
 use super::table::{self, statics};
 use super::walks::WalkRound;
-use crate::api::counters::{Status, word};
+use crate::api::counters::Status;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode};
 use crate::api::input::SWEPT_STRIDE;
 use crate::api::output::{Lists, RayOutput};
@@ -20,6 +20,7 @@ use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{LimitParams, OrderParams, SortParams};
+use crate::layout::counters;
 use crate::layout::digits::sort_digits;
 use crate::layout::grid::{Grid, Params};
 use crate::shared::wgsl::number;
@@ -348,17 +349,11 @@ impl RayPlan {
         let params = &shape.params;
         let of_copy = [buffer::LIMITS, buffer::GIVEN_RAYS, buffer::RAYS];
         let copied = self.copying.map(|copying| Copied::new(blocks, copying, of_copy));
-        let mut scan =
-            |data, total_word, capacity, bit| Scan::new(blocks, data, params.ray_count + 1, total_word, capacity, bit);
+        let mut scan = |data, output, capacity| Scan::of(blocks, data, params.ray_count + 1, output, capacity);
         RayBlocks {
             copied,
-            hits: scan(buffer::OFFSETS, word::HITS_NEEDED, params.hit_capacity, Status::HITS),
-            cells: scan(
-                buffer::CELL_OFFSETS,
-                word::RAY_CELLS_NEEDED,
-                params.ray_cell_capacity,
-                Status::RAY_CELLS,
-            ),
+            hits: scan(buffer::OFFSETS, &counters::HITS, params.hit_capacity),
+            cells: scan(buffer::CELL_OFFSETS, &counters::RAY_CELLS, params.ray_cell_capacity),
             digits: Digit::all(blocks, digits(shape)),
             rounds: WalkRound::all(blocks, shape, params.ray_count, 1, params.hits_kept, false),
         }

@@ -7,6 +7,7 @@ use crate::gpu::recorder::{Stage, variables};
 use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{SCAN_TILE, ScanParams};
+use crate::layout::counters::CountedOutput;
 
 passes! {
     "scan" {
@@ -48,6 +49,12 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
+    /// Writes the block of a scan of `count` words, the counts of an output's rows. A total above `capacity` sets the
+    /// output's status bit.
+    pub fn of(blocks: &mut Blocks, data: BufferId, count: u32, output: &CountedOutput, capacity: u32) -> Self {
+        Self::new(blocks, data, count, output.word, capacity, output.status)
+    }
+
     /// Writes the block of a scan of `count` words. The 64-bit total goes to two counters from `total_word` on. A total
     /// above `capacity` sets the bits of `status`.
     pub fn new(

@@ -13,6 +13,7 @@ use crate::api::types::Page;
 use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
+use crate::layout::counters::{HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::shared::lists::sort_lists;
 use crate::shared::watch::{Watch, end_if_stopped};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -508,14 +509,14 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {
 
 /// Refuses an answer of more rows than offsets of 32 bits can name.
 fn check_returnable(counters: &Counters) -> Result<(), HeadlessError> {
-    for (what, needed) in [
-        ("pairs", counters.pairs_needed),
-        ("hits", counters.hits_needed),
-        ("ray cells", counters.ray_cells_needed),
-        ("results of queries", counters.results_needed),
+    for (output, needed) in [
+        (&PAIRS, counters.pairs_needed),
+        (&HITS, counters.hits_needed),
+        (&RAY_CELLS, counters.ray_cells_needed),
+        (&RESULTS, counters.results_needed),
     ] {
         if needed >= u64::from(u32::MAX) {
-            return Err(too_many(what, needed, u32::MAX - 1));
+            return Err(too_many(output.name, needed, u32::MAX - 1));
         }
     }
     Ok(())

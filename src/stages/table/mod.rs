@@ -6,7 +6,6 @@ use super::limits::{Copied, Copying};
 use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, Side, Sides, Sort};
-use crate::api::counters::{Status, word};
 use crate::api::descriptor::{Capacities, Growth};
 use crate::api::error::InputError;
 use crate::api::input::count;
@@ -16,6 +15,7 @@ use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES};
+use crate::layout::counters;
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{self, Grid, Params, Record};
 use crate::shared::bounds::LARGEST_COUNT;
@@ -256,13 +256,12 @@ impl TablePlan {
                 let copying = Copying::of_words(given, params.object_count);
                 Copied::new(blocks, copying, [COUNTERS, buffer::GIVEN_WORLDS, buffer::WORLDS])
             }),
-            entries: Scan::new(
+            entries: Scan::of(
                 blocks,
                 buffer::ENTRY_OFFSETS,
                 entry_counts(params),
-                word::ENTRIES_NEEDED,
+                &counters::ENTRIES,
                 params.entry_capacity,
-                Status::ENTRIES,
             ),
             digits: Digit::all(blocks, table_digits(params, shape.sort)),
         }
