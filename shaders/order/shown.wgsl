@@ -24,8 +24,8 @@ struct OrderParams {
 
 // Rows of the output that its page shows.
 fn shown() -> u32 {
-    let needed = saturate64(vec2<u32>(counters[order.needed_word], counters[order.needed_word + 1u]));
-    return min(needed - min(needed, order.first), order.capacity);
+    let needed = vec2<u32>(counters[order.needed_word], counters[order.needed_word + 1u]);
+    return rows_shown(needed, order.first, order.capacity);
 }
 
 // The walk whose row has this place: the last one whose rows begin no later.

@@ -42,7 +42,7 @@ fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
 fn accept_result(query: Query, object: u32, distance: u32) {
     var moved = vec2<u32>(object, distance);
     var slot = first_slot();
-    let end = first_slot() + found;
+    let end = slot + found;
     var is_held = false;
     for (; slot < end && !is_held; slot += 1u) {
         let held = query_nearest[slot];

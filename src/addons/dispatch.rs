@@ -2,6 +2,7 @@
 
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
+use crate::api::counters;
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
@@ -13,7 +14,6 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::DispatchParams;
-use crate::layout::counters;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 

@@ -135,6 +135,26 @@ impl std::fmt::Debug for Status {
     }
 }
 
+/// An output whose rows are counted before they are written.
+pub(crate) struct CountedOutput {
+    /// Name in errors.
+    pub name: &'static str,
+    /// Word of the counters where the 64-bit number of needed rows begins.
+    pub word: usize,
+    /// Status bit that is set if the rows do not fit.
+    pub status: Status,
+}
+
+const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutput {
+    CountedOutput { name, word, status }
+}
+
+pub(crate) const ENTRIES: CountedOutput = counted("entries", word::ENTRIES_NEEDED, Status::ENTRIES);
+pub(crate) const PAIRS: CountedOutput = counted("pairs", word::PAIRS_NEEDED, Status::PAIRS);
+pub(crate) const HITS: CountedOutput = counted("hits", word::HITS_NEEDED, Status::HITS);
+pub(crate) const RAY_CELLS: CountedOutput = counted("ray cells", word::RAY_CELLS_NEEDED, Status::RAY_CELLS);
+pub(crate) const RESULTS: CountedOutput = counted("results of queries", word::RESULTS_NEEDED, Status::RESULTS);
+
 /// What a step counted.
 ///
 /// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded, 2

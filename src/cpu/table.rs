@@ -1,12 +1,12 @@
 //! The table of a step, made by the reference passes without the buffers in between.
 
+use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::Exclusions;
-use crate::layout::counters::ENTRIES;
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record};
 use crate::reference::host::HostScene;

@@ -1,7 +1,7 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
 use super::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
-use crate::api::counters::word;
+use crate::api::counters;
 use crate::api::types::{Pair, RayHit};
 use crate::shared::bounds::roomy;
 pub use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
@@ -58,7 +58,7 @@ impl OrderParams {
     /// Returns the block of the pairs.
     pub fn of_pairs(params: &Params) -> Self {
         Self {
-            needed_word: word::PAIRS_NEEDED as u32,
+            needed_word: counters::PAIRS.word as u32,
             first: params.first_pair,
             capacity: params.pair_capacity,
             row_words: (size_of::<Pair>() / 4) as u32,
@@ -69,7 +69,7 @@ impl OrderParams {
     /// Returns the block of the hits of rays.
     pub fn of_hits(params: &Params) -> Self {
         Self {
-            needed_word: word::HITS_NEEDED as u32,
+            needed_word: counters::HITS.word as u32,
             first: params.first_hit,
             capacity: params.hit_capacity,
             row_words: (size_of::<RayHit>() / 4) as u32,
@@ -80,7 +80,7 @@ impl OrderParams {
     /// Returns the block of the results of queries.
     pub fn of_results(params: &Params) -> Self {
         Self {
-            needed_word: word::RESULTS_NEEDED as u32,
+            needed_word: counters::RESULTS.word as u32,
             first: params.first_result,
             capacity: params.result_capacity,
             row_words: 1,

@@ -38,26 +38,6 @@ pub mod cull_word {
     pub const COUNT: usize = SEEN + super::MOST_VIEWS as usize;
 }
 
-/// An output whose rows are counted before they are written.
-pub(crate) struct CountedOutput {
-    /// Name in errors.
-    pub name: &'static str,
-    /// Word of the counters where the 64-bit number of needed rows begins.
-    pub word: usize,
-    /// Status bit that is set if the rows do not fit.
-    pub status: Status,
-}
-
-const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutput {
-    CountedOutput { name, word, status }
-}
-
-pub(crate) const ENTRIES: CountedOutput = counted("entries", word::ENTRIES_NEEDED, Status::ENTRIES);
-pub(crate) const PAIRS: CountedOutput = counted("pairs", word::PAIRS_NEEDED, Status::PAIRS);
-pub(crate) const HITS: CountedOutput = counted("hits", word::HITS_NEEDED, Status::HITS);
-pub(crate) const RAY_CELLS: CountedOutput = counted("ray cells", word::RAY_CELLS_NEEDED, Status::RAY_CELLS);
-pub(crate) const RESULTS: CountedOutput = counted("results of queries", word::RESULTS_NEEDED, Status::RESULTS);
-
 impl Counters {
     /// `static_entries` is the capacity for entries of static objects.
     pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {

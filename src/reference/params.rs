@@ -3,6 +3,7 @@
 use super::host::HostScene;
 use super::scan::scan;
 use super::table::{entry_count, prepare};
+use crate::api::counters::CountedOutput;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, check_world_count, validate};
 use crate::api::error::{InputError, ReferenceError};
@@ -10,7 +11,6 @@ use crate::api::input::{count, count_within};
 use crate::api::types::Aabb;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{Overrides, ScanParams, wide};
-use crate::layout::counters::CountedOutput;
 use crate::layout::grid::{self, Params};
 use crate::shared::bounds::LARGEST_COUNT;
 

@@ -18,6 +18,7 @@ use super::table::{
     clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, sample_statistics,
 };
 use crate::api::counters::word;
+use crate::api::counters::{ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode, SortStrategy};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::input::{Queries, Rays, count};
@@ -25,7 +26,6 @@ use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Exclusions, Overrides, SortParams};
-use crate::layout::counters::{ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;

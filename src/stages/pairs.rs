@@ -6,7 +6,7 @@ use super::shape::variable::ROUND;
 use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
 use super::table::{self, statics};
-use crate::api::counters::Status;
+use crate::api::counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::output::PairOutput;
 use crate::api::types::Pair;
@@ -16,7 +16,6 @@ use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{Exclusions, OrderParams, Round, STATIC_PARTNERS_KEPT};
-use crate::layout::counters;
 use crate::layout::grid::{FORM_CROWDED, FORM_SPARSE, Params};
 use crate::shared::wgsl::number;
 
@@ -270,9 +269,9 @@ impl PairPlan {
         let rows = [last, params.first_pair, params.pair_capacity];
         let mut outputs = vec![Readable::counted::<Pair>(
             buffer::PAIRS,
-            |counters| counters.pairs_needed,
+            |found| found.pairs_needed,
             rows,
-            Status::PAIRS,
+            counters::PAIRS.status,
         )];
         if params.has_worlds() {
             outputs.push(Readable::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));

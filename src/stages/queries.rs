@@ -7,7 +7,7 @@ use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
 use super::table::{self, statics};
 use super::walks::{TableOf, WalkRound};
-use crate::api::counters::Status;
+use crate::api::counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::output::{Lists, QueryOutput};
 use crate::api::queries::{Neighbor, Query, askers};
@@ -19,7 +19,6 @@ use crate::gpu::shader::{Needed, Pass, Variant, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{LimitParams, OrderParams};
-use crate::layout::counters;
 use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
@@ -192,9 +191,9 @@ impl QueryPlan {
             outputs.extend([
                 Readable::counted::<u32>(
                     buffer::OBJECTS,
-                    |counters| counters.results_needed,
+                    |found| found.results_needed,
                     rows,
-                    Status::RESULTS,
+                    counters::RESULTS.status,
                 ),
                 Readable::known::<u32>(buffer::OFFSETS, queries + 1),
             ]);

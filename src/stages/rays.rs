@@ -8,7 +8,7 @@ use super::sort::variable::VALUES;
 use super::sort::{self, Digit, Side, Sides, Sort};
 use super::table::{self, statics};
 use super::walks::WalkRound;
-use crate::api::counters::Status;
+use crate::api::counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode};
 use crate::api::input::SWEPT_STRIDE;
 use crate::api::output::{Lists, RayOutput};
@@ -20,7 +20,6 @@ use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{LimitParams, OrderParams, SortParams};
-use crate::layout::counters;
 use crate::layout::digits::sort_digits;
 use crate::layout::grid::{Grid, Params};
 use crate::shared::wgsl::number;
@@ -313,7 +312,7 @@ impl RayPlan {
             RayMode::All => {
                 let rows = [last_hits, params.first_hit, params.hit_capacity];
                 outputs.extend([
-                    Readable::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows, Status::HITS),
+                    Readable::counted::<RayHit>(buffer::HITS, |found| found.hits_needed, rows, counters::HITS.status),
                     Readable::known::<u32>(buffer::OFFSETS, rays + 1),
                 ]);
             }
@@ -323,9 +322,9 @@ impl RayPlan {
             outputs.extend([
                 Readable::counted::<RayCell>(
                     buffer::CELLS,
-                    |counters| counters.ray_cells_needed,
+                    |found| found.ray_cells_needed,
                     rows,
-                    Status::RAY_CELLS,
+                    counters::RAY_CELLS.status,
                 ),
                 Readable::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
             ]);

@@ -1,5 +1,6 @@
 //! The scan stage: counts become offsets, and their total is checked against a capacity.
 
+use crate::api::counters::CountedOutput;
 use crate::api::counters::Status;
 use crate::api::descriptor::RayMode;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -7,7 +8,6 @@ use crate::gpu::recorder::{Stage, variables};
 use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{SCAN_TILE, ScanParams};
-use crate::layout::counters::CountedOutput;
 
 passes! {
     "scan" {

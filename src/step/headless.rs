@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::api::counters::{Counters, Status};
+use crate::api::counters::{HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::api::error::{HeadlessError, ReadBackError, StepError};
@@ -13,7 +14,6 @@ use crate::api::types::Page;
 use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
-use crate::layout::counters::{HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::shared::lists::sort_lists;
 use crate::shared::watch::{Watch, end_if_stopped};
 use crate::step::broad_phase::GpuBroadPhase;

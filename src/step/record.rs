@@ -151,13 +151,11 @@ impl GpuBroadPhase {
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
         let reads_worlds = plan.shape.params.has_worlds();
         caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
-        // A list or words of no rows are not read, whoever owns their buffer.
-        let rows = plan
-            .pairs
-            .exclusions
-            .map_or([0; 2], |exclusions| [exclusions.list_count, exclusions.data_count]);
-        caller_owned.extend((rows[0] > 0 && input.excluded_pairs.is_caller_owned()).then_some(pairs::buffer::EXCLUDED));
-        caller_owned.extend((rows[1] > 0 && input.pair_filter_data.is_caller_owned()).then_some(pairs::buffer::DATA));
+        let exclusions = plan.pairs.exclusions;
+        let reads_list = exclusions.is_some_and(|exclusions| exclusions.list_count > 0);
+        caller_owned.extend((reads_list && input.excluded_pairs.is_caller_owned()).then_some(pairs::buffer::EXCLUDED));
+        let reads_data = exclusions.is_some_and(|exclusions| exclusions.data_count > 0);
+        caller_owned.extend((reads_data && input.pair_filter_data.is_caller_owned()).then_some(pairs::buffer::DATA));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         self.draft.needs(filled.into_iter().flatten().cloned());
         self.bindings.forget(&self.buffers.begin_step());
@@ -176,13 +174,13 @@ impl GpuBroadPhase {
             placer.place(plan.table.worlds(), input.worlds);
         }
         placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
-        if let Some(exclusions) = plan.pairs.exclusions {
-            if exclusions.list_count > 0 {
-                placer.place(pairs::buffer::EXCLUDED, input.excluded_pairs);
-            }
-            if exclusions.data_count > 0 {
-                placer.place(pairs::buffer::DATA, input.pair_filter_data);
-            }
+        if reads_list {
+            placer.place(pairs::buffer::EXCLUDED, input.excluded_pairs);
+        }
+        if reads_data {
+            placer.place(pairs::buffer::DATA, input.pair_filter_data);
+        }
+        if let Some(exclusions) = exclusions {
             placer.place(pairs::buffer::EXCLUSIONS, Source::Host(&[exclusions]));
         }
         placer.place_asked(&asked, &plan);

@@ -110,10 +110,14 @@ impl Explainer<'_> {
             t_max: f32::INFINITY,
             ..ray
         };
+        let hits = |t: f32| Ok(sentence(&format!("ray {row} hits {name} at t = {t}")));
         let reason = if let Some(t) = self.hit(bounds, ray)? {
+            if self.args.mode != Mode::Closest {
+                return hits(t);
+            }
             let closest = self.closest(ray)?;
-            if self.args.mode != Mode::Closest || closest.object == object {
-                return Ok(sentence(&format!("ray {row} hits {name} at t = {t}")));
+            if closest.object == object {
+                return hits(t);
             }
             let other = self.names.of(closest.object);
             if closest.t == t {
@@ -125,9 +129,9 @@ impl Explainer<'_> {
             reason
         } else if let Some(fault) = invalid::of_ray(&ray) {
             format!("the ray is invalid: {fault}")
-        } else if self.hit(bounds.with_layers(u16::MAX, u16::MAX), ray)?.is_some() {
+        } else if self.hit(in_all_layers(bounds), ray)?.is_some() {
             "the object's layers exclude rays".to_owned()
-        } else if let Some(t) = self.hit(bounds.with_layers(u16::MAX, u16::MAX), endless)? {
+        } else if let Some(t) = self.hit(in_all_layers(bounds), endless)? {
             format!("it enters the box at t = {t}, and its t_max is {}", ray.t_max)
         } else {
             "it passes the box".to_owned()
@@ -144,14 +148,14 @@ impl Explainer<'_> {
         if self.finds(asked, bounds)? {
             return Ok(sentence(&format!("query {row} finds {name}")));
         }
-        let all_layers = |of: Aabb| of.with_layers(u16::MAX, u16::MAX);
+        let [open_query, open_object] = [asked, bounds].map(in_all_layers);
         let reason = if let Some(reason) = self.left_out(object) {
             reason
         } else if let Some(fault) = invalid::of_box(&asked) {
             format!("the query is invalid: {fault}")
-        } else if self.finds(all_layers(asked), all_layers(bounds))? {
+        } else if self.finds(open_query, open_object)? {
             "the layers of one are not in the mask of the other".to_owned()
-        } else if self.finds(all_layers(asked).with_owner(0), all_layers(bounds).with_owner(0))? {
+        } else if self.finds(open_query.with_owner(0), open_object.with_owner(0))? {
             "both have one owner, or both are static".to_owned()
         } else {
             let gap = between_boxes(&self.compared(bounds)?, &flat(asked, self.scene.dimensions));
@@ -210,6 +214,10 @@ impl Explainer<'_> {
         }
         invalid::of_box(&bounds).map(|fault| format!("{name} is invalid: {fault}"))
     }
+}
+
+fn in_all_layers(bounds: Aabb) -> Aabb {
+    bounds.with_layers(u16::MAX, u16::MAX)
 }
 
 fn flat(bounds: Aabb, dimensions: u8) -> Aabb {

@@ -15,15 +15,15 @@ const SLACK: f64 = 1.0 + 1e-6;
 
 /// A dense grid over a part of space.
 #[derive(Clone, Copy)]
-pub struct Cells {
+struct Cells {
     low: [f64; 3],
     inverse: f64,
-    pub size: [usize; 3],
+    size: [usize; 3],
 }
 
 impl Cells {
     /// Over all the boxes, of at least this edge, and so large that there are not too many.
-    pub fn new(boxes: &[Aabb], edge: f64) -> Self {
+    fn new(boxes: &[Aabb], edge: f64) -> Self {
         let low: [f64; 3] = std::array::from_fn(|axis| {
             let values = boxes.iter().map(|boxed| f64::from(boxed.min[axis]));
             values.fold(f64::INFINITY, f64::min)
@@ -47,25 +47,25 @@ impl Cells {
         }
     }
 
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.size.iter().product()
     }
 
-    pub fn cell(&self, place: [f32; 3]) -> [usize; 3] {
+    fn cell(&self, place: [f32; 3]) -> [usize; 3] {
         std::array::from_fn(|axis| {
             let cell = (f64::from(place[axis]) - self.low[axis]) * self.inverse;
             (cell as usize).min(self.size[axis] - 1)
         })
     }
 
-    pub fn index(&self, [x, y, z]: [usize; 3]) -> usize {
+    fn index(&self, [x, y, z]: [usize; 3]) -> usize {
         (z * self.size[1] + y) * self.size[0] + x
     }
 }
 
 /// Boxes in the order of their cells.
 pub struct Sorted {
-    pub cells: Cells,
+    cells: Cells,
     /// Where each cell's entries begin, and the end of the last one's.
     starts: Vec<u32>,
     ids: Vec<u32>,
@@ -73,12 +73,12 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Of the boxes with these ids, none of which may be longer than a cell.
-    pub fn new(cells: Cells, all: &[Aabb], ids: &[u32]) -> Self {
-        let keys: Vec<u32> = ids
+    /// Of boxes none of which may be longer than a cell.
+    fn new(cells: Cells, all: &[Aabb]) -> Self {
+        let keys: Vec<u32> = all
             .par_iter()
             .with_min_len(CHUNK)
-            .map(|&id| cells.index(cells.cell(all[id as usize].min)) as u32)
+            .map(|boxed| cells.index(cells.cell(boxed.min)) as u32)
             .collect();
         let mut starts = vec![0_u32; cells.count() + 1];
         for &key in &keys {
@@ -88,8 +88,8 @@ impl Sorted {
             starts[cell] += starts[cell - 1];
         }
         let mut next = starts.clone();
-        let mut sorted = vec![0; ids.len()];
-        for (&key, &id) in keys.iter().zip(ids) {
+        let mut sorted = vec![0; all.len()];
+        for (id, &key) in (0..).zip(&keys) {
             sorted[next[key as usize] as usize] = id;
             next[key as usize] += 1;
         }
@@ -157,7 +157,7 @@ impl Sorted {
 }
 
 /// Closed boxes: touching counts.
-pub fn overlap(a: &Aabb, b: &Aabb) -> bool {
+fn overlap(a: &Aabb, b: &Aabb) -> bool {
     (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
 }
 
@@ -170,8 +170,7 @@ pub fn longest(boxed: &Aabb) -> f64 {
 /// One level for all boxes.
 pub fn one_level(boxes: &[Aabb]) -> Sorted {
     let edge = boxes.iter().map(longest).fold(0.0, f64::max);
-    let ids: Vec<u32> = (0..boxes.len() as u32).collect();
-    Sorted::new(Cells::new(boxes, edge), boxes, &ids)
+    Sorted::new(Cells::new(boxes, edge), boxes)
 }
 
 #[cfg(test)]
