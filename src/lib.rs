@@ -3,24 +3,20 @@
 //!
 //! # Quick start
 //!
-//! [`Headless`] owns a device and returns vectors. It is the quickest way to an answer.
+//! [`BroadPhase`] returns vectors. It runs on a GPU if there is one, else on the CPU.
 //!
 //! ```
-//! use gpu_broad_phase::{Aabb, Headless, HeadlessError, Pair};
+//! use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair, block_on};
 //!
-//! # fn main() -> Result<(), HeadlessError> { pollster::block_on(async {
-//! let mut broad_phase = match Headless::new().await {
-//!     Err(HeadlessError::NoAdapter { .. }) => return Ok(()), // a machine without any GPU driver
-//!     headless => headless?,
-//! };
+//! let mut broad_phase = block_on(BroadPhase::new(&BroadPhaseDescriptor::default()))?;
 //! let boxes = [
 //!     Aabb::new([0.0; 3], [1.0; 3]),
 //!     Aabb::new([0.9; 3], [2.0; 3]),
 //!     Aabb::new([5.0; 3], [6.0; 3]),
 //! ];
-//! let result = broad_phase.step(&boxes, &[]).await?;
+//! let result = block_on(broad_phase.step(&boxes, &[]))?;
 //! assert_eq!(result.pairs, [Pair { a: 0, b: 1 }]);
-//! # Ok(()) }) }
+//! # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
 //! ```
 //!
 //! In a renderer or a simulation nothing is read back:
@@ -34,8 +30,8 @@
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
 //! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
-//! - [`cpu::step`] gives the same answer on the CPU. [`cpu::CpuBroadPhase`] keeps the table of its
-//!   last step.
+//! - [`cpu::step`] gives the same answer on the CPU, without futures. [`cpu::CpuBroadPhase`] keeps the table of its last
+//!   step.
 //!
 //! # Buffers
 //!
@@ -75,7 +71,7 @@
 //!
 //! An output that proves too small keeps a valid prefix. Its counter goes on to the exact need, and the status word
 //! says so. With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room.
-//! [`Headless`] repeats until the answer is whole. Needs are 64-bit counts. Places that 32 bits do not name are not
+//! [`BroadPhase`] repeats until the answer is whole. Needs are 64-bit counts. Places that 32 bits do not name are not
 //! written.
 //!
 //! The work of crowded scenes is bounded in the same way. A dispatch makes a bounded number of box tests.
@@ -173,6 +169,7 @@
 
 mod addons;
 mod api;
+mod broad_phase;
 pub mod cpu;
 mod gpu;
 #[doc = include_str!("guide.md")]
@@ -234,13 +231,14 @@ pub use addons::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use addons::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use addons::object_set::{Handle, ObjectSet, StaleHandle};
 pub use addons::table_shader::TableShader;
+pub use api::backend::Backend;
 pub use api::counters::{Counters, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
 pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, Uses};
 pub use api::error::{
-    BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, PairFilterError, ReadBackError,
-    ReferenceError, StepError,
+    BadPrefix, BroadPhaseError, CreateError, DescriptorError, InputError, NotOnHost, PairFilterError, ReadBackError,
+    StepError,
 };
 pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
@@ -252,13 +250,22 @@ pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
 pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
+pub use broad_phase::BroadPhase;
+pub use gpu::adapter::adapters;
 pub use gpu::later::Later;
 pub use gpu::preparation::Preparation;
 pub use step::broad_phase::GpuBroadPhase;
-pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};
 pub use step::query_set::QuerySet;
 pub use wgpu;
+
+/// Waits for a future on the calling thread and returns its output. Not in browsers.
+///
+/// The futures of this crate wait for the device in their first poll, on native targets.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    pollster::block_on(future)
+}
 
 pub mod grid {
     //! The layouts of a [`Table`](crate::Table)'s buffers.

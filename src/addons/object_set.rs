@@ -368,7 +368,7 @@ impl ObjectSet {
     /// };
     /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
     /// assert_eq!(result.ray_hits[0].t, 8.0);
-    /// # Ok::<(), gpu_broad_phase::ReferenceError>(())
+    /// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
     /// ```
     pub fn scene(&self) -> Scene<'_> {
         let is_recorded = self.statics.changed.is_empty() && self.generation != 0;

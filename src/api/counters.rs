@@ -1,5 +1,7 @@
 //! The counter buffer and its host form.
 
+use crate::api::error::BroadPhaseError;
+
 /// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
 #[allow(missing_docs, reason = "documented with `Counters`")]
 pub(crate) mod word {
@@ -56,7 +58,7 @@ impl Status {
     /// The driver ended loops before they were done. Pairs, hits and results may be missing. llvmpipe allows a group of
     /// lanes 65,535 turns. Adapters that report a discrete or an integrated GPU are not checked for it. After a
     /// read-back that shows this the next step cuts its walks smaller, by a factor of eight.
-    /// [`Headless`](crate::Headless) repeats until nothing is cut.
+    /// [`BroadPhase`](crate::BroadPhase) repeats until nothing is cut.
     pub const CUT: Self = Self(64);
 
     /// The bits that say that pairs are missing.
@@ -147,6 +149,20 @@ pub(crate) struct CountedOutput {
 
 const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutput {
     CountedOutput { name, word, status }
+}
+
+impl CountedOutput {
+    /// Returns `needed` as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if 32-bit offsets cannot name
+    /// that many rows.
+    pub fn returnable(&self, needed: u64) -> Result<u32, BroadPhaseError> {
+        let limit = u32::MAX - 1;
+        let fits = u32::try_from(needed).ok().filter(|&needed| needed <= limit);
+        fits.ok_or(BroadPhaseError::TooManyResults {
+            what: self.name,
+            needed,
+            limit: limit.into(),
+        })
+    }
 }
 
 pub(crate) const ENTRIES: CountedOutput = counted("entries", word::ENTRIES_NEEDED, Status::ENTRIES);

@@ -138,7 +138,7 @@ pub struct Capacities {
     /// round makes at most 16,384 box tests per walk, and fewer where a step has more than 262,144 walks, down to
     /// 1,024, where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
     /// ([`Status::CUT`](crate::Status::CUT)). `None` is one round, which all but very crowded scenes stay below. A step
-    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`Headless`](crate::Headless) makes
+    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`BroadPhase`](crate::BroadPhase) makes
     /// as many as are needed. At most 4,096.
     pub rounds: Option<u32>,
 }
@@ -237,7 +237,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Bytes that the buffers of the broad phase may have together
     /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Default: `None`.
     /// Outputs grow no further than fits: a step that needs more writes a prefix and says so, and
-    /// [`Headless`](crate::Headless) takes the answer in parts. What only saves time is given up first. Where the table
+    /// [`BroadPhase`](crate::BroadPhase) takes the answer in parts. What only saves time is given up first. Where the table
     /// of larger objects ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there
     /// are none, and results may come in another order. Host data on its way to the device and the staging buffers of
     /// read-backs come on top. The [CPU engine](crate::cpu) ignores it: [`Growth::Fixed`] bounds its answers.

@@ -151,6 +151,14 @@ pub enum InputError {
         /// Bytes the descriptor allows.
         limit: u64,
     },
+    /// No object of the scene has this index.
+    #[error("there is no object {index}: the scene has {count}")]
+    NoObject {
+        /// The index.
+        index: u32,
+        /// Number of objects.
+        count: u64,
+    },
     /// More objects or rays than an index can name.
     #[error("{count} {what}, at most {limit} are possible")]
     TooMany {
@@ -229,32 +237,6 @@ pub enum InputError {
         needed: u64,
         /// Bytes the buffer has.
         available: u64,
-    },
-}
-
-/// Why the [CPU engine](crate::cpu) has no answer.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReferenceError {
-    /// The descriptor cannot work.
-    #[error(transparent)]
-    Descriptor(#[from] DescriptorError),
-    /// The input cannot be taken.
-    #[error(transparent)]
-    Input(#[from] InputError),
-    /// Part of the input lies on a device, where the CPU engine cannot read it.
-    #[error(transparent)]
-    NotOnHost(#[from] NotOnHost),
-    /// Something was asked of the table of the last step before there was one.
-    #[error("there is no step yet, or the last one failed")]
-    NoStep,
-    /// The scene has no object with this index.
-    #[error("there is no object {index}: the scene has {count}")]
-    NoObject {
-        /// The index.
-        index: u32,
-        /// Number of objects.
-        count: u64,
     },
 }
 
@@ -397,10 +379,26 @@ pub enum ReadBackError {
     Timeout(std::time::Duration),
 }
 
-/// Why a [`Headless`](crate::Headless) step failed.
+/// An error of a [`BroadPhase`](crate::BroadPhase) or of the [CPU engine](crate::cpu). The same mistake is the same
+/// error on a GPU and on the CPU.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum HeadlessError {
+pub enum BroadPhaseError {
+    /// The descriptor cannot work.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// The input cannot be taken.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Part of the input is on a device, where the CPU engine cannot read it.
+    #[error(transparent)]
+    NotOnHost(#[from] NotOnHost),
+    /// The CPU engine cannot run the WGSL of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
+    #[error("the CPU engine cannot run a pair filter: give the same rule as a function to step_scene_where")]
+    PairFilterOnCpu,
+    /// Rays or queries without a step before them.
+    #[error("there is no step yet, or the last one failed")]
+    NoStep,
     /// The program was built without any backend of wgpu.
     #[error(
         "no backend of wgpu is compiled in: turn on the feature `backends` of gpu-broad-phase, or one of wgpu's own, \
@@ -416,26 +414,60 @@ pub enum HeadlessError {
     /// The adapter gave no device.
     #[error("the adapter gave no device: {0}")]
     NoDevice(String),
-    /// The broad phase could not be made.
+    /// The broad phase could not be made on the device.
     #[error(transparent)]
-    Create(#[from] CreateError),
+    Create(CreateError),
     /// The step could not be recorded.
     #[error(transparent)]
-    Step(#[from] StepError),
+    Step(StepError),
     /// The results could not be read.
     #[error(transparent)]
-    ReadBack(#[from] ReadBackError),
+    ReadBack(ReadBackError),
+    /// The device is lost.
+    #[error("the device is lost")]
+    DeviceLost,
     /// The driver ends the loops of walks early, however short they are.
     #[error("the driver ends loops of shaders early, however short they are")]
     LoopsCut,
     /// The answer has more rows than offsets can name.
     #[error("{needed} {what} are more than the {limit} that can be returned")]
     TooManyResults {
-        /// Pairs or hits.
+        /// Name of the output, such as `pairs`.
         what: &'static str,
-        /// How many there are.
+        /// Rows of the answer.
         needed: u64,
-        /// How many can be returned.
+        /// Rows that can be returned.
         limit: u64,
     },
+}
+
+impl From<CreateError> for BroadPhaseError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Descriptor(error) => Self::Descriptor(error),
+            CreateError::DeviceLost => Self::DeviceLost,
+            error => Self::Create(error),
+        }
+    }
+}
+
+impl From<StepError> for BroadPhaseError {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Input(error) => Self::Input(error),
+            StepError::NoStep => Self::NoStep,
+            StepError::DeviceLost => Self::DeviceLost,
+            error => Self::Step(error),
+        }
+    }
+}
+
+impl From<ReadBackError> for BroadPhaseError {
+    fn from(error: ReadBackError) -> Self {
+        match error {
+            ReadBackError::NoStep => Self::NoStep,
+            ReadBackError::DeviceLost => Self::DeviceLost,
+            error => Self::ReadBack(error),
+        }
+    }
 }

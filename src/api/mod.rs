@@ -1,5 +1,6 @@
 //! What a caller says and gets: plain data, and errors.
 
+pub(crate) mod backend;
 pub(crate) mod counters;
 pub(crate) mod descriptor;
 pub(crate) mod error;

@@ -40,7 +40,7 @@ pub struct DeviceCount<'a> {
 }
 
 /// The input of a step: what [`GpuBroadPhase::step`](crate::GpuBroadPhase::step),
-/// [`Headless::step_scene`](crate::Headless::step_scene) and
+/// [`BroadPhase::step_scene`](crate::BroadPhase::step_scene) and
 /// [`cpu::step_scene`](crate::cpu::step_scene) answer, the last of which needs all of it on the host.
 ///
 /// ```
@@ -55,7 +55,7 @@ pub struct DeviceCount<'a> {
 /// };
 /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
 /// assert_eq!(result.ray_hits[0].t, 8.0);
-/// # Ok::<(), gpu_broad_phase::ReferenceError>(())
+/// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scene<'a> {

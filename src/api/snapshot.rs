@@ -18,7 +18,7 @@ const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
 const FORMAT: u32 = 2;
 
 /// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever
-/// gets the file can run the same step, bit for bit, with [`Headless::step_scene`](crate::Headless::step_scene),
+/// gets the file can run the same step, bit for bit, with [`BroadPhase::step_scene`](crate::BroadPhase::step_scene),
 /// [`cpu::step_scene`](crate::cpu::step_scene) or the command `broadphase replay FILE --verify`.
 ///
 /// ```

@@ -9,7 +9,7 @@ use super::walks::{PairWalks, RayWalks, StaticPairWalks};
 use crate::api::counters::{CountedOutput, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::counters::{Counters, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
-use crate::api::error::InputError;
+use crate::api::error::BroadPhaseError;
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, askers};
 use crate::api::result::StepResult;
@@ -68,13 +68,13 @@ impl<'a> Answer<'a> {
         output: &CountedOutput,
         capacity: Option<u32>,
         counts: &mut [u32],
-    ) -> Result<[u32; 2], InputError> {
+    ) -> Result<[u32; 2], BroadPhaseError> {
         let written = scan_output(output, counts, &mut self.counters, capacity)?;
         Ok([written, capacity.unwrap_or(written)])
     }
 
     /// Finds the pairs of a step, and how many each world has.
-    pub fn find_pairs(&mut self) -> Result<(), InputError> {
+    pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let capacity = fixed(self.descriptor, self.descriptor.capacities.pairs);
         let reads = self.table.reads(self.admits);
@@ -117,7 +117,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Finds what the rays and the queries of a scene meet. The uniform block names them.
-    pub fn find_asked(&mut self, scene: &HostScene<'_>) -> Result<(), InputError> {
+    pub fn find_asked(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
         if !matches!(scene.asked.rays, Rays::None) {
             self.cast_rays(&scene.rays)?;
             if self.descriptor.ray_cells {
@@ -130,7 +130,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), InputError> {
+    fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let tables = self.table.reads(None).rays(rays);
         match self.descriptor.ray_mode {
@@ -164,7 +164,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    fn list_ray_cells(&mut self, rays: &[SweptRay]) -> Result<(), InputError> {
+    fn list_ray_cells(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let mut params = self.params;
         let reads = self.table.reads(None);
         let tables = [Some(reads.own), reads.statics].into_iter().flatten();
@@ -179,7 +179,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    fn answer_queries(&mut self, queries: &[Query]) -> Result<(), InputError> {
+    fn answer_queries(&mut self, queries: &[Query]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let reads = self.table.reads(self.admits);
         let walks = reads.queries(queries, params.askers != askers::NOBODY);

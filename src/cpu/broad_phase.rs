@@ -3,16 +3,16 @@
 use super::answers::Answer;
 use super::table::Table;
 use crate::api::descriptor::{BroadPhaseDescriptor, validate};
-use crate::api::error::{DescriptorError, ReferenceError};
+use crate::api::error::{BroadPhaseError, DescriptorError};
+use crate::api::input::Queries;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
 use crate::layout::asked::Asked;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 
-/// A broad phase on the CPU: what [`Headless`](crate::Headless) is on a device, with the same answers.
-///
-/// It keeps the table of the last step, so that further rays and queries do not build it again.
+/// A broad phase on the CPU that keeps the table of its last step, so that further rays and queries do not build it
+/// again. [`BroadPhase`](crate::BroadPhase) runs on a GPU where there is one.
 ///
 /// ```
 /// use gpu_broad_phase::cpu::CpuBroadPhase;
@@ -36,7 +36,8 @@ pub struct CpuBroadPhase<'a> {
 }
 
 impl<'a> CpuBroadPhase<'a> {
-    /// A broad phase as described. A [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run here.
+    /// Creates a broad phase. The WGSL of a [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run on the CPU:
+    /// see [`step_scene_where`](Self::step_scene_where).
     ///
     /// # Errors
     ///
@@ -69,7 +70,7 @@ impl<'a> CpuBroadPhase<'a> {
     /// # Errors
     ///
     /// As there. Nothing can be asked then until the next step.
-    pub fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, ReferenceError> {
+    pub fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         self.step(scene, None)
     }
 
@@ -82,18 +83,22 @@ impl<'a> CpuBroadPhase<'a> {
         &mut self,
         scene: &Scene<'_>,
         admits_pair: &(dyn Fn(u32, u32) -> bool + Sync),
-    ) -> Result<StepResult, ReferenceError> {
+    ) -> Result<StepResult, BroadPhaseError> {
         self.step(scene, Some(admits_pair))
     }
 
     /// Asks the table of the last step for new hits and results, without building it again. The answer has no pairs.
-    /// [`Partners`](crate::Partners) are those of the boxes and of the list of excluded pairs alone.
     ///
     /// # Errors
     ///
-    /// [`ReferenceError::NoStep`] before the first step; where rays, queries or an answer are more than indices can
-    /// name; and [`ReferenceError::NotOnHost`] where part of the input lies on a device.
-    pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, ReferenceError> {
+    /// [`BroadPhaseError::PairFilterOnCpu`] for [`Partners`](crate::Partners) if the descriptor has a
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter);
+    /// [`BroadPhaseError::NoStep`] before the first step; where rays, queries or an answer are more than indices can
+    /// name; and [`BroadPhaseError::NotOnHost`] where part of the input lies on a device.
+    pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
+        if self.descriptor.pair_filter.is_some() && matches!(input.queries, Queries::Partners(_)) {
+            return Err(BroadPhaseError::PairFilterOnCpu);
+        }
         let asked = HostScene::of(&Scene {
             rays: input.rays,
             ray_count: input.ray_count,
@@ -102,7 +107,7 @@ impl<'a> CpuBroadPhase<'a> {
             query_mode: input.query_mode,
             ..Scene::default()
         })?;
-        let table = self.table.as_ref().ok_or(ReferenceError::NoStep)?;
+        let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;
         let mut answer = Answer::new(&self.descriptor, table, None);
         let objects = table.params.all_objects();
         Asked::of(&asked.asked, objects.into(), 4).write(&mut answer.params)?;
@@ -110,12 +115,15 @@ impl<'a> CpuBroadPhase<'a> {
         Ok(answer.into_result())
     }
 
-    pub(super) fn step(
+    pub(crate) fn step(
         &mut self,
         scene: &Scene<'_>,
         admits: Option<&Admits<'_>>,
-    ) -> Result<StepResult, ReferenceError> {
+    ) -> Result<StepResult, BroadPhaseError> {
         self.table = None;
+        if self.descriptor.pairs && self.descriptor.pair_filter.is_some() && admits.is_none() {
+            return Err(BroadPhaseError::PairFilterOnCpu);
+        }
         let scene = HostScene::of(scene)?;
         let mut table = Table::build(&self.descriptor, &scene)?;
         let mut answer = Answer::new(&self.descriptor, &table, admits);

@@ -18,7 +18,7 @@ mod walks;
 pub use broad_phase::CpuBroadPhase;
 
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::ReferenceError;
+use crate::api::error::BroadPhaseError;
 use crate::api::result::StepResult;
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Ray};
@@ -40,7 +40,7 @@ pub fn step(
     descriptor: &BroadPhaseDescriptor<'_>,
     objects: &[Aabb],
     rays: &[Ray],
-) -> Result<StepResult, ReferenceError> {
+) -> Result<StepResult, BroadPhaseError> {
     step_scene(
         descriptor,
         &Scene {
@@ -51,13 +51,14 @@ pub fn step(
     )
 }
 
-/// As [`step`], for all that a scene can hold. A [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run here:
-/// [`step_scene_where`] takes its place.
+/// As [`step`], for all that a scene can hold.
 ///
 /// # Errors
 ///
-/// As [`step`], where worlds are missing, and [`ReferenceError::NotOnHost`] where part of it lies on a device.
-pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, ReferenceError> {
+/// As [`step`], if worlds are missing, [`BroadPhaseError::NotOnHost`] for input on a device, and
+/// [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a
+/// [`pair_filter`](BroadPhaseDescriptor::pair_filter): [`step_scene_where`] takes the rule as a function.
+pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
     step_with(descriptor, scene, None)
 }
 
@@ -72,7 +73,7 @@ pub fn step_scene_where(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
     admits_pair: &(dyn Fn(u32, u32) -> bool + Sync),
-) -> Result<StepResult, ReferenceError> {
+) -> Result<StepResult, BroadPhaseError> {
     step_with(descriptor, scene, Some(admits_pair))
 }
 
@@ -82,7 +83,10 @@ pub fn step_scene_where(
 /// # Errors
 ///
 /// As [`step_scene`].
-pub fn compared_objects(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Aabb>, ReferenceError> {
+pub fn compared_objects(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+) -> Result<Vec<Aabb>, BroadPhaseError> {
     let (_, objects) = prepared(descriptor, &HostScene::of(scene)?)?;
     Ok(objects)
 }
@@ -91,7 +95,7 @@ fn step_with(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
     admits_pair: Option<&Admits<'_>>,
-) -> Result<StepResult, ReferenceError> {
+) -> Result<StepResult, BroadPhaseError> {
     CpuBroadPhase::of(descriptor).step(scene, admits_pair)
 }
 

@@ -3,7 +3,7 @@
 use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
-use crate::api::error::{InputError, ReferenceError};
+use crate::api::error::BroadPhaseError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::Exclusions;
@@ -41,7 +41,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub fn build(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<Self, ReferenceError> {
+    pub fn build(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<Self, BroadPhaseError> {
         let ([params, of_statics], objects) = sized(descriptor, scene)?;
         let mut counters = vec![0; word::COUNT];
         let mut statics = None;
@@ -96,7 +96,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn build(params: &Params, objects: &[Aabb], worlds: &[u32], counters: &mut [u32]) -> Result<Self, InputError> {
+    fn build(params: &Params, objects: &[Aabb], worlds: &[u32], counters: &mut [u32]) -> Result<Self, BroadPhaseError> {
         let sample = match params.is_hierarchical() {
             true => sample_statistics(params, objects, worlds),
             false => Vec::new(),

@@ -1,5 +1,6 @@
 //! What runs on the device: pipelines, buffers, the recording of stages.
 
+pub(crate) mod adapter;
 pub(crate) mod bindings;
 pub(crate) mod buffers;
 pub(crate) mod filled;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::ReferenceError;
+use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair};
 use crate::layout::grid::{Class, classify, ordered};
@@ -85,22 +85,22 @@ impl Display for PairRule {
 /// let rule = pair_rule(&BroadPhaseDescriptor::default(), &scene, 0, 1)?;
 /// assert_eq!(rule, PairRule::Apart { axis: 0, gap: 2.0 });
 /// assert_eq!(rule.to_string(), "the boxes are 2 apart along x");
-/// # Ok::<(), gpu_broad_phase::ReferenceError>(())
+/// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
 /// ```
 ///
 /// # Errors
 ///
-/// As [`step_scene`](crate::cpu::step_scene), and [`ReferenceError::NoObject`] for an index past the scene's objects.
+/// As [`step_scene`](crate::cpu::step_scene), and [`InputError::NoObject`] for an index past the scene's objects.
 pub fn pair_rule(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
     a: u32,
     b: u32,
-) -> Result<PairRule, ReferenceError> {
+) -> Result<PairRule, BroadPhaseError> {
     let scene = HostScene::of(scene)?;
     let count = scene.object_count() as u64;
     if let Some(index) = [a, b].into_iter().find(|&index| u64::from(index) >= count) {
-        return Err(ReferenceError::NoObject { index, count });
+        return Err(InputError::NoObject { index, count }.into());
     }
     let (_, objects) = prepared(descriptor, &scene)?;
     let pair = [a, b].map(|index| &objects[index as usize]);

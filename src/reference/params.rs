@@ -6,8 +6,8 @@ use super::table::{entry_count, prepare};
 use crate::api::counters::CountedOutput;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, check_world_count, validate};
-use crate::api::error::{InputError, ReferenceError};
-use crate::api::input::{count, count_within};
+use crate::api::error::{BroadPhaseError, InputError};
+use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::asked::Asked;
 use crate::layout::blocks::{Overrides, ScanParams, wide};
@@ -56,7 +56,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
 pub(crate) fn sized(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
-) -> Result<([Params; 2], Vec<Aabb>), ReferenceError> {
+) -> Result<([Params; 2], Vec<Aabb>), BroadPhaseError> {
     let (mut params, objects) = prepared(descriptor, scene)?;
     for params in &mut params {
         params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
@@ -96,7 +96,7 @@ pub(crate) fn scan_output(
     counts: &mut [u32],
     counters: &mut [u32],
     capacity: Option<u32>,
-) -> Result<u32, InputError> {
+) -> Result<u32, BroadPhaseError> {
     let block = ScanParams {
         count: counts.len() as u32,
         total_word: output.word as u32,
@@ -108,7 +108,7 @@ pub(crate) fn scan_output(
     match capacity {
         // The largest u32 is no place: it stands for all that do not fit.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
-        None => count_within(output.name, needed, u32::MAX - 1),
+        None => output.returnable(needed),
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn scan_output(
 pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
-) -> Result<([Params; 2], Vec<Aabb>), ReferenceError> {
+) -> Result<([Params; 2], Vec<Aabb>), BroadPhaseError> {
     validate(descriptor)?;
     check_world_count(descriptor, LARGEST_COUNT - 1)?;
     let params = params(descriptor, scene)?;

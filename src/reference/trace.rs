@@ -20,7 +20,7 @@ use super::table::{
 use crate::api::counters::word;
 use crate::api::counters::{ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode, SortStrategy};
-use crate::api::error::{InputError, ReferenceError};
+use crate::api::error::BroadPhaseError;
 use crate::api::input::{Queries, Rays, count};
 use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::Scene;
@@ -132,7 +132,7 @@ pub struct Trace {
 /// # Errors
 ///
 /// As [`step_scene`](crate::cpu::step_scene).
-pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, ReferenceError> {
+pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, BroadPhaseError> {
     trace_host(descriptor, &HostScene::of(scene)?)
 }
 
@@ -140,7 +140,7 @@ pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result
 pub(crate) fn trace_host(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
-) -> Result<Trace, ReferenceError> {
+) -> Result<Trace, BroadPhaseError> {
     let ([params, static_params], objects) = sized(descriptor, scene)?;
     let mut trace = Trace {
         objects,
@@ -212,7 +212,7 @@ fn find_pairs(
     trace: &mut Trace,
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
-) -> Result<(), InputError> {
+) -> Result<(), BroadPhaseError> {
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
     let capacity = fixed(descriptor, descriptor.capacities.pairs);
@@ -276,7 +276,7 @@ fn cast_rays(
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
     rays: &[SweptRay],
-) -> Result<(), InputError> {
+) -> Result<(), BroadPhaseError> {
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
     let tables = trace.reads().rays(rays);
@@ -330,7 +330,7 @@ fn answer_queries(
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
     queries: &[Query],
-) -> Result<(), InputError> {
+) -> Result<(), BroadPhaseError> {
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
     let walks = trace.reads().queries(queries, params.askers != askers::NOBODY);
@@ -357,7 +357,7 @@ fn answer_queries(
 }
 
 /// The passes up to the cell table and the records.
-fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<(), InputError> {
+fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<(), BroadPhaseError> {
     let params = &trace.params;
     let objects = &trace.objects;
     let counters = &mut trace.counters;

@@ -31,7 +31,7 @@ impl Drop for Under {
     }
 }
 
-/// Tells another thread how far the [CPU engine](crate::cpu) or a [`Headless`](crate::Headless) is, and ends
+/// Tells another thread how far the [CPU engine](crate::cpu) or a [`BroadPhase`](crate::BroadPhase) is, and ends
 /// its work early.
 ///
 /// ```
@@ -56,7 +56,7 @@ pub struct Watch {
 
 impl Watch {
     /// Ends the work under this watch, and all that is begun under it from now on. Threads look at it between two rows
-    /// of pairs and of queries, after each 64 other rows, and between two passes. A [`Headless`](crate::Headless) looks
+    /// of pairs and of queries, after each 64 other rows, and between two passes. A device's [`BroadPhase`](crate::BroadPhase) looks
     /// at it every 50 ms: what was submitted by then runs to its end on the device, and no more is submitted. In
     /// browsers it looks at it before each call alone.
     pub fn stop(&self) {
@@ -72,7 +72,7 @@ impl Watch {
     }
 
     /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding. So
-    /// [`stop`](Self::stop) ends a program that aborts on panics. A `Headless` whose step was ended needs another one
+    /// [`stop`](Self::stop) ends a program that aborts on panics. A `BroadPhase` whose step was ended needs another one
     /// before it answers queries.
     pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
         let under = self.over_thread();

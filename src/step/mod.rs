@@ -3,11 +3,10 @@
 pub(crate) mod broad_phase;
 mod budget;
 mod demand;
-pub(crate) mod headless;
 mod inputs;
 mod later;
 pub(crate) mod output;
-mod pair_filter;
+pub(crate) mod pair_filter;
 pub(crate) mod plan;
 pub(crate) mod query_set;
 mod readback;
@@ -15,3 +14,4 @@ mod record;
 mod recorded;
 mod walk_shrink;
 mod watch;
+pub(crate) mod whole;

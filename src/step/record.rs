@@ -230,6 +230,7 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         let mut table = self.last_table()?;
         table.plan = table.plan.of_query(keeps_pairs);
+        table.plan.rays.mode = self.descriptor.ray_mode;
         self.record_asked(encoder, table, input)
     }
 

@@ -81,7 +81,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 /// From what all others may import to what may import all others.
-const LAYERS: [&[&str]; 10] = [
+const LAYERS: [&[&str]; 11] = [
     &["shared"],
     &["api"],
     &["layout"],
@@ -90,6 +90,7 @@ const LAYERS: [&[&str]; 10] = [
     &["gpu"],
     &["stages"],
     &["step"],
+    &["broad_phase"],
     &["addons"],
     &["shaders"],
 ];

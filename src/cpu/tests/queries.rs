@@ -400,7 +400,7 @@ fn periods_and_radii_that_cannot_work_are_refused() {
         };
         let error = step(&descriptor, &[], &[]).unwrap_err();
         assert!(
-            matches!(error, ReferenceError::Descriptor(DescriptorError::Period(_))),
+            matches!(error, BroadPhaseError::Descriptor(DescriptorError::Period(_))),
             "{period}: {error}"
         );
     }
@@ -411,7 +411,7 @@ fn periods_and_radii_that_cannot_work_are_refused() {
         };
         let error = step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap_err();
         assert!(
-            matches!(error, ReferenceError::Input(InputError::Radius(_))),
+            matches!(error, BroadPhaseError::Input(InputError::Radius(_))),
             "{radius}: {error}"
         );
     }

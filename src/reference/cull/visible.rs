@@ -3,7 +3,7 @@
 use super::cull_objects::{layers_meet, sees};
 use super::cull_views::cull_views;
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::ReferenceError;
+use crate::api::error::BroadPhaseError;
 use crate::api::frustum::{Frustum, Visible, check_views};
 use crate::api::scene::Scene;
 use crate::layout::counters::cull_word as word;
@@ -21,7 +21,7 @@ pub fn cull(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
     views: &[Frustum],
-) -> Result<Visible, ReferenceError> {
+) -> Result<Visible, BroadPhaseError> {
     check_views(views.len() as u64)?;
     let scene = HostScene::of(scene)?;
     let ([params, _], objects) = prepared(descriptor, &scene)?;

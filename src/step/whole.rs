@@ -1,4 +1,5 @@
-//! A broad phase with a device of its own.
+//! Whole answers of a device, as vectors on the host: a step is repeated with larger buffers, and an answer past one
+//! binding's limit is read in pages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,31 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::api::counters::{Counters, Status};
 use crate::api::counters::{HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::MAX_ROUNDS;
-use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
-use crate::api::error::{HeadlessError, ReadBackError, StepError};
+use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
+use crate::api::error::{BroadPhaseError, ReadBackError, StepError};
 use crate::api::result::{Outputs, StepResult};
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
-use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
 use crate::shared::lists::sort_lists;
 use crate::shared::watch::{Watch, end_if_stopped};
 use crate::step::broad_phase::GpuBroadPhase;
 
-/// Which adapter to use and what to make on it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HeadlessDescriptor<'a> {
-    /// Only adapters of these backends; all where `None`.
-    pub backends: Option<wgpu::Backends>,
-    /// Only an adapter whose name contains this text, or the one at this index among those of the backends.
-    pub adapter: Option<&'a str>,
-    /// What to make.
-    pub broad_phase: BroadPhaseDescriptor<'a>,
-}
-
-/// A broad phase with a device of its own, that returns whole answers as vectors.
-pub struct Headless {
+/// A device with a broad phase that returns whole answers as vectors.
+pub(crate) struct Whole {
     info: wgpu::AdapterInfo,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
@@ -44,120 +33,17 @@ pub struct Headless {
 /// A read-back and the submission that it is part of.
 type Submitted = (Reading, wgpu::SubmissionIndex);
 
-/// Returns the adapters of `backends`, in the order that an index in [`HeadlessDescriptor::adapter`] counts: those of
-/// GL come last. Empty if no backend of wgpu was compiled in (feature `backends`).
-pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
-    // wgpu panics where there is no backend at all.
-    if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {
-        return Vec::new();
-    }
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-        backends,
-        flags: wgpu::InstanceFlags::from_env_or_default(),
-        // Such as the compiler of shaders on DX12.
-        backend_options: wgpu::BackendOptions::from_env_or_default(),
-        ..wgpu::InstanceDescriptor::new_without_display_handle()
-    });
-    instance.enumerate_adapters(backends).await
-}
-
-/// Returns the adapter called or numbered `wanted`, or else the best one. Opens GL only if no other backend has what is
-/// wanted, or hardware: its libraries take long to load, and some print complaints where there is no display.
-async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Option<wgpu::Adapter> {
-    let is_hardware = |adapter: &wgpu::Adapter| adapter.get_info().device_type != wgpu::DeviceType::Cpu;
-    let place = |found: &[wgpu::Adapter]| match wanted {
-        Some(wanted) => match wanted.parse::<usize>() {
-            Ok(index) => (index < found.len()).then_some(index),
-            Err(_) => found.iter().position(|adapter| {
-                let name = adapter.get_info().name.to_lowercase();
-                name.contains(&wanted.to_lowercase())
-            }),
-        },
-        None => (0..found.len()).min_by_key(|&index| rank(&found[index].get_info())),
-    };
-    let mut found = adapters(backends - wgpu::Backends::GL).await;
-    let mut chosen = place(&found);
-    if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
-        found.extend(adapters(backends & wgpu::Backends::GL).await);
-        chosen = place(&found);
-    }
-    chosen.map(|index| found.swap_remove(index))
-}
-
-impl Headless {
-    /// A default broad phase on the best adapter.
-    ///
-    /// # Errors
-    /// - [`NoBackend`](HeadlessError::NoBackend): the program was built without any backend of wgpu.
-    /// - [`NoAdapter`](HeadlessError::NoAdapter), [`NoDevice`](HeadlessError::NoDevice): the machine has no usable GPU.
-    /// - [`Create`](HeadlessError::Create): the adapter lacks what the passes need.
-    pub async fn new() -> Result<Self, HeadlessError> {
-        Self::with_descriptor(&HeadlessDescriptor::default()).await
-    }
-
-    /// A broad phase as described.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new), and [`HeadlessError::Create`] for a descriptor that cannot work.
-    pub async fn with_descriptor(descriptor: &HeadlessDescriptor<'_>) -> Result<Self, HeadlessError> {
-        Self::with_pipeline_cache(descriptor, |_, _| None).await
-    }
-
-    /// A broad phase as described, with a cache of compiled pipelines of the caller's
-    /// ([`GpuBroadPhase::with_pipeline_cache`]).
-    ///
-    /// `cache` makes it on the device. It is asked where the device has
-    /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). A cache that the device refuses counts as none, such as one
-    /// with data of another device.
-    ///
-    /// ```no_run
-    /// # use gpu_broad_phase::{Headless, HeadlessDescriptor, wgpu};
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let saved = std::fs::read("pipelines").ok();
-    /// let mut cache = None;
-    /// let descriptor = HeadlessDescriptor::default();
-    /// let mut headless = Headless::with_pipeline_cache(&descriptor, |_, device| {
-    ///     let descriptor = wgpu::PipelineCacheDescriptor {
-    ///         label: None,
-    ///         data: saved.as_deref(),
-    ///         fallback: true,
-    ///     };
-    ///     // SAFETY: nobody but this program writes the file.
-    ///     cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
-    ///     cache.clone()
-    /// })
-    /// .await?;
-    /// // … steps …
-    /// if let Some(data) = cache.and_then(|cache| cache.get_data()) {
-    ///     std::fs::write("pipelines", data)?;
-    /// }
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`with_descriptor`](Self::with_descriptor).
-    pub async fn with_pipeline_cache(
-        descriptor: &HeadlessDescriptor<'_>,
+impl Whole {
+    /// Makes a device on the adapter and a broad phase on it. `cache` makes a pipeline cache if the device has them.
+    pub async fn open(
+        adapter: wgpu::Adapter,
+        descriptor: &BroadPhaseDescriptor<'_>,
         cache: impl FnOnce(&wgpu::AdapterInfo, &wgpu::Device) -> Option<wgpu::PipelineCache>,
-    ) -> Result<Self, HeadlessError> {
-        crate::api::descriptor::validate(&descriptor.broad_phase).map_err(crate::CreateError::from)?;
-        if wgpu::Instance::enabled_backend_features().is_empty() {
-            return Err(HeadlessError::NoBackend);
-        }
-        let backends = descriptor.backends.unwrap_or(wgpu::Backends::all());
-        let adapter = choose(backends, descriptor.adapter)
-            .await
-            .ok_or_else(|| HeadlessError::NoAdapter {
-                wanted: match (descriptor.adapter, descriptor.backends) {
-                    (Some(name), _) => format!(" that is called or numbered {name}"),
-                    (None, Some(backends)) => format!(" for {}", names(backends)),
-                    (None, None) => String::new(),
-                },
-            })?;
+    ) -> Result<Self, BroadPhaseError> {
         let (device, queue) = adapter
             .request_device(&GpuBroadPhase::device_descriptor(&adapter))
             .await
-            .map_err(|error| HeadlessError::NoDevice(error.to_string()))?;
+            .map_err(|error| BroadPhaseError::NoDevice(error.to_string()))?;
         let info = adapter.get_info();
         let mut kept = None;
         if device.features().contains(wgpu::Features::PIPELINE_CACHE) {
@@ -168,7 +54,7 @@ impl Headless {
                 kept = None;
             }
         }
-        let mut broad_phase = GpuBroadPhase::create(&device, &queue, &descriptor.broad_phase, kept.as_ref())?;
+        let mut broad_phase = GpuBroadPhase::create(&device, &queue, descriptor, kept.as_ref())?;
         broad_phase.splits_submissions = true;
         let lost = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&lost);
@@ -182,57 +68,36 @@ impl Headless {
         })
     }
 
-    /// The adapter in use.
     pub const fn adapter_info(&self) -> &wgpu::AdapterInfo {
         &self.info
     }
 
-    /// The device in use.
     pub fn device(&self) -> &wgpu::Device {
         self.broad_phase.home.device()
     }
 
-    /// The queue in use.
     pub fn queue(&self) -> &wgpu::Queue {
         self.broad_phase.home.queue()
     }
 
-    /// The broad phase itself.
     pub const fn broad_phase(&self) -> &GpuBroadPhase {
         &self.broad_phase
     }
 
     /// Takes another descriptor, as [`GpuBroadPhase::set_descriptor`] does.
-    ///
-    /// # Errors
-    /// As [`GpuBroadPhase::new`]: this stays as it was.
-    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), BroadPhaseError> {
         (self.steps_fit, self.queries_fit) = (false, false);
-        self.broad_phase.set_descriptor(descriptor)
+        Ok(self.broad_phase.set_descriptor(descriptor)?)
     }
 
-    /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
-    /// step is repeated with larger buffers, and an answer past one binding's limit is read in chunks. With
-    /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed. Either way
-    /// the walks of a crowded scene are given as many rounds as they need.
-    ///
-    /// # Errors
-    /// [`HeadlessError`] where the input is too large for the device, the answer too large for 32-bit offsets, or the
-    /// device is lost.
-    pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, HeadlessError> {
-        let scene = Scene {
-            objects: objects.into(),
-            rays: rays.into(),
-            ..Scene::default()
-        };
-        self.step_scene(&scene).await
+    /// Selects the hits of later rays. The last step can still be queried.
+    pub const fn set_ray_mode(&mut self, mode: RayMode) {
+        (self.steps_fit, self.queries_fit) = (false, false);
+        self.broad_phase.descriptor.ray_mode = mode;
     }
 
-    /// As [`step`](Self::step), for all that a scene can hold, whether it lies on the host or on this device.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step), and where worlds are missing.
-    pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, HeadlessError> {
+    /// Answers a scene.
+    pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         if self.steps_fit {
             let reading = self.submit(|broad_phase, encoder| {
                 broad_phase.record_counts(encoder, *scene)?;
@@ -262,12 +127,8 @@ impl Headless {
         }
     }
 
-    /// Asks the table of the last step for new hits and results, without building it again. The answer is as whole as
-    /// that of [`step`](Self::step) and has no pairs.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step), and [`StepError::NoStep`] before the first one.
-    pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, HeadlessError> {
+    /// Answers rays and queries from the table of the last step.
+    pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         if self.queries_fit {
             let reading = self.submit(|broad_phase, encoder| {
                 // Pairs were handed out.
@@ -294,7 +155,7 @@ impl Headless {
     }
 
     /// The answer that was written without being counted first, if the outputs hold it.
-    async fn take_if_whole(&mut self, reading: Submitted) -> Result<Option<StepResult>, HeadlessError> {
+    async fn take_if_whole(&mut self, reading: Submitted) -> Result<Option<StepResult>, BroadPhaseError> {
         let mut result = self.receive(reading).await?;
         let counters = result.counters;
         let grows = self.broad_phase.grows();
@@ -313,7 +174,7 @@ impl Headless {
 
     /// Writes and reads what was counted, or makes room for more rounds where walks need them. Tells whether outputs
     /// held it at once.
-    async fn finish(&mut self, counted: Counters) -> Result<Option<(StepResult, bool)>, HeadlessError> {
+    async fn finish(&mut self, counted: Counters) -> Result<Option<(StepResult, bool)>, BroadPhaseError> {
         let mut counters = counted;
         let mut result = None;
         // Closest hits and nearest objects are found with the writing of the rest.
@@ -327,7 +188,7 @@ impl Headless {
     }
 
     /// Makes room for as many rounds as walks needed.
-    fn fit_rounds(&mut self, counters: &Counters) -> Result<(), HeadlessError> {
+    fn fit_rounds(&mut self, counters: &Counters) -> Result<(), BroadPhaseError> {
         let is_short = counters.status.has(Status::ROUNDS);
         let more = if is_short { counters.rounds_capacity + 1 } else { 1 };
         let rounds = counters.rounds_needed.max(more);
@@ -336,14 +197,14 @@ impl Headless {
             return Err(too_many("rounds of box tests", needed, MAX_ROUNDS));
         }
         if counters.status.has(Status::CUT) && self.broad_phase.is_cut_smallest() {
-            return Err(HeadlessError::LoopsCut);
+            return Err(BroadPhaseError::LoopsCut);
         }
         // One crowded scene need not slow those that follow.
         self.broad_phase.demand.demand_rounds(rounds.min(MAX_ROUNDS));
         Ok(())
     }
 
-    async fn count(&mut self, input: Scene<'_>) -> Result<Counters, HeadlessError> {
+    async fn count(&mut self, input: Scene<'_>) -> Result<Counters, BroadPhaseError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_counts(encoder, input)?;
             record_reading(broad_phase, encoder, Outputs::default())
@@ -362,7 +223,7 @@ impl Headless {
 
     /// Writes and reads the outputs that were counted: at once, as it then tells, or in chunks where one binding is too
     /// small.
-    async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), HeadlessError> {
+    async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), BroadPhaseError> {
         if self.broad_phase.grows() {
             check_returnable(&counters)?;
         }
@@ -403,7 +264,7 @@ impl Headless {
         }
     }
 
-    async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, HeadlessError> {
+    async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, BroadPhaseError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_page(encoder, first, after_counts)?;
             record_reading(broad_phase, encoder, Outputs::ALL)
@@ -411,12 +272,12 @@ impl Headless {
         self.receive(reading).await
     }
 
-    async fn receive(&mut self, (reading, submission): Submitted) -> Result<StepResult, HeadlessError> {
+    async fn receive(&mut self, (reading, submission): Submitted) -> Result<StepResult, BroadPhaseError> {
         let result = self.broad_phase.receive(reading, submission).await;
         result.map_err(|error| self.cause(error))
     }
 
-    async fn receive_counters(&mut self, (reading, submission): Submitted) -> Result<Counters, HeadlessError> {
+    async fn receive_counters(&mut self, (reading, submission): Submitted) -> Result<Counters, BroadPhaseError> {
         let counters = self.broad_phase.receive_counters(reading, submission).await;
         counters.map_err(|error| self.cause(error))
     }
@@ -433,7 +294,7 @@ impl Headless {
     }
 
     /// What went wrong, or that the device was lost meanwhile, which goes wrong in many ways.
-    fn cause(&mut self, error: impl Into<HeadlessError>) -> HeadlessError {
+    fn cause(&mut self, error: impl Into<BroadPhaseError>) -> BroadPhaseError {
         if self.note_loss() {
             return ReadBackError::DeviceLost.into();
         }
@@ -443,7 +304,7 @@ impl Headless {
     fn submit(
         &mut self,
         record: impl FnOnce(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<Reading, StepError>,
-    ) -> Result<Submitted, HeadlessError> {
+    ) -> Result<Submitted, BroadPhaseError> {
         let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
@@ -482,12 +343,6 @@ const fn unfinished(counters: &Counters) -> bool {
     counters.status.has(Status::ROUNDS.union(Status::CUT))
 }
 
-/// As in `vulkan, gl`.
-fn names(backends: wgpu::Backends) -> String {
-    let names = backends.iter_names().map(|(name, _)| name.to_lowercase());
-    names.collect::<Vec<_>>().join(", ")
-}
-
 /// Entries that are needed where the table, or that of the static objects, has room for fewer.
 fn lacking(counters: &Counters) -> Option<(u64, u32)> {
     let tables = [
@@ -499,8 +354,8 @@ fn lacking(counters: &Counters) -> Option<(u64, u32)> {
         .find(|&(needed, capacity)| needed > u64::from(capacity))
 }
 
-fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {
-    HeadlessError::TooManyResults {
+fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
+    BroadPhaseError::TooManyResults {
         what,
         needed,
         limit: u64::from(limit),
@@ -508,29 +363,16 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {
 }
 
 /// Refuses an answer of more rows than offsets of 32 bits can name.
-fn check_returnable(counters: &Counters) -> Result<(), HeadlessError> {
+fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
     for (output, needed) in [
         (&PAIRS, counters.pairs_needed),
         (&HITS, counters.hits_needed),
         (&RAY_CELLS, counters.ray_cells_needed),
         (&RESULTS, counters.results_needed),
     ] {
-        if needed >= u64::from(u32::MAX) {
-            return Err(too_many(output.name, needed, u32::MAX - 1));
-        }
+        output.returnable(needed)?;
     }
     Ok(())
-}
-
-/// Hardware before software, and among equals Vulkan, Metal and DX12 before GL.
-fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
-    let kind = match info.device_type {
-        wgpu::DeviceType::DiscreteGpu => 0,
-        wgpu::DeviceType::IntegratedGpu => 1,
-        wgpu::DeviceType::VirtualGpu | wgpu::DeviceType::Other => 2,
-        wgpu::DeviceType::Cpu => 3,
-    };
-    (kind, info.backend == wgpu::Backend::Gl)
 }
 
 #[cfg(test)]
@@ -558,15 +400,9 @@ mod tests {
             for needed in [limit + 1, 1 << 32, 4_324_453_500] {
                 assert_eq!(
                     needing(needed),
-                    Some(HeadlessError::TooManyResults { what, needed, limit })
+                    Some(BroadPhaseError::TooManyResults { what, needed, limit })
                 );
             }
         }
-    }
-
-    #[test]
-    fn backends_are_named_as_they_are_spoken_of() {
-        assert_eq!(names(wgpu::Backends::VULKAN), "vulkan");
-        assert_eq!(names(wgpu::Backends::VULKAN | wgpu::Backends::GL), "vulkan, gl");
     }
 }

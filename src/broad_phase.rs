@@ -1,0 +1,275 @@
+//! The broad phase of who wants answers: on a GPU where there is one, else on the CPU.
+
+use crate::api::backend::Backend;
+use crate::api::descriptor::{self, BroadPhaseDescriptor, RayMode};
+use crate::api::error::{BroadPhaseError, InputError};
+use crate::api::result::StepResult;
+use crate::api::scene::{QueryInput, Scene};
+use crate::api::types::{Aabb, Ray};
+use crate::cpu::CpuBroadPhase;
+use crate::gpu::adapter::{choose, choose_hardware};
+use crate::step::broad_phase::GpuBroadPhase;
+use crate::step::pair_filter;
+use crate::step::whole::Whole;
+
+/// Finds pairs, ray hits and query results and returns them as vectors.
+///
+/// Runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both give the same answer; with
+/// [`PairOrder::Sorted`](crate::PairOrder::Sorted) the same bytes, but for squared distances within 4 ulps. A program
+/// with an encoder of its own uses [`GpuBroadPhase`].
+///
+/// The calls are futures, which browsers need. On native targets [`block_on`](crate::block_on) waits for one. They
+/// submit to the GPU, wait for it and poll its device.
+///
+/// ```
+/// use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair, block_on};
+///
+/// let mut broad_phase = block_on(BroadPhase::new(&BroadPhaseDescriptor::default()))?;
+/// let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.9; 3], [2.0; 3])];
+/// let result = block_on(broad_phase.step(&boxes, &[]))?;
+/// assert_eq!(result.pairs, [Pair { a: 0, b: 1 }]);
+/// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
+/// ```
+pub struct BroadPhase {
+    engine: Engine,
+    /// Whether the CPU engine may take over from a device.
+    is_auto: bool,
+}
+
+enum Engine {
+    Gpu(Box<Whole>),
+    Cpu(CpuBroadPhase<'static>),
+}
+
+impl BroadPhase {
+    /// Creates a broad phase with [`Backend::Auto`].
+    ///
+    /// # Errors
+    /// [`BroadPhaseError::Descriptor`] for a descriptor that cannot work.
+    pub async fn new(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, BroadPhaseError> {
+        Self::with_backend(descriptor, Backend::Auto).await
+    }
+
+    /// Creates a broad phase on the given backend.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new). With [`Backend::Gpu`] and [`Backend::Adapter`] also:
+    /// - [`NoBackend`](BroadPhaseError::NoBackend): the program was built without any backend of wgpu.
+    /// - [`NoAdapter`](BroadPhaseError::NoAdapter), [`NoDevice`](BroadPhaseError::NoDevice): the machine has no such
+    ///   GPU.
+    /// - [`Create`](BroadPhaseError::Create): the adapter lacks what the passes need.
+    pub async fn with_backend(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        backend: Backend<'_>,
+    ) -> Result<Self, BroadPhaseError> {
+        Self::with_pipeline_cache(descriptor, backend, |_, _| None).await
+    }
+
+    /// Creates a broad phase with the caller's cache of compiled pipelines
+    /// ([`GpuBroadPhase::with_pipeline_cache`]).
+    ///
+    /// `cache` creates it on the device. It is called if the device has
+    /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). A cache that the device refuses is ignored, such as one with
+    /// data of another device.
+    ///
+    /// ```no_run
+    /// # use gpu_broad_phase::{Backend, BroadPhase, BroadPhaseDescriptor, wgpu};
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let saved = std::fs::read("pipelines").ok();
+    /// let mut cache = None;
+    /// let descriptor = BroadPhaseDescriptor::default();
+    /// let broad_phase = BroadPhase::with_pipeline_cache(&descriptor, Backend::Auto, |_, device| {
+    ///     let descriptor = wgpu::PipelineCacheDescriptor {
+    ///         label: None,
+    ///         data: saved.as_deref(),
+    ///         fallback: true,
+    ///     };
+    ///     // SAFETY: nobody but this program writes the file.
+    ///     cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
+    ///     cache.clone()
+    /// })
+    /// .await?;
+    /// // … steps …
+    /// if let Some(data) = cache.and_then(|cache| cache.get_data()) {
+    ///     std::fs::write("pipelines", data)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`with_backend`](Self::with_backend).
+    pub async fn with_pipeline_cache(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        backend: Backend<'_>,
+        cache: impl FnOnce(&wgpu::AdapterInfo, &wgpu::Device) -> Option<wgpu::PipelineCache>,
+    ) -> Result<Self, BroadPhaseError> {
+        descriptor::validate(descriptor)?;
+        let is_auto = backend == Backend::Auto;
+        let adapter = match backend {
+            Backend::Auto => choose_hardware().await,
+            Backend::Cpu => None,
+            _ if wgpu::Instance::enabled_backend_features().is_empty() => return Err(BroadPhaseError::NoBackend),
+            Backend::Gpu(backends) => choose(backends, None).await,
+            Backend::Adapter { backends, name } => choose(backends, Some(name)).await,
+        };
+        let engine = match adapter {
+            None if is_auto || backend == Backend::Cpu => Engine::cpu(descriptor)?,
+            None => {
+                let wanted = backend.wanted();
+                return Err(BroadPhaseError::NoAdapter { wanted });
+            }
+            Some(adapter) => match Whole::open(adapter, descriptor, cache).await {
+                Ok(gpu) => Engine::Gpu(Box::new(gpu)),
+                Err(error @ BroadPhaseError::Descriptor(_)) => return Err(error),
+                Err(_) if is_auto => Engine::cpu(descriptor)?,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Self { engine, is_auto })
+    }
+
+    /// Returns the adapter in use, `None` on the CPU.
+    pub fn adapter_info(&self) -> Option<&wgpu::AdapterInfo> {
+        self.on_gpu().map(Whole::adapter_info)
+    }
+
+    /// Returns the device in use, `None` on the CPU.
+    pub fn device(&self) -> Option<&wgpu::Device> {
+        self.on_gpu().map(Whole::device)
+    }
+
+    /// Returns the queue in use, `None` on the CPU.
+    pub fn queue(&self) -> Option<&wgpu::Queue> {
+        self.on_gpu().map(Whole::queue)
+    }
+
+    /// Returns the broad phase on the device, `None` on the CPU.
+    pub fn gpu(&self) -> Option<&GpuBroadPhase> {
+        self.on_gpu().map(Whole::broad_phase)
+    }
+
+    /// Returns the descriptor in use, without the label.
+    pub fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
+        match &self.engine {
+            Engine::Gpu(gpu) => gpu.broad_phase().descriptor(),
+            Engine::Cpu(cpu) => cpu.descriptor(),
+        }
+    }
+
+    /// Replaces the descriptor, as [`GpuBroadPhase::set_descriptor`] does. The table of the last step is dropped.
+    ///
+    /// # Errors
+    /// As [`with_backend`](Self::with_backend): nothing is changed then.
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), BroadPhaseError> {
+        match &mut self.engine {
+            Engine::Gpu(gpu) => gpu.set_descriptor(descriptor)?,
+            Engine::Cpu(_) => self.engine = Engine::cpu(descriptor)?,
+        }
+        Ok(())
+    }
+
+    /// Replaces the [`ray_mode`](BroadPhaseDescriptor::ray_mode). The table of the last step is kept, so that
+    /// [`query`](Self::query) can cast rays in another mode.
+    pub fn set_ray_mode(&mut self, mode: RayMode) {
+        match &mut self.engine {
+            Engine::Gpu(gpu) => gpu.set_ray_mode(mode),
+            Engine::Cpu(cpu) => cpu.set_ray_mode(mode),
+        }
+    }
+
+    /// Finds the pairs of boxes and the hits of rays.
+    ///
+    /// With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: a device repeats the step with larger buffers,
+    /// and reads an answer past one binding's limit in pages. With [`Growth::Fixed`](crate::Growth::Fixed) it is a valid
+    /// prefix, and the counters have the need. Either way the walks of a crowded scene get all rounds that they need.
+    ///
+    /// # Errors
+    /// [`BroadPhaseError`] if the input is too large, if the answer is too large for 32-bit offsets, or if the device
+    /// is lost.
+    pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, BroadPhaseError> {
+        let scene = Scene {
+            objects: objects.into(),
+            rays: rays.into(),
+            ..Scene::default()
+        };
+        self.step_scene(&scene).await
+    }
+
+    /// Answers everything that a scene can hold, on the host or on this broad phase's device.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step), if worlds are missing, and on the CPU [`BroadPhaseError::NotOnHost`] for input on a
+    /// device and [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
+        self.answer(scene, None).await
+    }
+
+    /// As [`step_scene`](Self::step_scene), with the rule that decides which objects may pair in both forms. A device
+    /// runs the [`pair_filter`](BroadPhaseDescriptor::pair_filter), and the CPU calls `admits_pair` with the smaller
+    /// index first. The caller makes sure that both say the same.
+    ///
+    /// # Errors
+    /// As [`step_scene`](Self::step_scene).
+    pub async fn step_scene_where(
+        &mut self,
+        scene: &Scene<'_>,
+        admits_pair: &(dyn Fn(u32, u32) -> bool + Sync),
+    ) -> Result<StepResult, BroadPhaseError> {
+        self.answer(scene, Some(admits_pair)).await
+    }
+
+    /// Answers rays and queries from the table of the last step, without building it again. The answer is as whole as
+    /// that of [`step`](Self::step) and has no pairs.
+    ///
+    /// # Errors
+    /// As [`step_scene`](Self::step_scene), and [`BroadPhaseError::NoStep`] before the first step.
+    pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
+        match &mut self.engine {
+            Engine::Gpu(gpu) => gpu.query(input).await,
+            Engine::Cpu(cpu) => cpu.query(input),
+        }
+    }
+
+    async fn answer(
+        &mut self,
+        scene: &Scene<'_>,
+        admits: Option<&(dyn Fn(u32, u32) -> bool + Sync)>,
+    ) -> Result<StepResult, BroadPhaseError> {
+        let gpu = match &mut self.engine {
+            Engine::Gpu(gpu) => gpu,
+            Engine::Cpu(cpu) => return cpu.step(scene, admits),
+        };
+        match gpu.step_scene(scene).await {
+            Err(error @ BroadPhaseError::Input(InputError::BufferTooLarge { .. })) if self.is_auto => {
+                let mut cpu = CpuBroadPhase::new(gpu.broad_phase().descriptor())?;
+                match cpu.step(scene, admits) {
+                    // Only the device has the input, or runs the filter.
+                    Err(BroadPhaseError::NotOnHost(_) | BroadPhaseError::PairFilterOnCpu) => Err(error),
+                    answer => {
+                        self.engine = Engine::Cpu(cpu);
+                        answer
+                    }
+                }
+            }
+            answer => answer,
+        }
+    }
+
+    fn on_gpu(&self) -> Option<&Whole> {
+        match &self.engine {
+            Engine::Gpu(gpu) => Some(gpu),
+            Engine::Cpu(_) => None,
+        }
+    }
+}
+
+impl Engine {
+    fn cpu(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, BroadPhaseError> {
+        Ok(Self::Cpu(CpuBroadPhase::new(&BroadPhaseDescriptor {
+            label: None,
+            pair_filter: descriptor.pair_filter.map(pair_filter::kept),
+            ..*descriptor
+        })?))
+    }
+}

@@ -1,0 +1,70 @@
+//! The choice of an adapter.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Returns the adapters of `backends`, in the order that an index in [`Backend::Adapter`](crate::Backend::Adapter) counts: those of GL come
+/// last. Empty if no backend of wgpu was compiled in (feature `backends`).
+pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
+    // wgpu panics where there is no backend at all.
+    if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {
+        return Vec::new();
+    }
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        flags: wgpu::InstanceFlags::from_env_or_default(),
+        // Such as the compiler of shaders on DX12.
+        backend_options: wgpu::BackendOptions::from_env_or_default(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    instance.enumerate_adapters(backends).await
+}
+
+/// Returns the adapter called or numbered `wanted`, or else the best one. Opens GL only if no other backend has what is
+/// wanted, or hardware: its libraries take long to load, and some print complaints where there is no display.
+pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Option<wgpu::Adapter> {
+    let place = |found: &[wgpu::Adapter]| match wanted {
+        Some(wanted) => match wanted.parse::<usize>() {
+            Ok(index) => (index < found.len()).then_some(index),
+            Err(_) => found.iter().position(|adapter| {
+                let name = adapter.get_info().name.to_lowercase();
+                name.contains(&wanted.to_lowercase())
+            }),
+        },
+        None => (0..found.len()).min_by_key(|&index| rank(&found[index].get_info())),
+    };
+    let mut found = adapters(backends - wgpu::Backends::GL).await;
+    let mut chosen = place(&found);
+    if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
+        found.extend(adapters(backends & wgpu::Backends::GL).await);
+        chosen = place(&found);
+    }
+    chosen.map(|index| found.swap_remove(index))
+}
+
+/// Returns the best hardware adapter of any backend but GL.
+pub(crate) async fn choose_hardware() -> Option<wgpu::Adapter> {
+    /// Looking takes longer than many a step.
+    static THERE_IS_NONE: AtomicBool = AtomicBool::new(false);
+    if THERE_IS_NONE.load(Ordering::Relaxed) {
+        return None;
+    }
+    let backends = wgpu::Backends::all() - wgpu::Backends::GL;
+    let chosen = choose(backends, None).await.filter(is_hardware);
+    THERE_IS_NONE.store(chosen.is_none(), Ordering::Relaxed);
+    chosen
+}
+
+fn is_hardware(adapter: &wgpu::Adapter) -> bool {
+    adapter.get_info().device_type != wgpu::DeviceType::Cpu
+}
+
+/// Hardware before software, and among equals Vulkan, Metal and DX12 before GL.
+fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
+    let kind = match info.device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu | wgpu::DeviceType::Other => 2,
+        wgpu::DeviceType::Cpu => 3,
+    };
+    (kind, info.backend == wgpu::Backend::Gl)
+}
