@@ -273,3 +273,34 @@ impl Engine {
         })?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// More boxes than a binding of 128 MiB holds. None is valid, so that the CPU is done soon.
+    #[test]
+    fn the_cpu_takes_over_from_a_device_that_cannot_bind_the_input() {
+        let boxes = vec![Aabb::new([f32::NAN; 3], [0.0; 3]); (128 << 20) / size_of::<Aabb>() + 1];
+        let any = Backend::Gpu(wgpu::Backends::all());
+        let opened = pollster::block_on(BroadPhase::with_backend(&BroadPhaseDescriptor::default(), any));
+        let mut broad_phase = match opened {
+            Err(BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoBackend) => return,
+            opened => opened.expect("a broad phase"),
+        };
+        let mut step = |is_auto| {
+            // Hardware is needed for `Backend::Auto` to choose a device.
+            broad_phase.is_auto = is_auto;
+            let result = pollster::block_on(broad_phase.step(&boxes, &[]));
+            (result, broad_phase.gpu().is_some())
+        };
+        let (refused, is_on_gpu) = step(false);
+        let Err(BroadPhaseError::Input(InputError::BufferTooLarge { .. })) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(is_on_gpu);
+        let (answer, is_on_gpu) = step(true);
+        assert_eq!(answer.expect("an answer").counters.invalid as usize, boxes.len());
+        assert!(!is_on_gpu);
+    }
+}

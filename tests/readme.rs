@@ -83,10 +83,14 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     std::fs::write(&manifest, without).unwrap();
     let program = r#"fn main() {
         pollster::block_on(async {
-            use gpu_broad_phase::{Headless, HeadlessError, adapters, wgpu};
+            use gpu_broad_phase::{Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, adapters, wgpu};
             assert!(adapters(wgpu::Backends::all()).await.is_empty());
-            let error = Headless::new().await.err().expect("no backend");
-            assert!(matches!(error, HeadlessError::NoBackend));
+            let descriptor = BroadPhaseDescriptor::default();
+            let broad_phase = BroadPhase::new(&descriptor).await.expect("the CPU");
+            assert!(broad_phase.adapter_info().is_none());
+            let all = Backend::Gpu(wgpu::Backends::all());
+            let error = BroadPhase::with_backend(&descriptor, all).await.err().expect("no backend");
+            assert!(matches!(error, BroadPhaseError::NoBackend));
             println!("{error}");
         });
     }"#;

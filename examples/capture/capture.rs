@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, PairOrder, Query, Ray, RayMode, Scene,
-    Source, Statics, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, PairOrder, Query, Ray, RayMode, Scene, Source, Statics, StepResult,
+    adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -22,11 +22,9 @@ const SIDE: f32 = 12.0;
 
 /// One step with most of what a step can do, between the two calls that make a capture of it where a debugger is there.
 pub fn step() -> Result<StepResult, Box<dyn Error>> {
-    let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-        backends: Some(wgpu::Backends::VULKAN),
-        ..HeadlessDescriptor::default()
-    }))?;
-    let (device, queue) = (headless.device(), headless.queue());
+    let adapters = block_on(adapters(wgpu::Backends::VULKAN));
+    let adapter = adapters.first().ok_or("no Vulkan adapter")?;
+    let (device, queue) = &block_on(adapter.request_device(&GpuBroadPhase::device_descriptor(adapter)))?;
     let descriptor = BroadPhaseDescriptor {
         label: Some(LABEL),
         margin: 0.05,

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, Headless, OutputRows, Pair, Scene, Source, wgpu,
+    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, OutputRows, Pair, Scene, Source, block_on, wgpu,
 };
 
 const SPHERES: usize = 20_000;
@@ -84,10 +84,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: narrow_phase [--output DIR]".into()),
     };
     let spheres = spheres();
-    // A renderer has a device of its own; here `Headless` lends one.
-    let headless = pollster::block_on(Headless::new())?;
-    println!("{}", headless.adapter_info().name);
-    let Found { pairs, contacts, count } = find_contacts(headless.device(), headless.queue(), &spheres)?;
+    let adapter = block_on(wgpu::Instance::default().request_adapter(&Default::default()))?;
+    println!("{}", adapter.get_info().name);
+    let (device, queue) = block_on(adapter.request_device(&GpuBroadPhase::device_descriptor(&adapter)))?;
+    let Found { pairs, contacts, count } = find_contacts(&device, &queue, &spheres)?;
     println!("{SPHERES} spheres, {} pairs of boxes, {count} contacts", pairs.len());
 
     let expected: Vec<_> = pairs

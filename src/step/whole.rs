@@ -306,7 +306,7 @@ impl Whole {
         record: impl FnOnce(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<Reading, StepError>,
     ) -> Result<Submitted, BroadPhaseError> {
         let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor {
-            label: Some("gpu_broad_phase/headless"),
+            label: Some("gpu_broad_phase/whole"),
         });
         end_if_stopped();
         self.note_loss();

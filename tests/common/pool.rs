@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Headless, HeadlessDescriptor, wgpu};
+use gpu_broad_phase::{Backend, BroadPhase, BroadPhaseDescriptor, wgpu};
 use pollster::block_on;
 
 use super::TestAdapter;
 
 /// Those that nobody uses, by backend, each with the uses that it has left.
-type Free = HashMap<wgpu::Backends, Vec<(Headless, u32)>>;
+type Free = HashMap<wgpu::Backends, Vec<(BroadPhase, u32)>>;
 
 static FREE: LazyLock<Mutex<Free>> = LazyLock::new(Mutex::default);
 
@@ -21,12 +21,17 @@ const USES: u32 = 100;
 /// Goes back to the others when it is dropped, unless its test fails.
 pub struct Pooled {
     backends: wgpu::Backends,
-    headless: Option<Headless>,
+    headless: Option<BroadPhase>,
     uses_left: u32,
 }
 
+/// Opens a broad phase on this adapter.
+pub fn opened(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> BroadPhase {
+    block_on(BroadPhase::with_backend(descriptor, Backend::Gpu(adapter.backends))).expect("a broad phase")
+}
+
 /// A broad phase that may have answered other scenes before: no answer may depend on that. For tests of what a new one
-/// does, or of its memory, use `Headless` itself.
+/// does, or of its memory, use [`opened`].
 pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> Pooled {
     let backends = adapter.backends;
     let free = FREE
@@ -34,20 +39,12 @@ pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> P
         .unwrap_or_else(PoisonError::into_inner)
         .get_mut(&backends)
         .and_then(Vec::pop);
-    let make = || {
-        block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(backends),
-            broad_phase: *descriptor,
-            ..Default::default()
-        }))
-        .unwrap()
-    };
     let (headless, uses_left) = match free {
         Some((mut headless, uses_left)) => {
             headless.set_descriptor(descriptor).unwrap();
             (headless, uses_left)
         }
-        None => (make(), USES),
+        None => (opened(adapter, descriptor), USES),
     };
     Pooled {
         backends,
@@ -57,15 +54,15 @@ pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> P
 }
 
 impl Deref for Pooled {
-    type Target = Headless;
+    type Target = BroadPhase;
 
-    fn deref(&self) -> &Headless {
+    fn deref(&self) -> &BroadPhase {
         self.headless.as_ref().expect("it is taken by the drop alone")
     }
 }
 
 impl DerefMut for Pooled {
-    fn deref_mut(&mut self) -> &mut Headless {
+    fn deref_mut(&mut self) -> &mut BroadPhase {
         self.headless.as_mut().expect("it is taken by the drop alone")
     }
 }

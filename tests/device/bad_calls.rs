@@ -3,6 +3,7 @@
 
 mod descriptors;
 
+use crate::common::pool::opened;
 use crate::common::steps::{
     Bench, INFINITY, SCHEMES, UNIT, among, benches, broad_phase, check_lists, check_on, counted, encoder, read, record,
     sorted, whole, with_bound,
@@ -12,10 +13,9 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, InputError, Neighbors, NotOnHost, Page, Pair, Queries, Query, QueryInput, Ray,
-    RayMode, Rays, ReadBackError, ReferenceError, Scene, Scheme, Source, Statics, StepError, StepResult,
-    adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase,
+    Growth, InputError, Neighbors, NotOnHost, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays,
+    ReadBackError, Scene, Scheme, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -367,7 +367,7 @@ fn what_lies_on_the_device_alone_is_refused_by_the_reference() {
         for (what, input) in of_statics.into_iter().chain(of_sources) {
             let refused = Err(NotOnHost { what });
             let by_reference = cpu::step_scene(&descriptor, &input).map(drop);
-            assert_eq!(by_reference, refused.clone().map_err(ReferenceError::from));
+            assert_eq!(by_reference, refused.clone().map_err(BroadPhaseError::from));
             assert_eq!(brute_force::scene_pairs(&descriptor, &input).map(drop), refused);
         }
         for (_, _, input) in sources(buffer, 0) {
@@ -441,17 +441,12 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
                 Some(StepError::NoStep)
             );
             queue.submit([encoder.finish()]);
-            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase: descriptor,
-                ..Default::default()
-            }))
-            .unwrap();
+            let mut headless = opened(&adapter, &descriptor);
             let asked = block_on(headless.query(&QueryInput {
                 queries: Queries::Boxes(Source::Host(&[UNIT])),
                 ..QueryInput::default()
             }));
-            assert_eq!(asked, Err(HeadlessError::Step(StepError::NoStep)));
+            assert_eq!(asked, Err(BroadPhaseError::NoStep));
             // And the refusals leave nothing behind.
             let scene = Scene {
                 objects: Source::Host(&[UNIT, UNIT]),

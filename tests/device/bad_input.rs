@@ -11,8 +11,8 @@ use crate::common::{Rng, adapters, lattice, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, Dimensions, InputError, Neighbors, Pair, Queries, Query, QueryMode, Ray,
-    RayHit, RayMode, Rays, ReferenceError, Scene, Source, StepError, SweptRay,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, Neighbors, Pair, Queries, Query,
+    QueryMode, Ray, RayHit, RayMode, Rays, Scene, Source, StepError, SweptRay,
 };
 
 /// A scene in all ray modes, schemes and adapters. The counters are those of the last.

@@ -11,13 +11,13 @@ use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, ObjectSet, Pair, Ray, RayHit, RayMode,
+    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, ObjectSet, Pair, Ray, RayHit, RayMode,
     ReadBackError, Scene, Scheme, Source, StepResult, wgpu,
 };
 
 const fn is_free_to_move_and_to_share<T: Send + Sync>() {}
 const _: () = is_free_to_move_and_to_share::<GpuBroadPhase>();
-const _: () = is_free_to_move_and_to_share::<Headless>();
+const _: () = is_free_to_move_and_to_share::<BroadPhase>();
 const _: () = is_free_to_move_and_to_share::<ObjectSet>();
 const _: () = is_free_to_move_and_to_share::<StepResult>();
 

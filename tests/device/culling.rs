@@ -9,8 +9,8 @@ use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::internals::reference::cull::plane::{Side, is_outside, side_of_common};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions, Frustum,
-    GpuBroadPhase, InputError, Page, Queries, QueryInput, Rays, ReadBackError, ReferenceError, Scene, Scheme, Source,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions,
+    Frustum, GpuBroadPhase, InputError, Page, Queries, QueryInput, Rays, ReadBackError, Scene, Scheme, Source,
     StepError, Visible, reference, wgpu,
 };
 use pollster::block_on;
@@ -587,7 +587,7 @@ fn what_cannot_be_culled_is_refused() {
         assert_eq!(answer, StepError::Input(expected.clone()));
         let descriptor = BroadPhaseDescriptor::default();
         let answer = reference::cull(&descriptor, &scene_of(&objects), &too_many);
-        assert_eq!(answer, Err(ReferenceError::Input(expected)));
+        assert_eq!(answer, Err(BroadPhaseError::Input(expected)));
         let buffer = |size, usage| {
             adapter.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("views"),

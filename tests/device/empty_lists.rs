@@ -1,12 +1,13 @@
 //! Lists of no rays and of no queries: outputs are there and say that there is nothing. Without a list there are none.
 
+use crate::common::pool::opened;
 use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Headless,
-    HeadlessDescriptor, Lists, Neighbors, OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput,
-    QueryMode, Ray, RayMode, Rays, Scene, Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Neighbors,
+    OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene,
+    Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -261,12 +262,7 @@ fn numbers_that_vary_need_no_special_case() {
             ray_cells: true,
             ..BroadPhaseDescriptor::default()
         };
-        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            broad_phase: descriptor,
-            ..HeadlessDescriptor::default()
-        }))
-        .expect("a device");
+        let mut headless = opened(&adapter, &descriptor);
         for count in [0, 2, 0, 0, 3, 1, 0] {
             let what = format!("{count} rays on {}", adapter.name);
             let rays = &all_rays[..count];

@@ -14,12 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::agreement::{Expected, check};
+use crate::common::pool::opened;
 use crate::common::{Rng, TestAdapter, adapters, daily_or_full, is_full, lattice};
 use crate::reference_checks::{check_definition, check_later_query, check_reference};
 use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Queries,
-    QueryInput, QueryMode, Scene, Scheme, Source, Status, StepResult, cpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Queries, QueryInput,
+    QueryMode, Scene, Scheme, Source, Status, StepResult, cpu,
 };
 use pollster::block_on;
 
@@ -61,7 +62,7 @@ fn range() -> Range<u64> {
 /// What answers on a device.
 enum Engine {
     Own(Box<GpuBroadPhase>),
-    Headless(Box<Headless>),
+    Whole(Box<BroadPhase>),
 }
 
 /// What pipelines depend on, and whether the engine has a device of its own.
@@ -89,12 +90,8 @@ impl Hunter {
         let kind = kind_of(number, descriptor);
         let make = || {
             if let [.., true] = kind.1 {
-                let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                    backends: Some(adapter.backends),
-                    adapter: None,
-                    broad_phase: *descriptor,
-                }));
-                Engine::Headless(Box::new(headless.unwrap()))
+                let headless = block_on(BroadPhase::with_backend(descriptor, Backend::Gpu(adapter.backends)));
+                Engine::Whole(Box::new(headless.unwrap()))
             } else {
                 Engine::Own(Box::new(
                     GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap(),
@@ -107,7 +104,7 @@ impl Hunter {
     /// Makes the engine ready for a scene.
     fn prepare(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) {
         match self.engine(number, descriptor) {
-            Engine::Headless(headless) => headless.set_descriptor(descriptor).unwrap(),
+            Engine::Whole(headless) => headless.set_descriptor(descriptor).unwrap(),
             Engine::Own(broad_phase) => broad_phase.set_descriptor(descriptor).unwrap(),
         }
     }
@@ -115,7 +112,7 @@ impl Hunter {
     fn answer(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> StepResult {
         let TestAdapter { device, queue, .. } = self.adapter.clone();
         match self.engine(number, descriptor) {
-            Engine::Headless(headless) => block_on(headless.step_scene(scene)).unwrap(),
+            Engine::Whole(headless) => block_on(headless.step_scene(scene)).unwrap(),
             Engine::Own(broad_phase) => whole(descriptor, || {
                 let mut encoder = device.create_command_encoder(&Default::default());
                 broad_phase.step(&mut encoder, *scene).unwrap();
@@ -135,7 +132,7 @@ impl Hunter {
     ) -> StepResult {
         let TestAdapter { device, queue, .. } = self.adapter.clone();
         match self.engine(number, descriptor) {
-            Engine::Headless(headless) => block_on(headless.query(&QueryInput {
+            Engine::Whole(headless) => block_on(headless.query(&QueryInput {
                 queries,
                 query_mode,
                 ..QueryInput::default()
@@ -650,12 +647,7 @@ fn ask_small_queries() {
                 queries: queries[..].into(),
                 ..Scene::default()
             };
-            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                adapter: None,
-                broad_phase: descriptor,
-            }))
-            .unwrap();
+            let mut headless = opened(&adapter, &descriptor);
             let result = block_on(headless.step_scene(&scene)).unwrap_or_else(|error| panic!("{what}: {error}"));
             let all = (objects.len() * queries.len()) as u64;
             let tests = result.counters.query_candidates;

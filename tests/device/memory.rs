@@ -3,10 +3,10 @@
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
-    DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError, MemoryUse, ObjectNames,
-    ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source,
-    Statics, Status, StepResult, adapters as all_adapters, wgpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, CullDraw, CullOptions,
+    Culling, DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, Growth, MemoryUse, ObjectNames, ObjectSet,
+    OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source, Statics, Status,
+    StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -584,27 +584,28 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
 #[test]
 fn a_cache_that_the_device_refuses_counts_as_none() {
     let objects = uniform(500, &mut Rng(4));
-    let descriptor = HeadlessDescriptor {
-        backends: Some(wgpu::Backends::VULKAN),
-        ..Default::default()
-    };
+    let descriptor = BroadPhaseDescriptor::default();
     let answer = |data: Option<&[u8]>| {
         let mut cache = None;
-        let made = block_on(Headless::with_pipeline_cache(&descriptor, |_, device| {
-            let descriptor = wgpu::PipelineCacheDescriptor {
-                label: None,
-                data,
-                fallback: true,
-            };
-            // SAFETY: the data comes from a cache of this adapter, or is refused for its header.
-            cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
-            cache.clone()
-        }));
+        let made = block_on(BroadPhase::with_pipeline_cache(
+            &descriptor,
+            Backend::Gpu(wgpu::Backends::VULKAN),
+            |_, device| {
+                let descriptor = wgpu::PipelineCacheDescriptor {
+                    label: None,
+                    data,
+                    fallback: true,
+                };
+                // SAFETY: the data comes from a cache of this adapter, or is refused for its header.
+                cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
+                cache.clone()
+            },
+        ));
         let pairs = block_on(made?.step(&objects, &[]))?.pairs;
-        Ok::<_, HeadlessError>((pairs, cache.and_then(|cache| cache.get_data())))
+        Ok::<_, BroadPhaseError>((pairs, cache.and_then(|cache| cache.get_data())))
     };
     let (expected, data) = match answer(None) {
-        Err(HeadlessError::NoAdapter { .. }) => return,
+        Err(BroadPhaseError::NoAdapter { .. }) => return,
         answer => answer.expect("an answer"),
     };
     let Some(data) = data else { return };

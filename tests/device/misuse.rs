@@ -1,12 +1,13 @@
 //! What belongs to one device, broad phase or call and is given to another.
 
+use crate::common::pool::opened;
 use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CreateError, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs,
-    Frustum, GpuBroadPhase, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectNames, ObjectSet,
-    OutputRows, Outputs, PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics,
-    StepError, StepOutput, TableShader, wgpu,
+    Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, CreateError, CullOptions, Culling, DebugDraw, DebugLines,
+    DeviceCount, DispatchArgs, Frustum, GpuBroadPhase, InputError, ObjectNames, ObjectSet, OutputRows, Outputs,
+    PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics, StepError, StepOutput,
+    TableShader, wgpu,
 };
 use pollster::block_on;
 
@@ -80,34 +81,28 @@ impl Components {
 fn things_of_another_instance_are_refused() {
     for adapter in adapters() {
         let name = &adapter.name;
-        let open = || {
-            block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                ..HeadlessDescriptor::default()
-            }))
-            .expect("a device")
-        };
+        let open = || opened(&adapter, &BroadPhaseDescriptor::default());
         let [mut one, mut other] = [open(), open()];
         assert!(
-            one.device() == other.device(),
+            one.device().unwrap() == other.device().unwrap(),
             "{name}: wgpu tells them apart, and this test shows nothing"
         );
         block_on(one.step(&TWO, &[])).expect("a step");
         block_on(other.step(&APART, &[])).expect("a step");
-        let new_encoder = |of: &Headless| of.device().create_command_encoder(&Default::default());
+        let new_encoder = |of: &BroadPhase| of.device().unwrap().create_command_encoder(&Default::default());
 
-        let mut set = one.broad_phase().query_set("set", one.broad_phase().descriptor());
+        let mut set = one.gpu().unwrap().query_set("set", one.gpu().unwrap().descriptor());
         let queries = [Query::point([50.5; 3])];
         let asked = QueryInput {
             queries: queries[..].into(),
             ..QueryInput::default()
         };
         let mut own = new_encoder(&one);
-        let refused = set.record(&mut own, other.broad_phase(), asked).map(drop);
+        let refused = set.record(&mut own, other.gpu().unwrap(), asked).map(drop);
         assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
         // And the set is as it was.
-        set.record(&mut own, one.broad_phase(), asked).expect("its own");
-        one.queue().submit([own.finish()]);
+        set.record(&mut own, one.gpu().unwrap(), asked).expect("its own");
+        one.queue().unwrap().submit([own.finish()]);
         assert_eq!(
             block_on(set.read_back()).expect("an answer").query_objects,
             [],
@@ -116,13 +111,18 @@ fn things_of_another_instance_are_refused() {
 
         // What was used with one device, and what was prepared for it.
         let mut gpus = [&one, &other].map(|of| {
-            GpuBroadPhase::new(of.device(), of.queue(), &BroadPhaseDescriptor::default()).expect("a broad phase")
+            GpuBroadPhase::new(
+                of.device().unwrap(),
+                of.queue().unwrap(),
+                &BroadPhaseDescriptor::default(),
+            )
+            .expect("a broad phase")
         });
         let mut steps = Vec::new();
         for (gpu, of) in gpus.iter_mut().zip([&one, &other]) {
             let mut encoder = new_encoder(of);
             steps.push(gpu.step(&mut encoder, scene(&TWO)).expect("a step"));
-            of.queue().submit([encoder.finish()]);
+            of.queue().unwrap().submit([encoder.finish()]);
         }
         let (mut used, mut prepared) = (Components::new(), Components::new());
         let mut own = new_encoder(&one);
@@ -138,7 +138,7 @@ fn things_of_another_instance_are_refused() {
             let refused = components.prepare(&gpus[1]);
             assert_eq!(refused, [const { Err(CreateError::OtherDevice) }; 4], "{name}");
         }
-        one.queue().submit([own.finish()]);
+        one.queue().unwrap().submit([own.finish()]);
 
         // Objects that were uploaded to one device; to the other one all of them are.
         let mut objects = ObjectSet::new();
@@ -146,14 +146,14 @@ fn things_of_another_instance_are_refused() {
             objects.insert(object);
         }
         let mut own = new_encoder(&one);
-        let uploaded = objects.record(one.device(), &mut own).expect("a scene");
+        let uploaded = objects.record(one.device().unwrap(), &mut own).expect("a scene");
         let mut others = new_encoder(&other);
         let refused = gpus[1].step(&mut others, uploaded).map(drop);
         assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
-        let uploaded = objects.record(other.device(), &mut others).expect("a scene");
+        let uploaded = objects.record(other.device().unwrap(), &mut others).expect("a scene");
         gpus[1].step(&mut others, uploaded).expect("a step");
         assert_eq!(objects.uploaded_bytes(), 64, "{name}");
-        other.queue().submit([others.finish()]);
+        other.queue().unwrap().submit([others.finish()]);
         assert_eq!(
             block_on(gpus[1].read_back()).expect("an answer").pairs.len(),
             1,
@@ -650,33 +650,29 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     }
 }
 
-/// [`Headless`] submits by itself. Objects that it steps over have to be there by then.
+/// [`BroadPhase`] submits by itself. Objects that it steps over have to be there by then.
 #[test]
 fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
     for adapter in adapters() {
         let name = &adapter.name;
-        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            ..HeadlessDescriptor::default()
-        }))
-        .expect("a device");
+        let mut headless = opened(&adapter, &BroadPhaseDescriptor::default());
         let mut objects = ObjectSet::new();
         let handles = TWO.map(|object| objects.insert(object));
         for round in 0..3 {
             let is_dropped = round == 1;
-            let mut upload = headless.device().create_command_encoder(&Default::default());
+            let mut upload = headless.device().unwrap().create_command_encoder(&Default::default());
             let far = 9.0 + round as f32;
             objects
                 .move_to(handles[1], [0.5; 3], [far; 3])
                 .expect("an object of the set");
-            let device = headless.device().clone();
+            let device = headless.device().unwrap().clone();
             let input = objects.record(&device, &mut upload).expect("a scene");
             if !is_dropped {
-                headless.queue().submit([upload.finish()]);
+                headless.queue().unwrap().submit([upload.finish()]);
             }
             let found = block_on(headless.step_scene(&input)).map(|found| found.pairs.len());
             let told = if is_dropped {
-                Err(HeadlessError::ReadBack(ReadBackError::NotSubmitted))
+                Err(BroadPhaseError::ReadBack(ReadBackError::NotSubmitted))
             } else {
                 Ok(1)
             };

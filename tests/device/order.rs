@@ -1,12 +1,13 @@
 //! `PairOrder::Sorted`: the same bytes on every device, with every scheme and on the CPU.
 
+use crate::common::pool::opened;
 use crate::common::steps::{SCHEMES, broad_phase, encoder, read, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Page, PairOrder,
-    Queries, RayMode, Rays, Scene, Scheme, SortStrategy, Source, StepResult,
+    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Page, PairOrder, Queries, RayMode, Rays,
+    Scene, Scheme, SortStrategy, Source, StepResult,
 };
 use pollster::block_on;
 
@@ -180,18 +181,16 @@ fn answers_in_parts_are_ascending_as_a_whole() {
             let expected = words(&scene_of(&adapter, &mut gpu, &scene));
             // Less than the first sizes of the outputs take, and the table of larger objects, which is given up.
             let limit = gpu.memory().total() - 130_000;
-            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase: BroadPhaseDescriptor {
+            let mut headless = opened(
+                &adapter,
+                &BroadPhaseDescriptor {
                     max_bytes: Some(limit),
                     ..unlimited
                 },
-                ..Default::default()
-            }))
-            .unwrap();
+            );
             let found = block_on(headless.step_scene(&scene)).unwrap();
             let what = format!("{scheme:?} on {}", adapter.name);
-            assert!(headless.broad_phase().memory().total() <= limit, "{what}");
+            assert!(headless.gpu().unwrap().memory().total() <= limit, "{what}");
             assert!(
                 u64::from(found.counters.pairs_capacity) < found.counters.pairs_needed,
                 "{what}"

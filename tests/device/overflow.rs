@@ -1,13 +1,14 @@
 //! Nothing is lost silently: needs past every capacity, memory that is limited or given back, walks of many rounds.
 
+use crate::common::pool::opened;
 use crate::common::steps::{self, broad_phase, sorted};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme,
-    Source, Status, StepError, StepResult, wgpu,
+    Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, GpuBroadPhase,
+    Growth, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source, Status, StepError,
+    StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -38,13 +39,8 @@ fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, objects: &[Aabb], rays: 
     record(adapter, gpu, objects, rays).expect("a step")
 }
 
-fn headless(adapter: &TestAdapter, descriptor: BroadPhaseDescriptor<'_>) -> Headless {
-    block_on(Headless::with_descriptor(&HeadlessDescriptor {
-        backends: Some(adapter.backends),
-        broad_phase: descriptor,
-        ..Default::default()
-    }))
-    .expect("a broad phase")
+fn headless(adapter: &TestAdapter, descriptor: BroadPhaseDescriptor<'_>) -> BroadPhase {
+    opened(adapter, &descriptor)
 }
 
 /// Rods side by side along z that all lie in the same cells: nothing overlaps but the last and the first.
@@ -240,7 +236,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
         for objects in &scenes {
             block_on(unlimited.step(objects, &[])).expect("an answer");
         }
-        let all = unlimited.broad_phase().memory().total();
+        let all = unlimited.gpu().unwrap().memory().total();
         let mut answers = 0;
         for part in (12..=34).step_by(daily_or_full(2, 1)) {
             let descriptor = BroadPhaseDescriptor {
@@ -263,7 +259,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
                         answers += 1;
                         assert!(sorted(result.pairs) == *expected, "{part} of 20 on {}", adapter.name);
                     }
-                    Err(error) => assert!(matches!(error, HeadlessError::Step(StepError::Input(_))), "{error}"),
+                    Err(error) => assert!(matches!(error, BroadPhaseError::Input(_)), "{error}"),
                 }
             }
         }
@@ -325,7 +321,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             let mut headless = headless(&adapter, descriptor);
             for (objects, expected) in [&objects, &crowd, &objects].into_iter().zip(expected.iter().cycle()) {
                 let result = block_on(headless.step(objects, &[])).expect("an answer");
-                assert!(headless.broad_phase().memory().total() <= limit, "{what}");
+                assert!(headless.gpu().unwrap().memory().total() <= limit, "{what}");
                 assert!(
                     result.counters.is_whole() && sorted(result.pairs) == *expected,
                     "{what}"
@@ -521,10 +517,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         let descriptor = limited(needed + 1000);
         let mut headless = headless(&adapter, descriptor);
         let refused = block_on(headless.step(&objects, &rays)).err();
-        let is_memory = matches!(
-            refused,
-            Some(HeadlessError::Step(StepError::Input(InputError::MemoryLimit { .. })))
-        );
+        let is_memory = matches!(refused, Some(BroadPhaseError::Input(InputError::MemoryLimit { .. })));
         assert!(is_memory, "{}: {refused:?}", adapter.name);
         let asked = [objects[5]];
         let result = block_on(headless.query(&QueryInput {

@@ -5,7 +5,7 @@ mod refusals;
 
 use std::collections::BTreeSet;
 
-use crate::common::pool::pooled;
+use crate::common::pool::{opened, pooled};
 use crate::common::steps::{SCHEMES, broad_phase, encoder, lists, read, sorted, submit, whole};
 use crate::common::{
     Rng, TestAdapter, adapters, daily_adapters, daily_or_full, is_full, lattice, random_scene, uniform,
@@ -15,9 +15,9 @@ use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, InputError, NONE, Page, Pair, PairFilterError, PairOrder, Partners, QueryInput, QueryMode,
-    ReferenceError, Scene, Source, Statics, StepError, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
+    Growth, InputError, NONE, Page, Pair, PairFilterError, PairOrder, Partners, QueryInput, QueryMode, Scene, Source,
+    Statics, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -569,12 +569,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
                 pair_filter: Some(BITS),
                 ..Default::default()
             };
-            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase: descriptor,
-                ..Default::default()
-            }))
-            .unwrap();
+            let mut headless = opened(&adapter, &descriptor);
             let data = [0xdead_beef, 0x1357_9bdf, 0xffff_0000];
             let all: Vec<_> = (0..300)
                 .flat_map(|a| (a + 1..300).map(move |b| Pair { a, b }))
@@ -595,7 +590,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
                 &expected,
                 &format!("{scheme:?} on {}", adapter.name),
             );
-            assert!(headless.broad_phase().memory().total() <= 700_000);
+            assert!(headless.gpu().unwrap().memory().total() <= 700_000);
         }
     }
 }

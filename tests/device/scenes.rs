@@ -1,12 +1,13 @@
 //! Dimensions, margin and worlds on every adapter, beside brute force.
 
 use crate::agreement::{Expected, check};
+use crate::common::pool::opened;
 use crate::common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Neighbors, Pair, Queries,
-    RayMode, Rays, Scene, Scheme, Source, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Neighbors, Pair, Queries, RayMode, Rays, Scene, Scheme,
+    Source, StepResult,
 };
 use pollster::block_on;
 
@@ -233,16 +234,14 @@ fn worlds_in_one_step_take_the_dispatches_of_one_world() {
         let objects: Vec<_> = (0..WORLDS).flat_map(|_| uniform(EACH, &mut rng)).collect();
         let ids: Vec<_> = (0..objects.len()).map(|object| (object / EACH) as u32).collect();
         let headless = |worlds| {
-            block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase: BroadPhaseDescriptor {
+            opened(
+                &adapter,
+                &BroadPhaseDescriptor {
                     worlds,
                     count_candidates: true,
                     ..Default::default()
                 },
-                ..Default::default()
-            }))
-            .unwrap()
+            )
         };
         let (mut together, mut alone) = (headless(WORLDS), headless(1));
         let scene = Scene {
@@ -251,7 +250,7 @@ fn worlds_in_one_step_take_the_dispatches_of_one_world() {
             ..Default::default()
         };
         let result = block_on(together.step_scene(&scene)).unwrap();
-        let at_once = together.broad_phase().dispatches();
+        let at_once = together.gpu().unwrap().dispatches();
         let (mut pairs, mut tests) = (0, 0);
         for (world, objects) in objects.chunks(EACH).take(ALONE).enumerate() {
             let expected = block_on(alone.step(objects, &[])).unwrap();
@@ -264,7 +263,7 @@ fn worlds_in_one_step_take_the_dispatches_of_one_world() {
             result.world_pairs.iter().map(|&pairs| pairs as usize).sum::<usize>(),
             result.pairs.len()
         );
-        let dispatches = alone.broad_phase().dispatches() / ALONE as u32;
+        let dispatches = alone.gpu().unwrap().dispatches() / ALONE as u32;
         let factor = result.counters.pair_candidates as f64 * ALONE as f64 / (tests as f64 * f64::from(WORLDS));
         // Keys have more digits to be sorted by.
         assert!(

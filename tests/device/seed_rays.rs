@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::common::adapters;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayCell, Scheme, cpu,
-};
+use crate::common::pool::opened;
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Ray, RayCell, Scheme, cpu};
 use pollster::block_on;
 
 const CELL: i32 = 10;
@@ -44,12 +43,7 @@ fn ray_casting_by_dda() {
     assert_eq!(expected.len(), 12 + 2 * 11);
     let mut answers = vec![cpu::step(&descriptor, &objects, &ray).unwrap()];
     for adapter in adapters() {
-        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            broad_phase: descriptor,
-            ..Default::default()
-        }))
-        .unwrap();
+        let mut headless = opened(&adapter, &descriptor);
         answers.push(block_on(headless.step(&objects, &ray)).unwrap());
     }
     for answer in answers {

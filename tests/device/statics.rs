@@ -11,10 +11,9 @@ use crate::common::steps::{
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
-    InputError, Neighbors, ObjectSet, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell,
-    RayMode, Rays, ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay,
-    cpu, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, InputError, Neighbors,
+    ObjectSet, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays,
+    ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 

@@ -1,14 +1,15 @@
 //! Whole steps: what a caller sees, on every adapter, beside the CPU engine and brute force.
 
+use crate::common::pool::opened;
 use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, power_law, random_scene, sweep, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, InputError, Page, Pair, PairOrder, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError,
-    Scene, Scheme, Source, Status, StepError, StepResult, wgpu,
+    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
+    Growth, InputError, Page, Pair, PairOrder, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError, Scene, Scheme,
+    Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -167,12 +168,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
                 },
                 ..Default::default()
             };
-            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase,
-                ..Default::default()
-            }))
-            .unwrap();
+            let mut headless = opened(&adapter, &broad_phase);
             let result = block_on(headless.step(&objects, &rays)).unwrap();
             let reference = cpu::step(&broad_phase, &objects, &rays).unwrap();
             assert!(result.counters.is_whole());
@@ -529,15 +525,11 @@ fn missing_room_for_entries_is_told_and_made() {
         assert!(result.counters.entries_needed > 100);
         assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
 
-        let growing = HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            broad_phase: BroadPhaseDescriptor {
-                growth: Growth::Grow,
-                ..descriptor
-            },
-            ..Default::default()
+        let growing = BroadPhaseDescriptor {
+            growth: Growth::Grow,
+            ..descriptor
         };
-        let mut headless = block_on(Headless::with_descriptor(&growing)).unwrap();
+        let mut headless = opened(&adapter, &growing);
         let result = block_on(headless.step(&objects, &ray)).unwrap();
         assert_eq!(sorted(result.pairs), expected);
         assert_eq!(result.ray_hits, brute_force::rays_closest(&objects, &ray));
@@ -676,11 +668,8 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
 #[test]
 fn answers_past_one_binding_come_whole_out_of_headless() {
     for adapter in daily_adapters() {
-        let descriptor = HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            ..Default::default()
-        };
-        let mut headless = block_on(Headless::with_descriptor(&descriptor)).unwrap();
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut headless = opened(&adapter, &descriptor);
         let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 6_000];
         let result = block_on(headless.step(&objects, &[])).unwrap();
         assert!(result.counters.is_whole());
@@ -708,18 +697,14 @@ fn headless_answers_alike_whether_it_counts_first_or_not() {
                 .map(|from| Ray::new(from.min, [1.0, 0.25, 0.5], 9.0))
                 .collect();
             let asked: Vec<_> = [&crowd[..], &small, &small].concat();
-            let descriptor = HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase: BroadPhaseDescriptor {
-                    scheme,
-                    ray_mode,
-                    count_candidates: true,
-                    ..Default::default()
-                },
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode,
+                count_candidates: true,
                 ..Default::default()
             };
-            let fresh = || block_on(Headless::with_descriptor(&descriptor)).unwrap();
-            let answer = |headless: &mut Headless, objects: &[Aabb], asked: &[Aabb]| {
+            let fresh = || opened(&adapter, &descriptor);
+            let answer = |headless: &mut BroadPhase, objects: &[Aabb], asked: &[Aabb]| {
                 [
                     block_on(headless.step(objects, &rays)).unwrap(),
                     block_on(headless.query(&QueryInput {
@@ -764,21 +749,17 @@ fn headless_answers_alike_whether_it_counts_first_or_not() {
 fn a_ray_through_a_crowd_is_walked_in_rounds() {
     for adapter in adapters() {
         for (growth, hits) in [(Growth::Grow, None), (Growth::Fixed, Some(100_000))] {
-            let descriptor = HeadlessDescriptor {
-                backends: Some(adapter.backends),
-                broad_phase: BroadPhaseDescriptor {
-                    pairs: false,
-                    ray_mode: RayMode::All,
-                    growth,
-                    capacities: Capacities {
-                        hits,
-                        ..Default::default()
-                    },
+            let descriptor = BroadPhaseDescriptor {
+                pairs: false,
+                ray_mode: RayMode::All,
+                growth,
+                capacities: Capacities {
+                    hits,
                     ..Default::default()
                 },
                 ..Default::default()
             };
-            let mut headless = block_on(Headless::with_descriptor(&descriptor)).unwrap();
+            let mut headless = opened(&adapter, &descriptor);
             let objects = vec![Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); 100_000];
             let result = block_on(headless.step(&objects, &[Ray::new([0.0; 3], [1.0; 3], 1.0)])).unwrap();
             assert_eq!(result.ray_hits.len(), 100_000, "{} {growth:?}", adapter.name);
@@ -797,20 +778,16 @@ fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {
         .collect();
     objects[COUNT as usize - 1] = objects[0];
     if let Some(adapter) = adapters().first() {
-        let descriptor = HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            broad_phase: BroadPhaseDescriptor {
-                scheme: Scheme::Uniform { cell_size: 1e6 },
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(1000),
-                    ..Default::default()
-                },
+        let descriptor = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 1e6 },
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(1000),
                 ..Default::default()
             },
             ..Default::default()
         };
-        let mut headless = block_on(Headless::with_descriptor(&descriptor)).unwrap();
+        let mut headless = opened(&adapter, &descriptor);
         let result = block_on(headless.step(&objects, &[])).unwrap();
         let expected = [Pair { a: 0, b: COUNT - 1 }];
         assert_eq!(result.pairs, expected, "{}", adapter.name);

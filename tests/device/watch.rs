@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use crate::common::answers::sorted;
+use crate::common::pool::opened;
 use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::cpu::{self, Watch};
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Headless, HeadlessDescriptor, HeadlessError, Queries, Query, QueryInput, Source,
-    StepError,
-};
+use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Capacities, Queries, Query, QueryInput, Source};
 use pollster::block_on;
 
 /// Rounds are submitted in parts, far more of them than the scene needs.
@@ -32,12 +30,7 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
     let expected = sorted(cpu::step(&descriptor, &objects, &[]).unwrap().pairs);
     assert!(expected.len() > 500, "{}", expected.len());
     for adapter in adapters() {
-        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            broad_phase: descriptor,
-            ..HeadlessDescriptor::default()
-        }))
-        .expect("a broad phase");
+        let mut headless = opened(&adapter, &descriptor);
         let name = &adapter.name;
         // A machine may be so busy that a step is over before anybody looks.
         let mut attempts = 0..100;
@@ -62,7 +55,7 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
         assert!(total == ROUNDS && done < total, "{done} of {total} rounds on {name}");
         // What was ended leaves nothing to ask, and the next step is whole.
         let refused = block_on(headless.query(&input)).unwrap_err();
-        assert_eq!(refused, HeadlessError::Step(StepError::NoStep), "{name}");
+        assert_eq!(refused, BroadPhaseError::NoStep, "{name}");
         let result = block_on(headless.step(&objects, &[])).expect("a step");
         assert_eq!(sorted(result.pairs), expected, "{name}");
         // Nothing begins under a watch that was stopped, and the table stays.

@@ -3,7 +3,9 @@
 use crate::wild;
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Growth, Pair, PairOrder, ReferenceError, Scene, Source, Statics};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, InputError, Pair, PairOrder, Scene, Source, Statics,
+};
 
 const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
 
@@ -81,7 +83,10 @@ fn worlds_lists_and_static_objects_count() {
     assert_eq!(rule(0, 2), Ok(PairRule::Listed));
     assert_eq!(rule(0, 1), Ok(PairRule::BothStatic));
     assert_eq!(rule(1, 4), Ok(PairRule::Overlap));
-    assert_eq!(rule(0, 5), Err(ReferenceError::NoObject { index: 5, count: 5 }));
+    assert_eq!(
+        rule(0, 5),
+        Err(BroadPhaseError::Input(InputError::NoObject { index: 5, count: 5 }))
+    );
 }
 
 /// Pairs of objects of random scenes with static objects, worlds, lists, margins and filters. Brute force knows no

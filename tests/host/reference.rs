@@ -8,7 +8,7 @@ use gpu_broad_phase::cpu::{CpuBroadPhase, Watch, compared_objects, step_scene};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Growth, QueryInput, QueryMode, RayMode, ReferenceError, Scene, StepResult,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, QueryInput, QueryMode, RayMode, Scene, StepResult,
 };
 
 #[test]
@@ -105,7 +105,7 @@ fn a_kept_table_answers_as_a_step_does() {
             ..scene
         };
         let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
-        assert_eq!(kept.query(&QueryInput::default()), Err(ReferenceError::NoStep));
+        assert_eq!(kept.query(&QueryInput::default()), Err(BroadPhaseError::NoStep));
         // Its own answer differs from that of a step without questions by these alone.
         assert_eq!(
             kept.step_scene(&scene),
@@ -148,7 +148,7 @@ fn a_kept_table_answers_as_a_step_does() {
                 ..Default::default()
             };
             assert!(
-                matches!(kept.query(&refused), Err(ReferenceError::Input(_))),
+                matches!(kept.query(&refused), Err(BroadPhaseError::Input(_))),
                 "scene {number}"
             );
         }

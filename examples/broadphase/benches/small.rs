@@ -1,5 +1,5 @@
 //! What small steps cost beside the work of the device: the host's time to record a step, and a whole step of
-//! `Headless` with rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in
+//! `BroadPhase` with rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in
 //! microseconds; the three sizes take turns.
 //!
 //! `cargo bench -p broadphase --bench small -- [RUNS]`
@@ -8,18 +8,16 @@ mod scene;
 
 use std::time::Instant;
 
-use gpu_broad_phase::wgpu::PollType;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, HeadlessDescriptor, Ray, Scene, Source,
-};
+use gpu_broad_phase::wgpu::{Backends, PollType};
+use gpu_broad_phase::{Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Ray, Scene, Source};
 use pollster::block_on;
 
 /// A scene, who steps it, and the times so far.
 struct Case {
     objects: Vec<Aabb>,
     rays: Vec<Ray>,
-    broad_phase: GpuBroadPhase,
-    headless: Headless,
+    recorder: GpuBroadPhase,
+    broad_phase: BroadPhase,
     recorded: Vec<f64>,
     whole: Vec<f64>,
 }
@@ -31,7 +29,6 @@ impl Case {
             .iter()
             .take(100)
             .map(|from| Ray::new(from.min, [1.0, 0.5, 0.25], 8.0));
-        let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor::default())).expect("an adapter");
         let descriptor = BroadPhaseDescriptor {
             capacities: Capacities {
                 pairs: Some(8 * count),
@@ -39,11 +36,15 @@ impl Case {
             },
             ..Default::default()
         };
+        let backend = Backend::Gpu(Backends::all());
+        let broad_phase = block_on(BroadPhase::with_backend(&BroadPhaseDescriptor::default(), backend));
+        let broad_phase = broad_phase.expect("an adapter");
+        let (device, queue) = (broad_phase.device().unwrap(), broad_phase.queue().unwrap());
         Self {
             rays: rays.collect(),
             objects,
-            broad_phase: GpuBroadPhase::new(headless.device(), headless.queue(), &descriptor).expect("a broad phase"),
-            headless,
+            recorder: GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase"),
+            broad_phase,
             recorded: Vec::new(),
             whole: Vec::new(),
         }
@@ -51,7 +52,7 @@ impl Case {
 
     /// Records and runs a step; only the recording is timed.
     fn record(&mut self) {
-        let (device, queue) = (self.headless.device(), self.headless.queue());
+        let (device, queue) = (self.broad_phase.device().unwrap(), self.broad_phase.queue().unwrap());
         let mut encoder = device.create_command_encoder(&Default::default());
         let input = Scene {
             objects: Source::Host(&self.objects),
@@ -59,7 +60,7 @@ impl Case {
             ..Default::default()
         };
         let start = Instant::now();
-        self.broad_phase.step(&mut encoder, input).expect("a step that fits");
+        self.recorder.step(&mut encoder, input).expect("a step that fits");
         self.recorded.push(start.elapsed().as_secs_f64() * 1e6);
         queue.submit([encoder.finish()]);
         device
@@ -69,7 +70,7 @@ impl Case {
 
     fn step(&mut self) {
         let start = Instant::now();
-        block_on(self.headless.step(&self.objects, &self.rays)).expect("an answer");
+        block_on(self.broad_phase.step(&self.objects, &self.rays)).expect("an answer");
         self.whole.push(start.elapsed().as_secs_f64() * 1e6);
     }
 }
@@ -86,7 +87,7 @@ fn main() {
         .next()
         .unwrap_or(101);
     let mut cases = [100, 1_000, 10_000].map(Case::new);
-    let info = cases[0].headless.adapter_info();
+    let info = cases[0].broad_phase.adapter_info().unwrap();
     println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
     // The first ones warm up.
     for run in 0..runs + 3 {
@@ -102,7 +103,7 @@ fn main() {
     for case in &mut cases {
         let ((recorded, least_recorded), (whole, least)) = (median(&mut case.recorded), median(&mut case.whole));
         println!(
-            "{:>6} boxes: recorded in {recorded:.0} ({least_recorded:.0}) us, Headless {whole:.0} ({least:.0}) us",
+            "{:>6} boxes: recorded in {recorded:.0} ({least_recorded:.0}) us, BroadPhase {whole:.0} ({least:.0}) us",
             case.objects.len(),
         );
     }

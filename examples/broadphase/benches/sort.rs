@@ -5,17 +5,14 @@
 
 mod scene;
 
-use gpu_broad_phase::wgpu::PollType;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, Scene, SortStrategy, Source,
-};
+use gpu_broad_phase::wgpu::{Backends, Device, PollType, Queue};
+use gpu_broad_phase::{Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Scene, SortStrategy, Source};
 use pollster::block_on;
 
 const STRATEGIES: [SortStrategy; 3] = [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips];
 
 /// Runs a step; returns the milliseconds of its sort.
-fn sort_time(headless: &Headless, broad_phase: &mut GpuBroadPhase, objects: &[Aabb]) -> f64 {
-    let (device, queue) = (headless.device(), headless.queue());
+fn sort_time(device: &Device, queue: &Queue, broad_phase: &mut GpuBroadPhase, objects: &[Aabb]) -> f64 {
     let mut encoder = device.create_command_encoder(&Default::default());
     let input = Scene {
         objects: Source::Host(objects),
@@ -36,8 +33,9 @@ fn main() {
         .filter_map(|argument| argument.parse().ok())
         .next()
         .unwrap_or(7);
-    let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor::default())).expect("an adapter");
-    let info = headless.adapter_info();
+    let backend = Backend::Gpu(Backends::all());
+    let any = block_on(BroadPhase::with_backend(&BroadPhaseDescriptor::default(), backend)).expect("an adapter");
+    let (device, queue, info) = (any.device().unwrap(), any.queue().unwrap(), any.adapter_info().unwrap());
     println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
     for count in [10_000, 100_000, 1_000_000, 4_000_000] {
         let objects = scene::uniform(count);
@@ -48,13 +46,13 @@ fn main() {
                 sort,
                 ..Default::default()
             };
-            GpuBroadPhase::new(headless.device(), headless.queue(), &descriptor).expect("a broad phase")
+            GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase")
         });
         let mut times = [const { Vec::new() }; STRATEGIES.len()];
         // The first run warms up.
         for run in 0..=runs {
             for (broad_phase, times) in broad_phases.iter_mut().zip(&mut times) {
-                let time = sort_time(&headless, broad_phase, &objects);
+                let time = sort_time(device, queue, broad_phase, &objects);
                 if run > 0 {
                     times.push(time);
                 }

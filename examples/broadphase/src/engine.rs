@@ -1,194 +1,154 @@
-//! Who answers: a GPU, or the CPU engine.
+//! The broad phase of a command.
 
 use anyhow::{Error, Result, bail};
-use gpu_broad_phase::wgpu::{AdapterInfo, Backends, DeviceType};
+use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, InputError, MemoryUse, Ray,
-    ReferenceError, Scheme, Source, StepError, StepResult, adapters, cpu,
+    self as lib, Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Dimensions, GpuBroadPhase, MemoryUse, Scheme,
+    StepResult, block_on, cpu,
 };
-use pollster::block_on;
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
 use crate::input::Scene;
 use crate::pipeline_cache::Kept;
 use crate::report::Reporter;
 
+/// A broad phase, and the file of its compiled pipelines.
 pub struct Engine {
-    backing: Backing,
-    /// Whether the CPU may take over from a GPU.
-    is_free_choice: bool,
+    pub broad_phase: BroadPhase,
+    #[expect(dead_code, reason = "saves itself when it is dropped")]
+    kept: Option<Kept>,
     reporter: Reporter,
 }
 
-enum Backing {
-    Gpu(
-        Box<Headless>,
-        #[expect(dead_code, reason = "saves itself when it is dropped")] Option<Kept>,
-    ),
-    Cpu(BroadPhaseDescriptor<'static>),
+/// A device, its queue and its adapter.
+#[derive(Clone, Copy)]
+pub struct Gpu<'a> {
+    pub device: &'a Device,
+    pub queue: &'a Queue,
+    pub info: &'a AdapterInfo,
+}
+
+impl<'a> Gpu<'a> {
+    /// Returns the device of a broad phase, `None` on the CPU.
+    pub fn of(broad_phase: &'a BroadPhase) -> Option<Self> {
+        Some(Self {
+            device: broad_phase.device()?,
+            queue: broad_phase.queue()?,
+            info: broad_phase.adapter_info()?,
+        })
+    }
 }
 
 impl Engine {
-    /// `auto` takes hardware, else the CPU, which is faster than a software adapter; what is asked for by name has to
-    /// exist.
+    /// `--backend auto` takes hardware, else the CPU.
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
-        let on_cpu = is_free_choice(args).then(reason_for_cpu).flatten();
-        if let Some(reason) = &on_cpu {
-            reporter.say(format!("adapter: none, CPU engine ({reason})"));
-            let backing = Backing::Cpu(ordered(args, descriptor));
-            return Ok(Self {
-                backing,
-                is_free_choice: true,
-                reporter,
-            });
-        }
-        Self::open_any(args, descriptor, reporter)
+        Ok(Self::open_on(
+            backend(args, lib::Backend::Auto)?,
+            args,
+            descriptor,
+            reporter,
+        )?)
     }
 
-    /// As [`open`](Self::open), for commands that show or check what shaders do: a software adapter is taken too.
+    /// As [`open`](Self::open), for commands that show or check what shaders do: `--backend auto` takes a software
+    /// adapter too, and the CPU only where there is none.
     pub fn open_any(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
+        let backend = backend(args, lib::Backend::Gpu(Backends::all()))?;
+        match Self::open_on(backend, args, descriptor, reporter) {
+            Err(error @ (BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_))) if is_free_choice(args) => {
+                reporter.warn(format!("{error}: the CPU engine answers"));
+                Ok(Self::open_on(lib::Backend::Cpu, args, descriptor, reporter)?)
+            }
+            opened => Ok(opened?),
+        }
+    }
+
+    fn open_on(
+        backend: lib::Backend<'_>,
+        args: &EngineArgs,
+        descriptor: BroadPhaseDescriptor<'static>,
+        reporter: Reporter,
+    ) -> Result<Self, BroadPhaseError> {
+        let mut kept = None;
+        let descriptor = ordered(args, descriptor);
+        let broad_phase = block_on(BroadPhase::with_pipeline_cache(&descriptor, backend, |info, device| {
+            kept = Kept::open(args.pipeline_cache.as_deref(), info, device);
+            kept.as_ref().map(Kept::cache)
+        }))?;
+        reporter.say(match (broad_phase.adapter_info(), backend) {
+            (Some(info), _) => format!("adapter: {}", title(info)),
+            (None, lib::Backend::Auto) => "adapter: none, CPU engine (no hardware GPU found; --backend vulkan takes a \
+                                           software adapter, which is slower)"
+                .to_owned(),
+            (None, _) => "adapter: none, CPU engine".to_owned(),
+        });
         Ok(Self {
-            backing: Backing::open(args, ordered(args, descriptor), reporter)?,
-            is_free_choice: is_free_choice(args),
+            broad_phase,
+            kept,
             reporter,
         })
     }
 
-    pub fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult> {
-        self.step_scene(&gpu_broad_phase::Scene {
-            objects: Source::Host(objects),
-            rays: rays.into(),
+    pub fn step(&mut self, objects: &[Aabb]) -> Result<StepResult> {
+        self.step_scene(&lib::Scene {
+            objects: objects.into(),
             ..Default::default()
         })
     }
 
-    /// As [`step`](Self::step), for all that a scene can hold.
-    pub fn step_scene(&mut self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
-        let descriptor = match &mut self.backing {
-            Backing::Cpu(descriptor) => *descriptor,
-            Backing::Gpu(headless, _) => match block_on(headless.step_scene(scene)) {
-                Err(error) if self.is_free_choice && is_too_large(&error) => {
-                    self.reporter.warn(format!("{error}, the CPU engine answers"));
-                    *headless.broad_phase().descriptor()
-                }
-                result => return Ok(result?),
-            },
-        };
-        self.backing = Backing::Cpu(descriptor);
-        Ok(cpu::step_scene(&descriptor, scene)?)
+    /// Answers everything that a scene can hold.
+    pub fn step_scene(&mut self, scene: &lib::Scene<'_>) -> Result<StepResult> {
+        let was_on_gpu = self.gpu().is_some();
+        let result = block_on(self.broad_phase.step_scene(scene))?;
+        if was_on_gpu && self.gpu().is_none() {
+            self.reporter
+                .warn("the input is larger than a binding of the device: the CPU engine answers");
+        }
+        Ok(result)
     }
 
     /// Takes another descriptor. Pipelines are made anew only where they depend on it.
     pub fn set_descriptor(&mut self, args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Result<()> {
-        let descriptor = ordered(args, descriptor);
-        match &mut self.backing {
-            Backing::Cpu(own) => *own = descriptor,
-            Backing::Gpu(headless, _) => headless.set_descriptor(&descriptor).map_err(HeadlessError::from)?,
-        }
-        Ok(())
+        Ok(self.broad_phase.set_descriptor(&ordered(args, descriptor))?)
     }
 
     /// Number of shaders made ready so far; none if the CPU answers.
     pub fn shaders(&self) -> Option<usize> {
-        self.headless().map(|headless| headless.broad_phase().pipelines_made())
+        self.gpu().map(GpuBroadPhase::pipelines_made)
     }
 
     /// Makes the step of a device on the CPU.
-    pub fn step_on_cpu(&self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
-        let descriptor = match &self.backing {
-            Backing::Cpu(descriptor) => descriptor,
-            Backing::Gpu(headless, _) => headless.broad_phase().descriptor(),
-        };
-        Ok(cpu::step_scene(descriptor, scene)?)
+    pub fn step_on_cpu(&self, scene: &lib::Scene<'_>) -> Result<StepResult> {
+        Ok(cpu::step_scene(self.broad_phase.descriptor(), scene)?)
     }
 
-    /// The device, unless the CPU answers.
-    pub fn headless(&self) -> Option<&Headless> {
-        match &self.backing {
-            Backing::Gpu(headless, _) => Some(headless),
-            Backing::Cpu(_) => None,
-        }
+    pub fn gpu(&self) -> Option<&GpuBroadPhase> {
+        self.broad_phase.gpu()
     }
 
     /// What the device's buffers are for, in bytes.
     pub fn memory(&self) -> Option<MemoryUse> {
-        match &self.backing {
-            Backing::Gpu(headless, _) => Some(headless.broad_phase().memory()),
-            Backing::Cpu(_) => None,
-        }
+        self.gpu().map(GpuBroadPhase::memory)
     }
 }
 
 /// Whether a step failed for more pairs than can be returned.
 pub fn has_too_many_pairs(error: &Error) -> bool {
-    match (error.downcast_ref(), error.downcast_ref()) {
-        (Some(HeadlessError::TooManyResults { what, .. }), _) => *what == "pairs",
-        (_, Some(ReferenceError::Input(InputError::TooMany { what, .. }))) => *what == "pairs",
-        _ => false,
-    }
-}
-
-/// Whether the input is more than one binding of the device holds.
-fn is_too_large(error: &HeadlessError) -> bool {
     matches!(
-        error,
-        HeadlessError::Step(StepError::Input(InputError::BufferTooLarge { .. }))
+        error.downcast_ref(),
+        Some(BroadPhaseError::TooManyResults { what: "pairs", .. })
     )
 }
 
-impl Backing {
-    fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
-        let Some(backends) = backends(args.backend) else {
-            if args.adapter.is_some() {
-                bail!("--adapter names a GPU, --backend cpu asks for none");
-            }
-            reporter.say("adapter: none, CPU engine");
-            return Ok(Self::Cpu(descriptor));
-        };
-        let request = HeadlessDescriptor {
-            backends: Some(backends),
-            adapter: args.adapter.as_deref(),
-            broad_phase: descriptor,
-        };
-        let mut kept = None;
-        let opened = Headless::with_pipeline_cache(&request, |info, device| {
-            kept = Kept::open(args.pipeline_cache.as_deref(), info, device);
-            kept.as_ref().map(Kept::cache)
-        });
-        match block_on(opened) {
-            Ok(headless) => {
-                reporter.say(format!("adapter: {}", title(headless.adapter_info())));
-                Ok(Self::Gpu(Box::new(headless), kept))
-            }
-            Err(error @ (HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_))) if is_free_choice(args) => {
-                let reason = match error {
-                    HeadlessError::NoAdapter { .. } => "no adapter found".to_owned(),
-                    error => error.to_string(),
-                };
-                reporter.warn(format!("{reason}: the CPU engine answers"));
-                Ok(Self::Cpu(descriptor))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// Why the CPU is to answer where anything may.
-fn reason_for_cpu() -> Option<String> {
-    let mut infos = Vec::new();
-    // As the library does: GL is opened only if no other backend has hardware.
-    for backends in [Backends::all() - Backends::GL, Backends::GL] {
-        infos.extend(block_on(adapters(backends)).iter().map(|adapter| adapter.get_info()));
-        if infos.iter().any(|info| info.device_type != DeviceType::Cpu) {
-            return None;
-        }
-    }
-    Some(infos.first().map_or("no adapter found".to_owned(), |info| {
-        format!(
-            "{} is software and slower; --backend {} takes it",
-            info.name, info.backend
-        )
-    }))
+/// Returns the backend that the arguments name; `auto` if they name none.
+fn backend<'a>(args: &'a EngineArgs, auto: lib::Backend<'a>) -> Result<lib::Backend<'a>> {
+    Ok(match (backends(args.backend), args.adapter.as_deref()) {
+        (Some(backends), Some(name)) => lib::Backend::Adapter { backends, name },
+        (Some(_), None) if args.backend == Backend::Auto => auto,
+        (Some(backends), None) => lib::Backend::Gpu(backends),
+        (None, None) => lib::Backend::Cpu,
+        (None, Some(_)) => bail!("--adapter names a GPU, --backend cpu asks for none"),
+    })
 }
 
 fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
@@ -208,7 +168,7 @@ pub fn title(info: &AdapterInfo) -> String {
     format!("{} ({:?})", info.name, info.backend)
 }
 
-/// What the library is to look among; none for the CPU.
+/// Returns the backends of wgpu to search; none for the CPU.
 pub fn backends(backend: Backend) -> Option<Backends> {
     match backend {
         Backend::Auto => Some(Backends::all()),
@@ -261,25 +221,4 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
 /// Whether a box takes part and has finite bounds.
 pub fn is_finite(boxed: &Aabb) -> bool {
     (0..3).all(|axis| boxed.min[axis].is_finite() && boxed.max[axis].is_finite() && boxed.min[axis] <= boxed.max[axis])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// More boxes than one binding of 128 MiB holds; none takes part, so that the CPU is done soon.
-    #[test]
-    fn the_cpu_answers_what_a_free_choice_of_gpu_cannot_hold() {
-        let boxes = vec![Aabb::new([f32::NAN; 3], [0.0; 3]); (128 << 20) / size_of::<Aabb>() + 1];
-        let args = EngineArgs {
-            backend: Backend::Auto,
-            adapter: None,
-            order: None,
-            pipeline_cache: None,
-        };
-        // Software adapters are not chosen freely, and are what tests have.
-        let mut engine = Engine::open_any(&args, BroadPhaseDescriptor::default(), Reporter { quiet: true }).unwrap();
-        let counters = engine.step(&boxes, &[]).unwrap().counters;
-        assert_eq!((counters.invalid as usize, counters.pairs_needed), (boxes.len(), 0));
-    }
 }

@@ -29,7 +29,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
-use gpu_broad_phase::{Counters, CreateError, DescriptorError, HeadlessError, InputError, ReferenceError, StepError};
+use gpu_broad_phase::{BroadPhaseError, Counters, DescriptorError, InputError};
 
 use args::{Cli, Command};
 use output::Unwritten;
@@ -77,7 +77,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Status::NotWhole) => ExitCode::from(1),
         Err(error) => {
             let hint = match error.downcast_ref() {
-                Some(HeadlessError::NoAdapter { .. }) => "; `broadphase info` lists those that are there",
+                Some(BroadPhaseError::NoAdapter { .. }) => "; `broadphase info` lists those that are there",
                 _ => "",
             };
             reporter.warn(format!("{error:#}{hint}").replace(['\n', '\r'], " "));
@@ -160,17 +160,11 @@ fn is_ours(error: &Error) -> bool {
         DescriptorError::NoStepFits(error) => of_input(error),
         _ => false,
     };
-    match (
-        error.downcast_ref::<HeadlessError>(),
-        error.downcast_ref::<ReferenceError>(),
-    ) {
-        (Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)), _) => false,
-        (Some(HeadlessError::Create(CreateError::Descriptor(error))), _) => of_descriptor(error),
-        (Some(HeadlessError::Step(StepError::Input(error))), _) => of_input(error),
-        (Some(_), _) => true,
-        (None, Some(ReferenceError::Descriptor(error))) => of_descriptor(error),
-        (None, Some(ReferenceError::Input(error))) => of_input(error),
-        (None, _) => false,
+    match error.downcast_ref() {
+        None | Some(BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_)) => false,
+        Some(BroadPhaseError::Descriptor(error)) => of_descriptor(error),
+        Some(BroadPhaseError::Input(error)) => of_input(error),
+        Some(_) => true,
     }
 }
 
@@ -180,43 +174,29 @@ mod tests {
     use gpu_broad_phase::Status as StepStatus;
 
     #[test]
-    fn bad_sizes_are_the_callers_and_limits_are_ours_on_every_backend() {
-        let on_every_backend = |error: DescriptorError| {
-            [
-                Error::from(ReferenceError::Descriptor(error.clone())),
-                Error::from(HeadlessError::Create(CreateError::Descriptor(error))).context("some adapter"),
-            ]
-        };
-        let of_a_step = |error: InputError| {
-            [
-                Error::from(ReferenceError::Input(error.clone())),
-                Error::from(HeadlessError::Create(CreateError::Descriptor(
-                    DescriptorError::NoStepFits(error.clone()),
-                ))),
-                Error::from(HeadlessError::Step(StepError::Input(error))).context("some adapter"),
-            ]
-        };
+    fn bad_sizes_are_the_callers_and_limits_are_ours() {
+        let of_engine = |error: BroadPhaseError| Error::from(error).context("some adapter");
         for bad in [
             DescriptorError::CellSize(0.0),
             DescriptorError::MinScale(1e30),
             DescriptorError::ZeroCapacity { what: "pairs" },
         ] {
-            assert!(on_every_backend(bad).iter().all(|error| !is_ours(error)));
+            assert!(!is_ours(&of_engine(bad.into())));
         }
-        assert!(of_a_step(InputError::Radius(-1.0)).iter().all(|error| !is_ours(error)));
+        assert!(!is_ours(&of_engine(InputError::Radius(-1.0).into())));
         let (count, limit) = (1 << 33, 1 << 32);
         let too_many = DescriptorError::TooMany {
             what: "worlds",
             count,
             limit,
         };
-        assert!(on_every_backend(too_many).iter().all(is_ours));
+        assert!(is_ours(&of_engine(too_many.into())));
         let what = "pairs";
-        assert!(
-            of_a_step(InputError::TooMany { what, count, limit })
-                .iter()
-                .all(is_ours)
-        );
+        let too_large = InputError::TooMany { what, count, limit };
+        assert!(is_ours(&of_engine(
+            DescriptorError::NoStepFits(too_large.clone()).into()
+        )));
+        assert!(is_ours(&of_engine(too_large.into())));
         assert!(is_ours(&Error::msg("full").context(Unwritten("a.csv".to_owned()))));
         assert!(!is_ours(&Error::msg("a.csv: line 1")));
     }

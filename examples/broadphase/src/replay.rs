@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, Queries, Scene, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, Queries, Scene, StepResult};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
@@ -50,7 +50,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     let mut rows = vec![Row::new(answerer(&engine), &result)];
 
     if args.verify {
-        if engine.headless().is_none() {
+        if engine.gpu().is_none() {
             bail!("no adapter answered, and the CPU would be compared with itself");
         }
         let whole = BroadPhaseDescriptor {
@@ -85,16 +85,14 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
 /// What is wrong with what the file holds names the file; an adapter that is not there does not.
 fn about(path: &Path, error: Error) -> Error {
     match error.downcast_ref() {
-        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => error,
+        Some(BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_)) => error,
         _ => error.context(path.display().to_string()),
     }
 }
 
 fn answerer(engine: &Engine) -> String {
-    match engine.headless() {
-        Some(headless) => title(headless.adapter_info()),
-        None => "CPU engine".to_owned(),
-    }
+    let info = engine.broad_phase.adapter_info();
+    info.map_or("CPU engine".to_owned(), title)
 }
 
 /// Queries of the scene, those of its objects among them.

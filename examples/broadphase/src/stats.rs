@@ -30,7 +30,7 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
     };
     let spinner = reporter.spinner("counting");
     let counters = Engine::open_any(&args.engine, counting, Reporter { quiet: true })?
-        .step(&scene.boxes, &[])?
+        .step(&scene.boxes)?
         .counters;
     let trace = reference::trace(
         &descriptor,
@@ -42,9 +42,9 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
     spinner.finish_and_clear();
 
     let mut engine = Engine::open_any(&args.engine, descriptor, reporter)?;
-    engine.step(&scene.boxes, &[])?;
+    engine.step(&scene.boxes)?;
     let start = Instant::now();
-    engine.step(&scene.boxes, &[])?;
+    engine.step(&scene.boxes)?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
 
     print(|out| {

@@ -1,6 +1,6 @@
 //! What can go wrong, in words for whoever looks at the page.
 
-use gpu_broad_phase::{CreateError, ReadBackError, ReferenceError, StepError};
+use gpu_broad_phase::{BroadPhaseError, CreateError, ReadBackError, StepError};
 
 use crate::page::bytes;
 
@@ -34,7 +34,7 @@ pub enum Failure {
     #[error("The results cannot be read: {0}")]
     ReadBack(#[from] ReadBackError),
     #[error("The CPU engine cannot answer: {0}")]
-    Reference(#[from] ReferenceError),
+    Reference(#[from] BroadPhaseError),
     #[error("The outputs did not come to hold all that was found.")]
     NeverWhole,
 }

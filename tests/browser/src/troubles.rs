@@ -1,6 +1,6 @@
 //! What a page has to live with.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, HeadlessError, ReadBackError, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, ReadBackError, Scene, Source};
 
 use crate::Say;
 use crate::golden;
@@ -42,10 +42,12 @@ pub async fn lost(say: Say<'_>) {
         matches!(error, ReadBackError::Map(_) | ReadBackError::DeviceLost),
         "{error:?}"
     );
-    let mut headless = Headless::new().await.expect("a device");
-    headless.device().destroy();
+    let mut headless = BroadPhase::new(&BroadPhaseDescriptor::default())
+        .await
+        .expect("a broad phase");
+    headless.device().expect("a device").destroy();
     let of_headless = headless.step_scene(&scene).await.expect_err("a lost device");
-    let is_lost = matches!(of_headless, HeadlessError::ReadBack(ReadBackError::DeviceLost));
+    let is_lost = matches!(of_headless, BroadPhaseError::DeviceLost);
     assert!(is_lost, "{of_headless:?}");
     let next = Gpu::open(Kind::Rich).await;
     let mut broad_phase = next.broad_phase(&BroadPhaseDescriptor::default());

@@ -123,7 +123,7 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
             assert!(matches!(&error, StepError::Input(error) if is_named(error)), "{error}");
             let on_cpu = cpu::step_scene(descriptor, &scene).unwrap_err();
             assert!(
-                matches!(&on_cpu, ReferenceError::Input(error) if is_named(error)),
+                matches!(&on_cpu, BroadPhaseError::Input(error) if is_named(error)),
                 "{on_cpu}"
             );
         }

@@ -30,7 +30,7 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         line: 1,
         name: "f".to_owned(),
     };
-    assert_eq!(error, ReferenceError::Descriptor(DescriptorError::PairFilter(name)));
+    assert_eq!(error, BroadPhaseError::Descriptor(DescriptorError::PairFilter(name)));
 }
 
 #[test]

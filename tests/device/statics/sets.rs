@@ -1,6 +1,7 @@
-//! Static objects of `Headless`, of several steps of an encoder, and of sets.
+//! Static objects of `BroadPhase`, of several steps of an encoder, and of sets.
 
 use super::*;
+use gpu_broad_phase::{Backend, BroadPhase};
 
 /// Entries of the static objects' table that do not fit are told, and made room for.
 #[test]
@@ -40,12 +41,7 @@ fn headless_steps_scenes_with_static_objects() {
                 pair_order: PairOrder::Sorted,
                 ..Default::default()
             };
-            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(backends),
-                broad_phase: descriptor,
-                ..Default::default()
-            }))
-            .unwrap();
+            let mut headless = block_on(BroadPhase::with_backend(&descriptor, Backend::Gpu(backends))).unwrap();
             let case = Case::new(scene_seed, [500, 90], 1);
             for _ in 0..2 {
                 let found = block_on(headless.step_scene(&case.scene())).unwrap();

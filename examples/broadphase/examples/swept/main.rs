@@ -22,7 +22,7 @@ use broadphase::mesh::Mesh;
 use broadphase::picture::write_png;
 use broadphase::report::Reporter;
 use clap::Parser;
-use gpu_broad_phase::{Aabb, Headless, Pair};
+use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair};
 use pollster::block_on;
 
 #[derive(Parser)]
@@ -61,7 +61,7 @@ fn main() -> Result<()> {
     let elements = elements(&from)?;
     let boxes = boxes(&elements, &from.positions, &to.positions);
 
-    let mut broad_phase = block_on(Headless::new())?;
+    let mut broad_phase = block_on(BroadPhase::new(&BroadPhaseDescriptor::default()))?;
     // A solver keeps `broad_phase`: its pipelines and buffers serve all later frames.
     let result = block_on(broad_phase.step(&boxes, &[]))?;
     let overlaps = result.pairs.len();
@@ -73,7 +73,7 @@ fn main() -> Result<()> {
     // Layers leave two kinds of pairs, and a vertex comes before its face.
     let (vertex_face, edge_edge): (Vec<_>, Vec<_>) = candidates.partition(|pair| (pair.a as usize) < elements.vertices);
 
-    println!("{}", broad_phase.adapter_info().name);
+    println!("{}", broad_phase.adapter_info().map_or("CPU", |info| &info.name));
     let faces = elements.list.len() - elements.vertices - elements.edges;
     println!(
         "{} vertices, {} edges, {faces} faces",

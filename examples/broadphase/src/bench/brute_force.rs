@@ -158,7 +158,7 @@ impl Contestant for BruteForce<'_> {
     }
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
-        warm_up(self.scene.headless.adapter_info().device_type, || self.time().map(drop))?;
+        warm_up(self.scene.gpu.info.device_type, || self.time().map(drop))?;
         let time = self.time()?;
         note_work();
         Ok(vec![(TOTAL, time)])

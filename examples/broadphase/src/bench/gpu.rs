@@ -7,13 +7,14 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, DeviceType, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, Headless, NONE, Page, QueryInput, RayMode,
-    Rays, Scene, Source, Status, StepResult,
+    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, NONE, Page, QueryInput, RayMode, Rays,
+    Scene, Source, Status, StepResult,
 };
 use pollster::block_on;
 
 use super::answer::Answer;
 use super::measure::{Contestant, Question, TOTAL};
+use crate::engine::Gpu;
 
 pub const NAME: &str = "gpu-broad-phase";
 /// Steps within which buffers have grown to what a scene needs.
@@ -57,7 +58,7 @@ pub enum Variant {
 
 /// A device, and a scene on it.
 pub struct OnDevice<'a> {
-    pub headless: &'a Headless,
+    pub gpu: Gpu<'a>,
     pub boxes: &'a [Aabb],
     buffer: Buffer,
     /// What a step that was made ready counted.
@@ -65,21 +66,21 @@ pub struct OnDevice<'a> {
 }
 
 impl<'a> OnDevice<'a> {
-    pub fn new(headless: &'a Headless, boxes: &'a [Aabb]) -> Self {
+    pub fn new(gpu: Gpu<'a>, boxes: &'a [Aabb]) -> Self {
         Self {
-            headless,
+            gpu,
             boxes,
-            buffer: upload(headless.device(), boxes),
+            buffer: upload(gpu.device, boxes),
             counted: Cell::new(None),
         }
     }
 
     pub fn device(&self) -> &Device {
-        self.headless.device()
+        self.gpu.device
     }
 
     pub fn queue(&self) -> &Queue {
-        self.headless.queue()
+        self.gpu.queue
     }
 
     fn resident(&self) -> Scene<'_> {
@@ -292,7 +293,7 @@ impl<'a> Recording<'a> {
     }
 
     fn warm_up(&mut self) -> Result<()> {
-        warm_up(self.scene.headless.adapter_info().device_type, || {
+        warm_up(self.scene.gpu.info.device_type, || {
             self.submit_first()?;
             self.scene.wait()
         })

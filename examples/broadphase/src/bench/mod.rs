@@ -23,12 +23,12 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, NONE, RayMode, cpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, RayMode, cpu};
 use rayon::ThreadPool;
 
 use crate::Status;
 use crate::args::BenchArgs;
-use crate::engine::{Engine, dimensions, scheme};
+use crate::engine::{Engine, Gpu, dimensions, scheme};
 use crate::input;
 use crate::output::{OutputFile, is_device, print};
 use crate::report::{Reporter, grouped};
@@ -74,7 +74,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let bench = Bench {
         args,
         engines,
-        headless: engine.headless(),
+        gpu: Gpu::of(&engine.broad_phase),
         pools: pools()?,
         copy_rate: None,
         until: None,
@@ -90,7 +90,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
             reporter.say(block.text());
             blocks.push(block);
             // What ends early leaves what it had.
-            files.write(args, engine.headless(), &blocks)?;
+            files.write(args, Gpu::of(&engine.broad_phase), &blocks)?;
         }
     }
     if let Some(text) = table::scaling_text(&blocks) {
@@ -132,12 +132,12 @@ impl Files {
         })
     }
 
-    fn write(&mut self, args: &BenchArgs, headless: Option<&Headless>, blocks: &[Block]) -> Result<()> {
+    fn write(&mut self, args: &BenchArgs, gpu: Option<Gpu<'_>>, blocks: &[Block]) -> Result<()> {
         if let Some(file) = &mut self.rows {
             file.save(|file| table::write_csv(file, blocks))?;
         }
         if let Some(file) = &mut self.report {
-            let info = headless.map(Headless::adapter_info);
+            let info = gpu.map(|gpu| gpu.info);
             file.save(|file| table::write_markdown(file, blocks, info, args.runs))?;
         }
         Ok(())
@@ -179,7 +179,7 @@ type Contestants<'a> = Vec<Box<dyn Contestant + 'a>>;
 struct Bench<'a> {
     args: &'a BenchArgs,
     engines: Engines<'a>,
-    headless: Option<&'a Headless>,
+    gpu: Option<Gpu<'a>>,
     pools: Vec<Arc<ThreadPool>>,
     /// What stage times are held to, where that was measured: gigabytes per second of a copy on the device.
     copy_rate: Option<f64>,
@@ -211,7 +211,7 @@ impl Bench<'_> {
             copy_rate: self.copy_rate,
             notes: Vec::new(),
         };
-        let on_device = self.headless.map(|headless| OnDevice::new(headless, &scene.boxes));
+        let on_device = self.gpu.map(|gpu| OnDevice::new(gpu, &scene.boxes));
 
         let contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
         let (rows, mut faults) = measure(contestants, self.runs(), self.reporter);
@@ -321,7 +321,7 @@ impl Bench<'_> {
         if self.engines.are_named() {
             return self.engines.contains(brute_force::NAME);
         }
-        let is_software = on_device.headless.adapter_info().device_type == DeviceType::Cpu;
+        let is_software = on_device.gpu.info.device_type == DeviceType::Cpu;
         let most = if is_software {
             BRUTE_FORCE_ON_CPU
         } else {
@@ -404,13 +404,13 @@ impl Bench<'_> {
 
     /// The sort alone, by those who are wanted.
     fn sort(&self, scene: &Scene, descriptor: &BroadPhaseDescriptor<'static>, block: &mut Block) -> Result<Vec<Fault>> {
-        let Some(headless) = self.headless else {
+        let Some(gpu) = self.gpu else {
             block
                 .notes
                 .push("sort_keys is left out: there is no adapter".to_owned());
             return Ok(Vec::new());
         };
-        let on = SortDevice::open(headless.adapter_info())?;
+        let on = SortDevice::open(gpu.info)?;
         if !on.has_clock() {
             block
                 .notes

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
 
 use super::copy::{self, DeviceCopy};
 use super::measure::{Fault, Row, pools};
@@ -18,7 +18,7 @@ use super::table::{self, Block, Table, short};
 use super::{Bench, COUNTS, Engines, GRID, gpu};
 use crate::Status;
 use crate::args::{BenchArgs, Make};
-use crate::engine::Engine;
+use crate::engine::{Engine, Gpu};
 use crate::output::OutputFile;
 use crate::report::{Reporter, grouped};
 use crate::verify::{LARGEST, SCHEMES, Tally, Verified, compare_random};
@@ -42,11 +42,10 @@ pub fn run(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> 
     let start = Instant::now();
     let mut file = OutputFile::open(path)?;
     let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
-    let headless = engine
-        .headless()
+    let gpu = Gpu::of(&engine.broad_phase)
         .context("--report needs an adapter; `broadphase info` lists those that are there")?;
     let mut report = Report {
-        headless,
+        gpu,
         runs: args.runs,
         copy: None,
         tallies: Default::default(),
@@ -78,7 +77,7 @@ pub fn run(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> 
 }
 
 struct Report<'a> {
-    headless: &'a Headless,
+    gpu: Gpu<'a>,
     runs: u32,
     copy: Option<DeviceCopy>,
     /// What answers were checked, for each of [`SCHEMES`].
@@ -100,7 +99,7 @@ struct Measured {
 
 impl Report<'_> {
     fn is_software(&self) -> bool {
-        self.headless.adapter_info().device_type == DeviceType::Cpu
+        self.gpu.info.device_type == DeviceType::Cpu
     }
 
     /// What is left of the budget.
@@ -113,7 +112,7 @@ impl Report<'_> {
     }
 
     fn measure_copy(&mut self) {
-        match caught(|| copy::measure(self.headless.adapter_info())) {
+        match caught(|| copy::measure(self.gpu.info)) {
             Ok(copy) => self.copy = Some(copy),
             Err(error) => self.leave_out("copy bandwidth", format!("{error:#}")),
         }
@@ -122,7 +121,7 @@ impl Report<'_> {
     /// Every scheme against the reference and brute force, for a part of the budget, in one scene at least.
     fn check_answers(&mut self, args: &BenchArgs, reporter: Reporter) -> Result<()> {
         // Its devices go with it: they would take memory from larger scenes.
-        let mut verified = Verified::of(self.headless.adapter_info())?;
+        let mut verified = Verified::of(self.gpu.info)?;
         let until = Instant::now() + self.budget.mul_f64(CHECKS_SHARE);
         let scenes = CHECKED * u64::from(self.runs);
         let bar = reporter.bar(scenes, "checking answers");
@@ -200,7 +199,7 @@ impl Report<'_> {
         let bench = Bench {
             args: &asked,
             engines: Engines::new(&asked.engines)?,
-            headless: Some(self.headless),
+            gpu: Some(self.gpu),
             // One thread would take its time, and is no yardstick for a GPU.
             pools: pools()?.pop().into_iter().collect(),
             copy_rate: self.copy.map(|copy| copy.rate()),
@@ -231,7 +230,7 @@ impl Report<'_> {
     }
 
     fn lack_of_memory(&self, count: u32) -> Option<String> {
-        let limits = self.headless.device().limits();
+        let limits = self.gpu.device.limits();
         let bytes = size_of::<Aabb>() as u64 * u64::from(count);
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         if bytes > most {
@@ -262,11 +261,11 @@ impl Report<'_> {
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        table::write_head(out, Some(self.headless.adapter_info()), self.runs)?;
+        table::write_head(out, Some(self.gpu.info), self.runs)?;
         writeln!(
             out,
             "- Kind of adapter: {:?}; gpu-broad-phase {} in {} on {}",
-            self.headless.adapter_info().device_type,
+            self.gpu.info.device_type,
             library_version(),
             if cfg!(debug_assertions) { "debug" } else { "release" },
             std::env::consts::OS

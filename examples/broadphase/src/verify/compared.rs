@@ -16,6 +16,7 @@ use super::features::{Features, PARTS, Part};
 use super::found;
 use super::views;
 use super::{SCHEMES, Verified, name};
+use crate::engine::Gpu;
 
 /// Outputs and tables fit after a few steps.
 const ATTEMPTS: u32 = 8;
@@ -110,10 +111,11 @@ fn names(parts: &[Part]) -> String {
 impl Verified {
     fn engines(&mut self) -> Result<&mut Engines> {
         if self.engines.is_none() {
-            let headless = self.device(&BroadPhaseDescriptor::default())?;
+            let broad_phase = self.device(&BroadPhaseDescriptor::default())?;
+            let gpu = Gpu::of(broad_phase).context("no device")?;
             let engines = Engines {
-                device: headless.device().clone(),
-                queue: headless.queue().clone(),
+                device: gpu.device.clone(),
+                queue: gpu.queue.clone(),
                 made: Vec::new(),
                 culling: Culling::new(Some("verify")),
             };

@@ -15,9 +15,7 @@ use std::mem::Discriminant;
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, Source, adapters, cpu,
-};
+use gpu_broad_phase::{self as lib, BroadPhase, BroadPhaseDescriptor, RayMode, Scene, Scheme, Source, adapters, cpu};
 use pollster::block_on;
 
 use crate::Status;
@@ -112,7 +110,7 @@ pub struct Verified {
     backends: Backends,
     /// Its place among the adapters of its backends.
     index: String,
-    devices: Vec<(Kind, Headless)>,
+    devices: Vec<(Kind, BroadPhase)>,
     /// What answers steps with features, once there was one.
     engines: Option<Engines>,
     /// As [`SCHEMES`].
@@ -298,7 +296,7 @@ impl Verified {
     }
 
     /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
-    fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut Headless> {
+    fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut BroadPhase> {
         let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.worlds > 1);
         let index = match self.devices.iter().position(|(of, _)| *of == kind) {
             Some(index) => {
@@ -306,11 +304,11 @@ impl Verified {
                 index
             }
             None => {
-                let device = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                    backends: Some(self.backends),
-                    adapter: Some(&self.index),
-                    broad_phase: *descriptor,
-                }))?;
+                let backend = lib::Backend::Adapter {
+                    backends: self.backends,
+                    name: &self.index,
+                };
+                let device = block_on(BroadPhase::with_backend(descriptor, backend))?;
                 self.devices.push((kind, device));
                 self.devices.len() - 1
             }
