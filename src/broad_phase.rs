@@ -168,7 +168,7 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Replaces the [`ray_mode`](BroadPhaseDescriptor::ray_mode). The table of the last step is kept, so that
+    /// Replaces the [`ray_mode`](crate::OutputOptions::ray_mode). The table of the last step is kept, so that
     /// [`query`](Self::query) can cast rays in another mode.
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         match &mut self.engine {

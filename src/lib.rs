@@ -77,7 +77,7 @@
 //! The work of crowded scenes is bounded in the same way. A dispatch makes a bounded number of box tests.
 //! [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks need more says so.
 //!
-//! [`BroadPhaseDescriptor::max_bytes`] bounds the buffers. What steps do without goes by itself.
+//! [`OutputOptions::max_bytes`] bounds the buffers. What steps do without goes by itself.
 //! [`GpuBroadPhase::trim`] gives all of it back.
 //!
 //! # Choosing a scheme
@@ -103,7 +103,7 @@
 //! - [`PairOrder::Sorted`] costs two sorts of the output.
 //! - One step of many [`worlds`](BroadPhaseDescriptor::worlds) beats many steps of one.
 //! - A few hundred boxes are done on the CPU before a GPU starts.
-//! - [`timestamps`](BroadPhaseDescriptor::timestamps) return the GPU time of each stage.
+//! - [`timestamps`](OutputOptions::timestamps) return the GPU time of each stage.
 //!
 //! # Platforms
 //!
@@ -133,7 +133,7 @@
 //! - What cannot work is a typed error that names value and limit.
 //!
 //! A device that refuses a recording or is lost is an error of the call ([`StepError::Device`],
-//! [`GpuBroadPhase::mark_lost`]). Read-backs end after [`BroadPhaseDescriptor::timeout`]. An encoder may be dropped, or
+//! [`GpuBroadPhase::mark_lost`]). Read-backs end after [`OutputOptions::timeout`]. An encoder may be dropped, or
 //! submitted in another order. Then each answer is that of the step that it was recorded over, or an error says that
 //! there is none: [`ReadBackError::NotSubmitted`] for what is read, [`StepError::Dropped`] for the next call of what
 //! nobody reads. Things of another device or broad phase are refused ([`StepError::OtherDevice`],
@@ -235,7 +235,9 @@ pub use api::backend::Backend;
 pub use api::counters::{Counters, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
-pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, Uses};
+pub use api::descriptor::{
+    BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, PairOrder, RayMode, Scheme, Uses,
+};
 pub use api::error::{
     BadPrefix, BroadPhaseError, CreateError, DescriptorError, InputError, NotOnHost, PairFilterError, ReadBackError,
     StepError,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, PairOrder, Query, Ray, RayMode, Scene, Source, Statics, StepResult,
-    adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, PairOrder, Query, Ray, RayMode, Scene, Source, Statics,
+    StepResult, adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -28,10 +28,13 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
     let descriptor = BroadPhaseDescriptor {
         label: Some(LABEL),
         margin: 0.05,
-        pair_order: PairOrder::Sorted,
-        ray_mode: RayMode::All,
-        ray_cells: true,
-        timestamps: true,
+        outputs: OutputOptions {
+            pair_order: PairOrder::Sorted,
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            timestamps: true,
+            ..Default::default()
+        },
         ..BroadPhaseDescriptor::default()
     };
     let mut broad_phase = GpuBroadPhase::new(device, queue, &descriptor)?;

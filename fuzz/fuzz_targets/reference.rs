@@ -6,7 +6,7 @@ mod agreement;
 
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
+use gpu_broad_phase::{OutputOptions, Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 use agreement::{Expected, check};
@@ -108,7 +108,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     }
     let expected = Expected::of(&descriptor, &scene);
     check(&descriptor, &scene, &expected, &result, "reference");
-    if descriptor.ray_cells {
+    if descriptor.outputs.ray_cells {
         for ends in result.ray_cell_offsets.windows(2) {
             let [from, to] = [ends[0], ends[1]].map(|end| (end as usize).min(result.ray_cells.len()));
             let mut cells = result.ray_cells[from..to].to_vec();
@@ -155,29 +155,32 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         Capacities::default()
     };
     Ok(BroadPhaseDescriptor {
-        dimensions: if flag(3) { Dimensions::Two } else { Dimensions::Three },
-        scheme: match scheme {
+dimensions: if flag(3) { Dimensions::Two } else { Dimensions::Three },
+scheme: match scheme {
             0 => Scheme::Hierarchical,
             1 => Scheme::Uniform { cell_size: length },
             _ => Scheme::Adaptive { min_scale: length },
         },
-        margin: *u.choose(&[0.0, 0.0, 0.125, 0.1, 1e-20, 1e30])?,
-        periods: *u.choose(&[[0.0; 3], [0.0; 3], [0.0; 3], [4.0, 4.0, 4.0], [5.0, 0.0, 0.3]])?,
-        worlds: *u.choose(&[1, 1, 2, 5, 70_000])?,
-        pairs: !flag(4),
-        filters: !flag(5),
-        ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
-        // All cells of a wide ray would be more than memory holds.
+margin: *u.choose(&[0.0, 0.0, 0.125, 0.1, 1e-20, 1e30])?,
+periods: *u.choose(&[[0.0; 3], [0.0; 3], [0.0; 3], [4.0, 4.0, 4.0], [5.0, 0.0, 0.3]])?,
+worlds: *u.choose(&[1, 1, 2, 5, 70_000])?,
+pairs: !flag(4),
+filters: !flag(5),
+outputs: OutputOptions {
+ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
+// All cells of a wide ray would be more than memory holds.
         ray_cells,
-        capacities,
-        growth: if is_fixed || ray_cells {
+capacities,
+growth: if is_fixed || ray_cells {
             Growth::Fixed
         } else {
             Growth::Grow
         },
-        count_candidates: flag(6),
-        ..Default::default()
-    })
+..Default::default()
+},
+count_candidates: flag(6),
+..Default::default()
+})
 }
 
 const EXTREMES: [f32; 16] = [

@@ -189,7 +189,7 @@ impl Culling {
             own: Component::new(label.unwrap_or("gpu_broad_phase/cull"), passes, &[]),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
-            timeout: BroadPhaseDescriptor::default().timeout,
+            timeout: BroadPhaseDescriptor::default().outputs.timeout,
             last: None,
         }
     }

@@ -250,7 +250,7 @@ impl PairEvents {
             ),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
-            timeout: BroadPhaseDescriptor::default().timeout,
+            timeout: BroadPhaseDescriptor::default().outputs.timeout,
             last: None,
             changes: Arc::default(),
         }

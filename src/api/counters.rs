@@ -213,7 +213,7 @@ pub struct Counters {
     pub hits_needed: u64,
     /// Hits that fit.
     pub hits_capacity: u32,
-    /// Cells of rays needed ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)), exact past the capacity; a single
+    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)), exact past the capacity; a single
     /// ray counts for at most 2^32 - 1.
     pub ray_cells_needed: u64,
     /// Cells of rays that fit.

@@ -130,7 +130,7 @@ pub struct Capacities {
     /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, of moving objects and of static ones each. Other
     /// schemes need one per object and ignore this.
     pub entries: Option<u32>,
-    /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
+    /// Cells of rays ([`OutputOptions::ray_cells`]), 16 bytes each.
     pub ray_cells: Option<u32>,
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
     pub results: Option<u32>,
@@ -186,6 +186,58 @@ impl Uses {
     }
 }
 
+/// Selects and bounds the outputs of a [`GpuBroadPhase`](crate::GpuBroadPhase) or of a
+/// [`QuerySet`](crate::QuerySet).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct OutputOptions {
+    /// Which hits are wanted where a step has rays. Default: [`RayMode::Closest`].
+    pub ray_mode: RayMode,
+    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not
+    /// for speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no
+    /// particular direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of
+    /// them, and none where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
+    /// without cells. They are those of the whole ray, as a walk that looks for all hits visits them; cut the ray at
+    /// its hit to see the walk up to there. Default: false.
+    pub ray_cells: bool,
+    /// In which order pairs, hits and results come. Default: [`PairOrder::Deterministic`].
+    pub pair_order: PairOrder,
+    /// Sizes of the outputs. Default: multiples of the objects and rays of the step.
+    pub capacities: Capacities,
+    /// What happens to outputs that are too small. Default: [`Growth::Grow`].
+    pub growth: Growth,
+    /// Bytes that the buffers of the broad phase may have together
+    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Default: `None`.
+    /// Outputs grow no further than fits: a step that needs more writes a prefix and says so, and
+    /// [`BroadPhase`](crate::BroadPhase) takes the answer in parts. What only saves time is given up first. Where the table
+    /// of larger objects ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there
+    /// are none, and results may come in another order. Host data on its way to the device and the staging buffers of
+    /// read-backs come on top. The [CPU engine](crate::cpu) ignores it: [`Growth::Fixed`] bounds its answers.
+    pub max_bytes: Option<u64>,
+    /// How long a read-back waits for the device, on native targets, before it gives up with
+    /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.
+    pub timeout: Duration,
+    /// Whether each stage is timed on the GPU. A device without the feature
+    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps, and
+    /// [`timings`](crate::StepResult::timings) is empty. Default: false.
+    pub timestamps: bool,
+}
+
+impl Default for OutputOptions {
+    fn default() -> Self {
+        Self {
+            ray_mode: RayMode::default(),
+            ray_cells: false,
+            pair_order: PairOrder::default(),
+            capacities: Capacities::default(),
+            growth: Growth::default(),
+            max_bytes: None,
+            timeout: Duration::from_secs(600),
+            timestamps: false,
+        }
+    }
+}
+
 /// Everything that a broad phase is made from.
 ///
 /// With the feature `serde` fields that a stored descriptor lacks, such as one of an older version, have their default.
@@ -216,35 +268,11 @@ pub struct BroadPhaseDescriptor<'a> {
     pub worlds: u32,
     /// Whether pairs are wanted. Default: true.
     pub pairs: bool,
-    /// In which order pairs, hits and results come. Default: [`PairOrder::Deterministic`].
-    pub pair_order: PairOrder,
+    /// Outputs: ray hits, order, room, timing.
+    pub outputs: OutputOptions,
     /// How keys are sorted: for measurements and tests, since the default suits the device.
     #[doc(hidden)]
     pub sort: SortStrategy,
-    /// Which hits are wanted where a step has rays. Default: [`RayMode::Closest`].
-    pub ray_mode: RayMode,
-    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not
-    /// for speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no
-    /// particular direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of
-    /// them, and none where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
-    /// without cells. They are those of the whole ray, as a walk that looks for all hits visits them; cut the ray at
-    /// its hit to see the walk up to there. Default: false.
-    pub ray_cells: bool,
-    /// Sizes of the outputs. Default: multiples of the objects and rays of the step.
-    pub capacities: Capacities,
-    /// What happens to outputs that are too small. Default: [`Growth::Grow`].
-    pub growth: Growth,
-    /// Bytes that the buffers of the broad phase may have together
-    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Default: `None`.
-    /// Outputs grow no further than fits: a step that needs more writes a prefix and says so, and
-    /// [`BroadPhase`](crate::BroadPhase) takes the answer in parts. What only saves time is given up first. Where the table
-    /// of larger objects ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there
-    /// are none, and results may come in another order. Host data on its way to the device and the staging buffers of
-    /// read-backs come on top. The [CPU engine](crate::cpu) ignores it: [`Growth::Fixed`] bounds its answers.
-    pub max_bytes: Option<u64>,
-    /// How long a read-back waits for the device, on native targets, before it gives up with
-    /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.
-    pub timeout: Duration,
     /// Whether `layers` and `owner` of the objects are looked at. Without filters the pair loop is faster;
     /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same. Default: true.
     pub filters: bool,
@@ -281,10 +309,6 @@ pub struct BroadPhaseDescriptor<'a> {
     /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning. Default:
     /// false.
     pub count_candidates: bool,
-    /// Whether each stage is timed on the GPU. A device without the feature
-    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps, and
-    /// [`timings`](crate::StepResult::timings) is empty. Default: false.
-    pub timestamps: bool,
 }
 
 impl Default for BroadPhaseDescriptor<'_> {
@@ -297,18 +321,11 @@ impl Default for BroadPhaseDescriptor<'_> {
             periods: [0.0; 3],
             worlds: 1,
             pairs: true,
-            pair_order: PairOrder::default(),
+            outputs: OutputOptions::default(),
             sort: SortStrategy::default(),
-            ray_mode: RayMode::default(),
-            ray_cells: false,
-            capacities: Capacities::default(),
-            growth: Growth::default(),
-            max_bytes: None,
-            timeout: Duration::from_secs(600),
             filters: true,
             pair_filter: None,
             count_candidates: false,
-            timestamps: false,
         }
     }
 }
@@ -387,7 +404,7 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
         ray_cells,
         results,
         rounds,
-    } = descriptor.capacities;
+    } = descriptor.outputs.capacities;
     for (what, rows) in [
         ("pairs", pairs),
         ("hits", hits),

@@ -142,7 +142,7 @@ pub enum InputError {
         /// Bytes the device allows.
         limit: u64,
     },
-    /// The buffers of a step would take more than [`max_bytes`](crate::BroadPhaseDescriptor::max_bytes), even with the
+    /// The buffers of a step would take more than [`max_bytes`](crate::OutputOptions::max_bytes), even with the
     /// smallest outputs.
     #[error("{needed} bytes of buffers are needed, at most {limit} are allowed")]
     MemoryLimit {
@@ -374,7 +374,7 @@ pub enum ReadBackError {
     /// The device is lost.
     #[error("the device is lost")]
     DeviceLost,
-    /// The device did not finish within [`timeout`](crate::BroadPhaseDescriptor::timeout).
+    /// The device did not finish within [`timeout`](crate::OutputOptions::timeout).
     #[error("the device did not finish within {0:?}")]
     Timeout(std::time::Duration),
 }

@@ -42,7 +42,7 @@ pub struct RayOutput {
     pub any: Option<wgpu::Buffer>,
     /// [`RayMode::All`](crate::RayMode::All): [`RayHit`](crate::RayHit), a list per ray.
     pub hits: Option<Lists>,
-    /// [`ray_cells`](crate::BroadPhaseDescriptor::ray_cells): [`RayCell`](crate::RayCell), a list per ray.
+    /// [`ray_cells`](crate::OutputOptions::ray_cells): [`RayCell`](crate::RayCell), a list per ray.
     pub cells: Option<Lists>,
 }
 

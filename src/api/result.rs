@@ -19,7 +19,7 @@ pub struct StepResult {
     /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that meets anything, else 0.
     pub ray_any: Vec<u32>,
     /// The cells that each ray's walk visits, where the descriptor asks for
-    /// [`ray_cells`](crate::BroadPhaseDescriptor::ray_cells): those of ray `r` at
+    /// [`ray_cells`](crate::OutputOptions::ray_cells): those of ray `r` at
     /// `ray_cell_offsets[r]..ray_cell_offsets[r + 1]`.
     pub ray_cells: Vec<RayCell>,
     /// One offset more than rays (CSR) for [`ray_cells`](Self::ray_cells), where they are wanted and there is a list.
@@ -36,7 +36,7 @@ pub struct StepResult {
     pub world_pairs: Vec<u32>,
     /// What the step counted.
     pub counters: Counters,
-    /// GPU time of each stage. Empty without [`timestamps`](crate::BroadPhaseDescriptor::timestamps), and on a device
+    /// GPU time of each stage. Empty without [`timestamps`](crate::OutputOptions::timestamps), and on a device
     /// without [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY). Serde skips it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Vec<StageTime>,

@@ -15,7 +15,7 @@ use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 /// A byte that no text has, and ends of lines of both kinds: what is sent as text no longer begins so.
 const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
 /// Goes up with every change of what is stored, that of the descriptor's fields included.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever
 /// gets the file can run the same step, bit for bit, with [`BroadPhase::step_scene`](crate::BroadPhase::step_scene),

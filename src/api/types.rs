@@ -340,7 +340,7 @@ pub struct Page {
     pub pairs: u32,
     /// Place of the first hit ([`RayMode::All`](crate::RayMode::All)).
     pub hits: u32,
-    /// Place of the first cell of a ray ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)).
+    /// Place of the first cell of a ray ([`ray_cells`](crate::OutputOptions::ray_cells)).
     pub ray_cells: u32,
     /// Place of the first result of a query ([`QueryMode::All`](crate::QueryMode::All)).
     pub results: u32,

@@ -76,7 +76,7 @@ impl<'a> Answer<'a> {
     /// Finds the pairs of a step, and how many each world has.
     pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
-        let capacity = fixed(self.descriptor, self.descriptor.capacities.pairs);
+        let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.pairs);
         let reads = self.table.reads(self.admits);
         let (records, values) = (reads.own.table.records, reads.own.values);
         let walks = PairWalks {
@@ -108,7 +108,7 @@ impl<'a> Answer<'a> {
         if let (Some(lists), Some(walks)) = (static_lists, &static_walks) {
             lists.write(&counts[params.entry_capacity as usize..], &mut pairs, walks);
         }
-        if self.descriptor.pair_order == PairOrder::Sorted {
+        if self.descriptor.outputs.pair_order == PairOrder::Sorted {
             runs::sort(&mut pairs);
         }
         self.result.pairs = pairs;
@@ -120,7 +120,7 @@ impl<'a> Answer<'a> {
     pub fn find_asked(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
         if !matches!(scene.asked.rays, Rays::None) {
             self.cast_rays(&scene.rays)?;
-            if self.descriptor.ray_cells {
+            if self.descriptor.outputs.ray_cells {
                 self.list_ray_cells(&scene.rays)?;
             }
         }
@@ -133,14 +133,14 @@ impl<'a> Answer<'a> {
     fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let tables = self.table.reads(None).rays(rays);
-        match self.descriptor.ray_mode {
+        match self.descriptor.outputs.ray_mode {
             RayMode::Closest => {
                 self.result.ray_hits = ray_closest(&params, &tables, overrides, &mut self.counters);
                 self.params.hit_capacity = params.ray_count;
             }
             RayMode::Any => self.result.ray_any = ray_any(&params, &tables, overrides, &mut self.counters),
             RayMode::All => {
-                let capacity = fixed(self.descriptor, self.descriptor.capacities.hits);
+                let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.hits);
                 let walks = RayWalks {
                     params: &params,
                     tables: &tables,
@@ -153,7 +153,7 @@ impl<'a> Answer<'a> {
                 let [written, room] = self.scan(&HITS, capacity, &mut offsets)?;
                 let mut hits = vec![RayHit { object: 0, t: 0.0 }; written as usize];
                 lists.write(&offsets, &mut hits, &walks);
-                if self.descriptor.pair_order == PairOrder::Sorted {
+                if self.descriptor.outputs.pair_order == PairOrder::Sorted {
                     sort_lists(&mut hits, &offsets, |hit| hit.object);
                 }
                 self.params.hit_capacity = room;
@@ -170,7 +170,7 @@ impl<'a> Answer<'a> {
         let tables = [Some(reads.own), reads.statics].into_iter().flatten();
         let grids: Vec<_> = tables.map(|of| of.table.grid).collect();
         let mut offsets = ray_cells_count(&params, &grids, rays);
-        let capacity = fixed(self.descriptor, self.descriptor.capacities.ray_cells);
+        let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.ray_cells);
         let [written, room] = self.scan(&RAY_CELLS, capacity, &mut offsets)?;
         params.ray_cell_capacity = written;
         self.result.ray_cells = ray_cells_emit(&params, &grids, rays, &offsets);
@@ -189,10 +189,10 @@ impl<'a> Answer<'a> {
         }
         let mut lists = QueryLists::find(&params, &walks, overrides, &mut self.counters);
         let mut offsets = take(&mut lists.counts);
-        let capacity = fixed(self.descriptor, self.descriptor.capacities.results);
+        let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
         let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;
         let mut objects = lists.write(&offsets, written);
-        if self.descriptor.pair_order == PairOrder::Sorted {
+        if self.descriptor.outputs.pair_order == PairOrder::Sorted {
             sort_lists(&mut objects, &offsets, |&object| object);
         }
         self.params.result_capacity = room;

@@ -62,7 +62,7 @@ impl<'a> CpuBroadPhase<'a> {
 
     /// Chooses which hits of rays are wanted from now on, of those too that ask the table of the last step.
     pub const fn set_ray_mode(&mut self, mode: crate::RayMode) {
-        self.descriptor.ray_mode = mode;
+        self.descriptor.outputs.ray_mode = mode;
     }
 
     /// What [`step_scene`](super::step_scene) answers.

@@ -3,7 +3,7 @@
 //! [`step`] and its kin answer a scene. [`CpuBroadPhase`] keeps the table of a step for further rays and queries.
 //! A [`Watch`] reports their progress and ends them early. Answers are those of a GPU step. Without
 //! [`PairOrder::Sorted`](crate::PairOrder::Sorted) rows may come in another order, and distances of queries may differ
-//! by 4 ulps. The CPU ignores [`max_bytes`](BroadPhaseDescriptor::max_bytes).
+//! by 4 ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes).
 //!
 //! Most rows are walked once, where the passes walk once to count and once to write. With the feature `rayon` walks run
 //! on all threads of the rayon pool that calls them.

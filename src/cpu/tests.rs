@@ -7,7 +7,7 @@ mod rays;
 
 use super::*;
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{Dimensions, Growth, RayMode, Scheme};
+use crate::api::descriptor::{Dimensions, Growth, OutputOptions, RayMode, Scheme};
 use crate::api::error::InputError;
 use crate::api::input::{Rays, Source};
 use crate::api::types::{Pair, RayCell, RayHit, SweptRay};
@@ -319,7 +319,10 @@ fn bits(hit: &RayHit) -> (u32, u32) {
 fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) -> StepResult {
     let run = |ray_mode, pairs| {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode,
+            outputs: OutputOptions {
+                ray_mode,
+                ..descriptor.outputs
+            },
             pairs,
             ..*descriptor
         };
@@ -450,16 +453,22 @@ fn fixed_capacities_give_a_prefix_and_exact_counts() {
     ] {
         let whole = BroadPhaseDescriptor {
             scheme,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let all = step(&whole, &objects, &rays).unwrap();
         let mut part = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                ..whole.outputs
+            },
             ..whole
         };
-        part.capacities.pairs = Some(100);
-        part.capacities.hits = Some(30);
+        part.outputs.capacities.pairs = Some(100);
+        part.outputs.capacities.hits = Some(30);
         let cut = step(&part, &objects, &rays).unwrap();
         assert_eq!(cut.pairs, all.pairs[..100]);
         assert_eq!(cut.ray_hits, all.ray_hits[..30]);
@@ -479,11 +488,14 @@ fn too_few_entries_give_valid_pairs_and_hits() {
     for capacity in [1, 2, 50, 600, 1500] {
         let mut descriptor = BroadPhaseDescriptor {
             scheme: Scheme::Uniform { cell_size: 1.0 },
-            growth: Growth::Fixed,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
-        descriptor.capacities.entries = Some(capacity);
+        descriptor.outputs.capacities.entries = Some(capacity);
         let result = step(&descriptor, &objects, &rays).unwrap();
         let mut pairs = result.pairs;
         pairs.sort_unstable();

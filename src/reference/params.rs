@@ -16,7 +16,7 @@ use crate::shared::bounds::LARGEST_COUNT;
 
 /// The capacity that a fixed descriptor names; none means that whatever is needed fits.
 pub(crate) fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
-    capacity.filter(|_| descriptor.growth == Growth::Fixed)
+    capacity.filter(|_| descriptor.outputs.growth == Growth::Fixed)
 }
 
 /// Returns the uniform block of a table of `objects` objects, of which `first_object` is the first, with the capacities
@@ -28,7 +28,7 @@ fn table_params(
 ) -> Result<Params, InputError> {
     let object_count = count("objects", objects as u64)?;
     let mut params = Params::of_table(descriptor, object_count, first_object);
-    let cells = grid::table_capacity(params.scheme, object_count, descriptor.capacities.entries);
+    let cells = grid::table_capacity(params.scheme, object_count, descriptor.outputs.capacities.entries);
     params.table_capacity = cells.min(LARGEST_COUNT - 3) as u32;
     Ok(params)
 }
@@ -76,7 +76,7 @@ fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, object
     }
     let counts = entry_count::entry_count(params, objects);
     let needed: u64 = counts.into_iter().map(u64::from).sum();
-    let capacity = fixed(descriptor, descriptor.capacities.entries);
+    let capacity = fixed(descriptor, descriptor.outputs.capacities.entries);
     let held = capacity.map_or(needed, |capacity| needed.min(capacity.into()));
     count("entries", held)
 }

@@ -215,7 +215,7 @@ fn find_pairs(
 ) -> Result<(), BroadPhaseError> {
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
-    let capacity = fixed(descriptor, descriptor.capacities.pairs);
+    let capacity = fixed(descriptor, descriptor.outputs.capacities.pairs);
     params.pair_capacity = capacity.unwrap_or(u32::MAX);
     let reads = trace.reads();
     let input = reads.pairs();
@@ -241,7 +241,7 @@ fn find_pairs(
     if let Some(input) = static_input {
         pair_static_emit::pair_static_emit(&params, &input, overrides, &found.slots, &counts, &mut pairs);
     }
-    if descriptor.pair_order == PairOrder::Sorted {
+    if descriptor.outputs.pair_order == PairOrder::Sorted {
         pairs.sort_unstable();
     }
     trace.params.pair_capacity = capacity.unwrap_or(written);
@@ -280,7 +280,7 @@ fn cast_rays(
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
     let tables = trace.reads().rays(rays);
-    match descriptor.ray_mode {
+    match descriptor.outputs.ray_mode {
         RayMode::Closest => {
             let hits = ray_closest::ray_closest(&params, &tables, overrides, &mut counters);
             params.hit_capacity = params.ray_count;
@@ -288,14 +288,14 @@ fn cast_rays(
         }
         RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, &mut counters),
         RayMode::All => {
-            let capacity = fixed(descriptor, descriptor.capacities.hits);
+            let capacity = fixed(descriptor, descriptor.outputs.capacities.hits);
             let mut counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
             let ray_counts = counts.clone();
             let written = scan_output(&HITS, &mut counts, &mut counters, capacity)?;
             params.hit_capacity = written;
             let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
             params.hit_capacity = capacity.unwrap_or(written);
-            if descriptor.pair_order == PairOrder::Sorted {
+            if descriptor.outputs.pair_order == PairOrder::Sorted {
                 sort_lists(&mut hits, &counts, |hit| hit.object);
             }
             trace.ray_hits = hits;
@@ -303,7 +303,7 @@ fn cast_rays(
             trace.ray_offsets = counts;
         }
     }
-    if descriptor.ray_cells {
+    if descriptor.outputs.ray_cells {
         let grids: Vec<_> = [Some(&*trace), trace.statics.as_deref()]
             .into_iter()
             .flatten()
@@ -311,7 +311,7 @@ fn cast_rays(
             .collect();
         let mut counts = ray_cells_count::ray_cells_count(&params, &grids, rays);
         let ray_cell_counts = counts.clone();
-        let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
+        let capacity = fixed(descriptor, descriptor.outputs.capacities.ray_cells);
         let written = scan_output(&RAY_CELLS, &mut counts, &mut counters, capacity)?;
         params.ray_cell_capacity = written;
         let cells = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &counts);
@@ -339,12 +339,12 @@ fn answer_queries(
     } else {
         let mut counts = query_count::query_count(&params, &walks, overrides, &mut counters);
         let query_counts = counts.clone();
-        let capacity = fixed(descriptor, descriptor.capacities.results);
+        let capacity = fixed(descriptor, descriptor.outputs.capacities.results);
         let written = scan_output(&RESULTS, &mut counts, &mut counters, capacity)?;
         params.result_capacity = written;
         let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
         params.result_capacity = capacity.unwrap_or(written);
-        if descriptor.pair_order == PairOrder::Sorted {
+        if descriptor.outputs.pair_order == PairOrder::Sorted {
             sort_lists(&mut objects, &counts, |&object| object);
         }
         trace.query_objects = objects;

@@ -27,8 +27,8 @@ passes! {
 }
 
 fn sorts(of: &Needed<'_>) -> bool {
-    let lists_hits = of.uses.casts() && of.ray_mode == RayMode::All;
-    of.pair_order == PairOrder::Sorted && (of.pairs || lists_hits || of.uses.queries)
+    let lists_hits = of.uses.casts() && of.outputs.ray_mode == RayMode::All;
+    of.outputs.pair_order == PairOrder::Sorted && (of.pairs || lists_hits || of.uses.queries)
 }
 
 buffers! {

@@ -199,7 +199,7 @@ impl PairPlan {
 
     /// The output that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
-        let is_fixed = descriptor.growth == Growth::Fixed && descriptor.capacities.pairs.is_some();
+        let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();
         let rows: CapacityOf = |params| &mut params.pair_capacity;
         (self.are_wanted && !self.are_kept && !is_fixed).then_some(rows)
     }

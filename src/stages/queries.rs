@@ -124,7 +124,7 @@ impl QueryPlan {
 
     /// The output that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
-        let is_fixed = descriptor.growth == Growth::Fixed && descriptor.capacities.results.is_some();
+        let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.results.is_some();
         let rows: CapacityOf = |params| &mut params.result_capacity;
         (!is_fixed).then_some(rows)
     }

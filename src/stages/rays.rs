@@ -42,10 +42,10 @@ passes! {
     RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
 
     /// Cells per ray.
-    RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.ray_cells;
+    RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.outputs.ray_cells;
 
     /// The cells of rays.
-    RAY_CELLS_EMIT = "ray_cells_emit" if |of| casts(of) && of.ray_cells;
+    RAY_CELLS_EMIT = "ray_cells_emit" if |of| casts(of) && of.outputs.ray_cells;
     }
 }
 
@@ -55,7 +55,7 @@ fn casts(of: &Needed<'_>) -> bool {
 }
 
 fn casts_in(of: &Needed<'_>, mode: RayMode) -> bool {
-    casts(of) && of.ray_mode == mode
+    casts(of) && of.outputs.ray_mode == mode
 }
 
 /// Whether rays sweep a box, or have a start or a world.
@@ -168,7 +168,7 @@ impl RayPlan {
     /// Takes in how many rays are cast, and whether their cells are wanted.
     pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'_>, asked: &Asked, params: &Params) {
         self.is_cast = asked.casts;
-        self.cells = descriptor.ray_cells && asked.casts;
+        self.cells = descriptor.outputs.ray_cells && asked.casts;
         // A ray with a negative end meets nothing.
         let limit = LimitParams {
             rows: params.ray_count,
@@ -215,12 +215,12 @@ impl RayPlan {
 
     /// The outputs that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
-        let is_fixed = |capacity: Option<u32>| descriptor.growth == Growth::Fixed && capacity.is_some();
+        let is_fixed = |capacity: Option<u32>| descriptor.outputs.growth == Growth::Fixed && capacity.is_some();
         let mut rows = Vec::<CapacityOf>::new();
-        if self.mode == RayMode::All && !is_fixed(descriptor.capacities.hits) {
+        if self.mode == RayMode::All && !is_fixed(descriptor.outputs.capacities.hits) {
             rows.push(|params| &mut params.hit_capacity);
         }
-        if !is_fixed(descriptor.capacities.ray_cells) {
+        if !is_fixed(descriptor.outputs.capacities.ray_cells) {
             rows.push(|params| &mut params.ray_cell_capacity);
         }
         rows

@@ -24,7 +24,7 @@ passes! {
 
 /// For the uniform scheme's entries and the places of their pairs, and for lists of hits, cells and results.
 fn needed(of: &Needed<'_>) -> bool {
-    let lists_rays = of.ray_mode == RayMode::All || of.ray_cells;
+    let lists_rays = of.outputs.ray_mode == RayMode::All || of.outputs.ray_cells;
     of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
 }
 

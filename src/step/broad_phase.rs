@@ -178,7 +178,7 @@ impl GpuBroadPhase {
             replacement(descriptor),
         ));
         let error = pipelines.make(device, &variants(descriptor, None));
-        let timing = Timing::new(device, label, descriptor.timestamps);
+        let timing = Timing::new(device, label, descriptor.outputs.timestamps);
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
             return Err(CreateError::Device(error));
@@ -290,8 +290,8 @@ impl GpuBroadPhase {
         };
         Preparation::new(&home, &pipelines, variants(&descriptor, None)).run()?;
         self.pipelines = pipelines;
-        if descriptor.timestamps != self.descriptor.timestamps {
-            self.timing = Timing::new(device, &self.label, descriptor.timestamps);
+        if descriptor.outputs.timestamps != self.descriptor.outputs.timestamps {
+            self.timing = Timing::new(device, &self.label, descriptor.outputs.timestamps);
         }
         // Bind groups are those of the pipelines before.
         self.bindings.clear();
@@ -455,7 +455,7 @@ impl GpuBroadPhase {
 
     /// Whether a read-back may make room for what the last step needed.
     pub(crate) fn grows(&self) -> bool {
-        self.descriptor.growth == Growth::Grow
+        self.descriptor.outputs.growth == Growth::Grow
     }
 
     pub(super) fn output(&self) -> Result<StepOutput, StepError> {

@@ -2,7 +2,7 @@
 
 use super::demand::Demand;
 use super::plan::{Plan, StepSizes};
-use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions};
 use crate::api::error::InputError;
 use crate::layout::grid::{CLUSTER, Params, Record, cover_capacity};
 use crate::stages::pairs::PairPlan;
@@ -34,11 +34,14 @@ impl Plan {
         let most = records.saturating_sub(objects);
         params.cover_capacity = most.min(cover_capacity(params, descriptor.pairs).into()) as u32;
         let takes_more = params.cover_capacity > 0 || params.has_clusters == 1;
-        let Some(limit) = descriptor.max_bytes.filter(|_| takes_more) else {
+        let Some(limit) = descriptor.outputs.max_bytes.filter(|_| takes_more) else {
             return Ok(());
         };
         let unlimited = BroadPhaseDescriptor {
-            max_bytes: None,
+            outputs: OutputOptions {
+                max_bytes: None,
+                ..descriptor.outputs
+            },
             pair_filter: None,
             ..*descriptor
         };
@@ -64,7 +67,7 @@ impl Plan {
 
     /// Makes outputs smaller, all by the same share, where the buffers would take more bytes than they may.
     pub fn fit_memory(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), InputError> {
-        let Some(limit) = descriptor.max_bytes else {
+        let Some(limit) = descriptor.outputs.max_bytes else {
             return Ok(());
         };
         if !self.is_counted {
@@ -140,8 +143,11 @@ mod tests {
 
     fn cast(rays: u64, hint: Demand, max_bytes: Option<u64>) -> Result<Plan, InputError> {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            max_bytes,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                max_bytes,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let asked = Asked {
@@ -212,7 +218,10 @@ mod tests {
         let before = plan.shape.params;
         plan.is_counted = true;
         let descriptor = BroadPhaseDescriptor {
-            max_bytes: Some(plan.bytes() - 16),
+            outputs: OutputOptions {
+                max_bytes: Some(plan.bytes() - 16),
+                ..Default::default()
+            },
             ..Default::default()
         };
         plan.fit_memory(&descriptor).unwrap();

@@ -95,7 +95,7 @@ impl GpuBroadPhase {
     }
 
     /// The GPU time of each stage of the step whose counters [`watched_counters`](Self::watched_counters) tells, where
-    /// the device and the descriptor have [`timestamps`](crate::BroadPhaseDescriptor::timestamps); else nothing.
+    /// the device and the descriptor have [`timestamps`](crate::OutputOptions::timestamps); else nothing.
     pub fn watched_timings(&mut self) -> Vec<StageTime> {
         self.take_in();
         Timing::read(

@@ -2,7 +2,7 @@
 
 use super::demand::Demand;
 use crate::api::counters::{Counters, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, PairOrder, check_world_count};
+use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, OutputOptions, PairOrder, check_world_count};
 use crate::api::error::{DescriptorError, InputError, ReadBackError};
 use crate::api::input::count;
 use crate::api::result::Outputs;
@@ -105,7 +105,7 @@ impl Plan {
         let mut params = Params::of_table(descriptor, object_count, static_count);
         TablePlan::fit(
             &mut params,
-            &descriptor.capacities,
+            &descriptor.outputs.capacities,
             hint.entries,
             room(descriptor, binding_limit),
         )?;
@@ -139,7 +139,7 @@ impl Plan {
                 exclusions,
             },
             rays: RayPlan {
-                mode: descriptor.ray_mode,
+                mode: descriptor.outputs.ray_mode,
                 is_cast: false,
                 cells: false,
                 copying: None,
@@ -149,7 +149,7 @@ impl Plan {
                 copying: None,
                 has_exclusions: exclusions.is_some(),
             },
-            sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
+            sorts_outputs: descriptor.outputs.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
             is_lent: false,
@@ -176,9 +176,12 @@ impl Plan {
     ) -> Result<Self, InputError> {
         let table = BroadPhaseDescriptor {
             pairs: false,
-            pair_order: PairOrder::default(),
-            // The step that it is part of looks at all bytes.
-            max_bytes: None,
+            outputs: OutputOptions {
+                pair_order: PairOrder::default(),
+                // The step that it is part of looks at all bytes.
+                max_bytes: None,
+                ..descriptor.outputs
+            },
             ..*descriptor
         };
         let hint = Demand {
@@ -206,8 +209,8 @@ impl Plan {
         self.pairs.are_kept = false;
         // What parts partners lies behind the objects.
         self.pairs.exclusions = None;
-        self.sorts_outputs = descriptor.pair_order == PairOrder::Sorted;
-        self.rays.mode = descriptor.ray_mode;
+        self.sorts_outputs = descriptor.outputs.pair_order == PairOrder::Sorted;
+        self.rays.mode = descriptor.outputs.ray_mode;
         self
     }
 
@@ -289,13 +292,14 @@ impl Plan {
     /// Chooses how many pairs the output holds.
     fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, hint: Demand, binding_limit: u64) {
         let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
-        self.pairs.fit_rows(params, &descriptor.capacities, hint.pairs, room);
+        self.pairs
+            .fit_rows(params, &descriptor.outputs.capacities, hint.pairs, room);
     }
 
     /// Chooses how many rows the answers to rays and queries hold.
     fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, hint: Demand, binding_limit: u64) {
         let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
-        let (capacities, is_sorted) = (&descriptor.capacities, self.sorts_outputs);
+        let (capacities, is_sorted) = (&descriptor.outputs.capacities, self.sorts_outputs);
         self.rays
             .fit_rows(params, capacities, [hint.hits, hint.ray_cells], room);
         self.queries.fit_rows(params, capacities, hint.results, is_sorted, room);
@@ -443,13 +447,13 @@ fn exclusions(
 
 /// Rounds of the next step.
 pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, hint: Demand) -> u32 {
-    let first = descriptor.capacities.rounds.unwrap_or(1);
+    let first = descriptor.outputs.capacities.rounds.unwrap_or(1);
     first.max(hint.rounds).min(MAX_ROUNDS)
 }
 
 const fn room(descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> Room {
     Room {
-        growth: descriptor.growth,
+        growth: descriptor.outputs.growth,
         binding_limit,
     }
 }
@@ -519,7 +523,10 @@ mod tests {
             };
             let plan = Plan::new(
                 &BroadPhaseDescriptor {
-                    ray_mode: crate::RayMode::All,
+                    outputs: OutputOptions {
+                        ray_mode: crate::RayMode::All,
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 &StepSizes {

@@ -6,7 +6,7 @@ use super::broad_phase::GpuBroadPhase;
 use super::output::StepOutput;
 use super::recorded::LastTable;
 use crate::api::counters::Counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
+use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::result::{Outputs, StageTime, StepResult};
@@ -26,13 +26,13 @@ use crate::stages::table::buffer;
 /// Pipelines are those of the broad phase. Buffers, counters, capacities and what grows by them are the set's.
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{
-/// #     BroadPhaseDescriptor, GpuBroadPhase, QueryInput, QuerySet, RayMode, StepError, Scene, wgpu,
+/// # use gpu_broad_phase::{OutputOptions,
+/// #     GpuBroadPhase, OutputOptions, QueryInput, QuerySet, RayMode, StepError, Scene, wgpu,
 /// # };
 /// # fn load(broad_phase: &GpuBroadPhase) -> [QuerySet; 2] {
-/// let picking = broad_phase.query_set("picking", broad_phase.descriptor());
-/// let shadows = BroadPhaseDescriptor { ray_mode: RayMode::Any, ..*broad_phase.descriptor() };
-/// let shadows = broad_phase.query_set("shadows", &shadows);
+/// let options = broad_phase.descriptor().outputs;
+/// let picking = broad_phase.query_set("picking", &options);
+/// let shadows = broad_phase.query_set("shadows", &OutputOptions { ray_mode: RayMode::Any, ..options });
 /// # [picking, shadows]
 /// # }
 /// # fn frame(
@@ -51,13 +51,12 @@ pub struct QuerySet {
 }
 
 impl GpuBroadPhase {
-    /// A set of rays and queries with outputs of its own. `name` stands behind the label of the broad phase in those
-    /// of the set. Of the descriptor those fields count that say what is asked and where it goes: `ray_mode`,
-    /// `ray_cells`, `pair_order`, `capacities`, `growth`, `max_bytes`, `timeout` and `timestamps`. The others are those
-    /// of the broad phase.
-    pub fn query_set(&self, name: &str, descriptor: &BroadPhaseDescriptor<'_>) -> QuerySet {
+    /// Creates a set of rays and queries with outputs of its own. `name` is appended to the label of the broad phase in
+    /// the labels of the set.
+    pub fn query_set(&self, name: &str, options: &OutputOptions) -> QuerySet {
+        let descriptor = &with_outputs(options, &self.descriptor);
         let label = format!("{}/{name}", self.label);
-        let timing = Timing::new(self.home.device(), &label, descriptor.timestamps);
+        let timing = Timing::new(self.home.device(), &label, descriptor.outputs.timestamps);
         let mut own = Self::over(
             Arc::clone(&self.home),
             Arc::clone(&self.pipelines),
@@ -73,7 +72,7 @@ impl GpuBroadPhase {
 
     /// Takes over what is said of the table of another.
     fn follow(&mut self, other: &Self) {
-        self.descriptor = asking(&self.descriptor, &other.descriptor);
+        self.descriptor = with_outputs(&self.descriptor.outputs, &other.descriptor);
         self.lost |= other.lost;
         if !Arc::ptr_eq(&self.pipelines, &other.pipelines) {
             self.pipelines = Arc::clone(&other.pipelines);
@@ -106,40 +105,30 @@ impl GpuBroadPhase {
     }
 }
 
-/// The descriptor of a set: what is asked and where it goes, over a broad phase of the other one.
-fn asking<'d>(own: &BroadPhaseDescriptor<'_>, broad_phase: &BroadPhaseDescriptor<'d>) -> BroadPhaseDescriptor<'d> {
+/// Returns the descriptor of a broad phase with the outputs of a set.
+const fn with_outputs<'d>(options: &OutputOptions, broad_phase: &BroadPhaseDescriptor<'d>) -> BroadPhaseDescriptor<'d> {
     BroadPhaseDescriptor {
-        ray_mode: own.ray_mode,
-        ray_cells: own.ray_cells,
-        pair_order: own.pair_order,
-        capacities: own.capacities,
-        growth: own.growth,
-        max_bytes: own.max_bytes,
-        timeout: own.timeout,
-        timestamps: own.timestamps,
+        outputs: *options,
         ..*broad_phase
     }
 }
 
 impl QuerySet {
-    /// Takes another descriptor in place of the one that this was made from, of which the same fields count as in
-    /// [`GpuBroadPhase::query_set`]. Nothing is made anew but what stages are timed by. Buffers stay, and so does what
-    /// they grew to. There is no last answer then; answers that are under way arrive. Nothing is checked here: a
-    /// descriptor that cannot work is told by the next [`record`](Self::record). Another ray mode has other pipelines:
-    /// [prepare](Self::prepare) them once more.
-    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) {
+    /// Replaces the options. Buffers keep the room that they grew to, and answers under way arrive. There is no last
+    /// answer until the next [`record`](Self::record), which fails if a capacity is 0. Another ray mode has other
+    /// pipelines: [prepare](Self::prepare) them again.
+    pub fn set_options(&mut self, options: &OutputOptions) {
         let own = &mut self.own;
-        if descriptor.timestamps != own.descriptor.timestamps {
-            own.timing = Timing::new(own.home.device(), &own.label, descriptor.timestamps);
+        if options.timestamps != own.descriptor.outputs.timestamps {
+            own.timing = Timing::new(own.home.device(), &own.label, options.timestamps);
         }
         own.recorded = None;
-        own.descriptor = asking(descriptor, &own.descriptor);
+        own.descriptor.outputs = *options;
     }
 
-    /// What the set was made from, with the fields of its broad phase that count in place of its own; without the
-    /// label.
-    pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
-        self.own.descriptor()
+    /// Returns the options in use.
+    pub const fn options(&self) -> &OutputOptions {
+        &self.own.descriptor.outputs
     }
 
     /// Records rays and queries against the table of the last step of a broad phase, the one that the set is of. As

@@ -208,7 +208,7 @@ impl GpuBroadPhase {
     /// Maps what was read once its submission is done.
     async fn map(&self, reading: &Reading, submission: wgpu::SubmissionIndex) -> Result<(), ReadBackError> {
         reading
-            .map(self.home.device(), submission, self.descriptor().timeout)
+            .map(self.home.device(), submission, self.descriptor().outputs.timeout)
             .await
     }
 

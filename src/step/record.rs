@@ -230,7 +230,7 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         let mut table = self.last_table()?;
         table.plan = table.plan.of_query(keeps_pairs);
-        table.plan.rays.mode = self.descriptor.ray_mode;
+        table.plan.rays.mode = self.descriptor.outputs.ray_mode;
         self.record_asked(encoder, table, input)
     }
 
@@ -394,7 +394,7 @@ impl GpuBroadPhase {
     fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        if self.descriptor.max_bytes.is_some() {
+        if self.descriptor.outputs.max_bytes.is_some() {
             self.bindings
                 .forget(&self.buffers.release(plan.sizes(), caller_owned, kept));
         }
@@ -439,7 +439,7 @@ impl GpuBroadPhase {
             before => {
                 let label = format!("{}/static", self.label);
                 // Larger ones than are needed count as well.
-                let before = before.filter(|_| self.descriptor.max_bytes.is_none());
+                let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.give_up_spacious(plan.sizes());
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
@@ -516,7 +516,7 @@ impl GpuBroadPhase {
             timing,
             submits: self
                 .splits_submissions
-                .then(|| SubmittedParts::new(home.queue(), self.descriptor.timeout)),
+                .then(|| SubmittedParts::new(home.queue(), self.descriptor.outputs.timeout)),
             label: &self.label,
             is_of_statics: false,
         };

@@ -93,7 +93,7 @@ impl Whole {
     /// Selects the hits of later rays. The last step can still be queried.
     pub const fn set_ray_mode(&mut self, mode: RayMode) {
         (self.steps_fit, self.queries_fit) = (false, false);
-        self.broad_phase.descriptor.ray_mode = mode;
+        self.broad_phase.descriptor.outputs.ray_mode = mode;
     }
 
     /// Answers a scene.
@@ -235,7 +235,7 @@ impl Whole {
         let mut is_in_parts = false;
         loop {
             if self.is_whole(&whole, &counters) {
-                if is_in_parts && self.broad_phase.descriptor().pair_order == PairOrder::Sorted {
+                if is_in_parts && self.broad_phase.descriptor().outputs.pair_order == PairOrder::Sorted {
                     whole.pairs.sort_unstable();
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
                     sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);

@@ -74,7 +74,7 @@ pub fn check(
     let counters = &result.counters;
     // Of an incomplete search nothing but parts is known.
     let is_searched = !counters.status.has(Status::ENTRIES | Status::ROUNDS);
-    let is_fixed = descriptor.growth == Growth::Fixed;
+    let is_fixed = descriptor.outputs.growth == Growth::Fixed;
     let capacity = |capacity: Option<u32>| match capacity {
         Some(capacity) if is_fixed => capacity as usize,
         _ => usize::MAX,
@@ -90,7 +90,7 @@ pub fn check(
         check_part(&result.pairs, &expected.pairs, &what);
         if is_searched {
             assert_eq!(counters.pairs_needed, expected.pairs.len() as u64, "{what}");
-            let capacity = capacity(descriptor.capacities.pairs);
+            let capacity = capacity(descriptor.outputs.capacities.pairs);
             check_count(
                 "pairs",
                 result.pairs.len(),
@@ -102,7 +102,7 @@ pub fn check(
     }
 
     if !scene.rays.is_empty() {
-        match descriptor.ray_mode {
+        match descriptor.outputs.ray_mode {
             RayMode::All => {
                 assert_eq!(result.ray_offsets.len(), expected.hits.len() + 1, "{what}");
                 for (ray, (ends, expected)) in result.ray_offsets.windows(2).zip(&expected.hits).enumerate() {
@@ -121,7 +121,7 @@ pub fn check(
                 }
                 if is_searched {
                     assert_eq!(counters.hits_needed, expected.hit_count() as u64, "{what}");
-                    let capacity = capacity(descriptor.capacities.hits);
+                    let capacity = capacity(descriptor.outputs.capacities.hits);
                     check_count(
                         "hits",
                         result.ray_hits.len(),
@@ -158,7 +158,7 @@ pub fn check(
             }
             let needed = counters.results_needed;
             assert_eq!(u64::from(result.query_offsets[expected.found.len()]), needed, "{what}");
-            let capacity = capacity(descriptor.capacities.results);
+            let capacity = capacity(descriptor.outputs.capacities.results);
             if is_searched {
                 check_count("results", result.query_objects.len(), needed, capacity, Status::RESULTS);
             }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, Pair, PairEvent, Queries, Ray, RayHit, RayMode, Rays,
-    Scene, Scheme, Source, StepResult, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, OutputOptions, Pair, PairEvent, Queries, Ray, RayHit,
+    RayMode, Rays, Scene, Scheme, Source, StepResult, SweptRay,
 };
 
 use super::answers::{hits_by_ray, lists, sorted};
@@ -351,9 +351,12 @@ impl Film {
     pub fn descriptor(&self, scheme: Scheme) -> BroadPhaseDescriptor<'static> {
         BroadPhaseDescriptor {
             scheme,
-            capacities: Capacities {
-                pairs: Some(100_000),
-                ..Capacities::default()
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(100_000),
+                    ..Capacities::default()
+                },
+                ..Default::default()
             },
             ..BroadPhaseDescriptor::default()
         }

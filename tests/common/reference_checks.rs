@@ -66,21 +66,21 @@ pub fn check_reference(
     let numbers = |counters: &Counters| {
         let mut numbers = counted(counters);
         // Entries count for the uniform scheme alone. The number of results depends on rounded distances.
-        if descriptor.growth == Growth::Fixed {
+        if descriptor.outputs.growth == Growth::Fixed {
             numbers[7..].fill(0);
         }
         numbers
     };
     assert_eq!(numbers(&found.counters), numbers(&reference.counters), "counters");
-    if descriptor.growth == Growth::Fixed {
+    if descriptor.outputs.growth == Growth::Fixed {
         return;
     }
-    if descriptor.pair_order == PairOrder::Sorted {
+    if descriptor.outputs.pair_order == PairOrder::Sorted {
         assert!(found.pairs == reference.pairs, "pairs or their order");
     } else {
         assert!(sorted(found.pairs.clone()) == sorted(reference.pairs.clone()), "pairs");
     }
-    match descriptor.ray_mode {
+    match descriptor.outputs.ray_mode {
         RayMode::All => assert!(hits_by_ray(found) == hits_by_ray(reference), "hits of rays"),
         _ => assert!(
             by_object(&found.ray_hits) == by_object(&reference.ray_hits),

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepOutput,
-    StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, OutputOptions, QueryMode, RayHit, RayMode, Scene,
+    StepOutput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -130,7 +130,10 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
         let by_mode = RAY_MODES.map(|ray_mode| {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..Default::default()
+                },
                 pairs: ray_mode == RayMode::Closest,
                 ..Default::default()
             };
@@ -182,7 +185,7 @@ pub fn check_on(
     for (result, place) in [(&found, "device"), (&on_cpu, "reference")] {
         let what = format!("{what}, {place}");
         assert!(sorted(result.pairs.clone()) == pairs, "{what}: other pairs");
-        check_hits(result, descriptor.ray_mode, &hits, &what);
+        check_hits(result, descriptor.outputs.ray_mode, &hits, &what);
         if scene.query_mode == QueryMode::All && !in_range.is_empty() {
             check_lists(result, &in_range, &what);
         }

@@ -1,8 +1,8 @@
 //! Scenes of wild structure and what is asked of them. Equal numbers give equal scenes. Knows no device.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Queries, Query,
-    QueryMode, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, OutputOptions, Pair, PairOrder, Partners,
+    Queries, Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, SweptRay,
 };
 
 use super::rng::Rng;
@@ -92,7 +92,22 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         pairs: !rng.once_in(8),
         // The work is held to that of brute force.
         count_candidates: true,
-        pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
+        outputs: OutputOptions {
+            pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
+            ray_mode: MODES[(number / 3 % 3) as usize],
+            capacities: if is_fixed {
+                Capacities {
+                    pairs: Some(9),
+                    hits: Some(7),
+                    results: Some(5),
+                    ..Capacities::default()
+                }
+            } else {
+                Capacities::default()
+            },
+            growth: if is_fixed { Growth::Fixed } else { Growth::Grow },
+            ..Default::default()
+        },
         sort: rng.one_of(&[
             SortStrategy::Auto,
             SortStrategy::Auto,
@@ -101,19 +116,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
             SortStrategy::Portable,
             SortStrategy::Subgroups,
         ]),
-        ray_mode: MODES[(number / 3 % 3) as usize],
         filters,
-        capacities: if is_fixed {
-            Capacities {
-                pairs: Some(9),
-                hits: Some(7),
-                results: Some(5),
-                ..Capacities::default()
-            }
-        } else {
-            Capacities::default()
-        },
-        growth: if is_fixed { Growth::Fixed } else { Growth::Grow },
         ..BroadPhaseDescriptor::default()
     }
 }

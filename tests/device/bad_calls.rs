@@ -14,8 +14,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase,
-    Growth, InputError, Neighbors, NotOnHost, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays,
-    ReadBackError, Scene, Scheme, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
+    Growth, InputError, Neighbors, NotOnHost, OutputOptions, Page, Pair, Queries, Query, QueryInput, Ray, RayMode,
+    Rays, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -84,16 +84,19 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
         for (rows, entries) in [(1, 1), (3, 40), (5, 1 << 16)] {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
-                ray_cells: true,
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(rows),
-                    hits: Some(rows),
-                    ray_cells: Some(rows),
-                    results: Some(rows),
-                    entries: Some(entries),
-                    rounds: None,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ray_cells: true,
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(rows),
+                        hits: Some(rows),
+                        ray_cells: Some(rows),
+                        results: Some(rows),
+                        entries: Some(entries),
+                        rounds: None,
+                    },
+                    ..Default::default()
                 },
                 ..Default::default()
             };
@@ -393,7 +396,9 @@ fn empty_buffers_of_the_caller_are_no_input() {
                 let offsets = |are_there: bool| if are_there { vec![0] } else { Vec::new() };
                 let empty = StepResult {
                     counters: result.counters,
-                    ray_offsets: offsets(!matches!(input.rays, Rays::None) && descriptor.ray_mode == RayMode::All),
+                    ray_offsets: offsets(
+                        !matches!(input.rays, Rays::None) && descriptor.outputs.ray_mode == RayMode::All,
+                    ),
                     query_offsets: offsets(!matches!(input.queries, Queries::None)),
                     ..Default::default()
                 };
@@ -421,7 +426,10 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                timestamps: true,
+                outputs: OutputOptions {
+                    timestamps: true,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut unused = broad_phase(&adapter, &descriptor);
@@ -472,8 +480,11 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
-                timestamps: true,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    timestamps: true,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let queue = &adapter.queue;
@@ -582,9 +593,12 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                timestamps: true,
-                capacities: Capacities {
-                    entries: Some(1 << 14),
+                outputs: OutputOptions {
+                    timestamps: true,
+                    capacities: Capacities {
+                        entries: Some(1 << 14),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()

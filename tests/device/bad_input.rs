@@ -11,8 +11,8 @@ use crate::common::{Rng, adapters, lattice, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, Neighbors, Pair, Queries, Query,
-    QueryMode, Ray, RayHit, RayMode, Rays, Scene, Source, StepError, SweptRay,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, Neighbors, OutputOptions, Pair,
+    Queries, Query, QueryMode, Ray, RayHit, RayMode, Rays, Scene, Source, StepError, SweptRay,
 };
 
 /// A scene in all ray modes, schemes and adapters. The counters are those of the last.
@@ -525,7 +525,10 @@ fn cells_of_faulty_and_endless_rays_end() {
     for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
             scheme,
-            ray_cells: true,
+            outputs: OutputOptions {
+                ray_cells: true,
+                ..Default::default()
+            },
             pairs: false,
             ..Default::default()
         };
@@ -618,7 +621,10 @@ fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() 
     };
     check(&scene, "endless extents");
     let descriptor = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..Default::default()
+        },
         ..Default::default()
     };
     assert!(!brute_force::scene_rays(&descriptor, &scene).unwrap()[0].is_empty());
@@ -632,7 +638,10 @@ fn faults_of_the_third_component_do_not_matter_in_two_dimensions() {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             dimensions: Dimensions::Two,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let faults = [f32::NAN, INFINITY, -INFINITY, 1e30, -1e-45];

@@ -11,8 +11,8 @@ use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, ObjectSet, Pair, Ray, RayHit, RayMode,
-    ReadBackError, Scene, Scheme, Source, StepResult, wgpu,
+    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, ObjectSet, OutputOptions, Pair, Ray, RayHit,
+    RayMode, ReadBackError, Scene, Scheme, Source, StepResult, wgpu,
 };
 
 const fn is_free_to_move_and_to_share<T: Send + Sync>() {}
@@ -44,11 +44,14 @@ fn watchdog(test: &'static str) -> Watchdog {
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
-        ray_mode: RayMode::All,
-        capacities: Capacities {
-            pairs: Some(1 << 17),
-            hits: Some(1 << 14),
-            entries: Some(1 << 15),
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            capacities: Capacities {
+                pairs: Some(1 << 17),
+                hits: Some(1 << 14),
+                entries: Some(1 << 15),
+                ..Default::default()
+            },
             ..Default::default()
         },
         ..Default::default()
@@ -322,7 +325,10 @@ fn threads_grow_their_own_outputs() {
                         ..Default::default()
                     };
                     let small = BroadPhaseDescriptor {
-                        capacities,
+                        outputs: OutputOptions {
+                            capacities,
+                            ..descriptor(scheme).outputs
+                        },
                         ..descriptor(scheme)
                     };
                     let mut on_gpu = broad_phase(&adapter, &small);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputRows, Pair, Ray, RayMode,
-    Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputOptions, OutputRows, Pair,
+    Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
 };
 
 /// What was drawn, and what an indirect draw was told.
@@ -196,9 +196,12 @@ fn cells_without_room_for_an_entry_are_not_drawn() {
         let objects = uniform(200, &mut Rng(74));
         let descriptor = BroadPhaseDescriptor {
             scheme: Scheme::Uniform { cell_size: 1.5 },
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                entries: Some(50),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    entries: Some(50),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -227,8 +230,11 @@ fn cells_that_rays_visit_are_drawn_along_them() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_cells: true,
-                ray_mode: RayMode::Any,
+                outputs: OutputOptions {
+                    ray_cells: true,
+                    ray_mode: RayMode::Any,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let scene = Scene {

@@ -7,8 +7,8 @@ use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError, Neighbor,
-    OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Scene, Source,
-    Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
+    OutputOptions, OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays,
+    Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -108,11 +108,14 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
     for adapter in adapters() {
         let input = Input::new(&mut Rng(3));
         let descriptor = |growth, pairs| BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            ray_cells: true,
-            growth,
-            capacities: Capacities {
-                pairs,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                growth,
+                capacities: Capacities {
+                    pairs,
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -156,8 +159,11 @@ fn a_window_has_the_rows_that_it_shows() {
     for adapter in adapters() {
         let input = Input::new(&mut Rng(4));
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            ray_cells: true,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut broad_phase = broad_phase(&adapter, &descriptor);
@@ -283,8 +289,11 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             ][(case + case / 3) % 3];
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
-                ray_cells: case % 2 == 0,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ray_cells: case % 2 == 0,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut broad_phase = broad_phase(&adapter, &descriptor);
@@ -418,7 +427,10 @@ fn objects_past_a_count_on_the_device_take_no_part() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                pair_order: PairOrder::Sorted,
+                outputs: OutputOptions {
+                    pair_order: PairOrder::Sorted,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut broad_phase = broad_phase(&adapter, &descriptor);

@@ -6,8 +6,8 @@ use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Neighbors,
-    OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene,
-    Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
+    OutputOptions, OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, Ray, RayMode,
+    Rays, Scene, Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -17,8 +17,8 @@ const MODES: [QueryMode; 2] = [QueryMode::All, QueryMode::Nearest(3)];
 fn offsets(descriptor: &BroadPhaseDescriptor<'_>, mode: QueryMode, is_asked: bool) -> [Vec<u32>; 3] {
     let one = |is_there: bool| if is_there && is_asked { vec![0] } else { Vec::new() };
     [
-        one(descriptor.ray_mode == RayMode::All),
-        one(descriptor.ray_cells),
+        one(descriptor.outputs.ray_mode == RayMode::All),
+        one(descriptor.outputs.ray_cells),
         one(mode == QueryMode::All),
     ]
 }
@@ -45,11 +45,11 @@ fn check_outputs(
     mode: QueryMode,
     what: &str,
 ) {
-    let is = |wanted: RayMode| descriptor.ray_mode == wanted;
+    let is = |wanted: RayMode| descriptor.outputs.ray_mode == wanted;
     assert_eq!(out.rays.closest.is_some(), is(RayMode::Closest), "{what}");
     assert_eq!(out.rays.any.is_some(), is(RayMode::Any), "{what}");
     assert_eq!(out.rays.hits.is_some(), is(RayMode::All), "{what}");
-    assert_eq!(out.rays.cells.is_some(), descriptor.ray_cells, "{what}");
+    assert_eq!(out.rays.cells.is_some(), descriptor.outputs.ray_cells, "{what}");
     assert_eq!(out.queries.objects.is_some(), mode == QueryMode::All, "{what}");
     assert_eq!(out.queries.nearest.is_some(), mode != QueryMode::All, "{what}");
     let lists = [&out.rays.hits, &out.rays.cells, &out.queries.objects];
@@ -72,7 +72,7 @@ fn check_outputs(
             assert_eq!(words[3], 0, "{rows:?}, {what}");
         }
     }
-    if descriptor.ray_cells {
+    if descriptor.outputs.ray_cells {
         let mut lines = DebugDraw::new(descriptor, None);
         let mut encoder = encoder(adapter);
         let drawn = lines.record(&mut encoder, out, DebugLines::RayCells, [0; 4], 9);
@@ -128,12 +128,15 @@ fn lists_of_nothing_have_outputs() {
                 let form = (place + turn / 2 + 2 * (turn % 2)) % 4;
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
-                    ray_mode,
-                    ray_cells: form % 2 == 0,
-                    pair_order: if form < 2 {
-                        PairOrder::Sorted
-                    } else {
-                        PairOrder::default()
+                    outputs: OutputOptions {
+                        ray_mode,
+                        ray_cells: form % 2 == 0,
+                        pair_order: if form < 2 {
+                            PairOrder::Sorted
+                        } else {
+                            PairOrder::default()
+                        },
+                        ..Default::default()
                     },
                     ..BroadPhaseDescriptor::default()
                 };
@@ -181,7 +184,7 @@ fn lists_of_nothing_have_outputs() {
                     check(&result, &expected, &what);
                 }
                 check_outputs(&adapter, &out, &descriptor, mode, &what);
-                let mut set = gpu.query_set("set", &descriptor);
+                let mut set = gpu.query_set("set", &descriptor.outputs);
                 let mut own = encoder(&adapter);
                 let out = set.record(&mut own, &gpu, asked).expect("a set");
                 let mut later = set.read_later(&mut own, Outputs::ALL).expect("a handle");
@@ -258,8 +261,11 @@ fn numbers_that_vary_need_no_special_case() {
     let all_rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0); 3];
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            ray_cells: true,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let mut headless = opened(&adapter, &descriptor);
@@ -297,9 +303,12 @@ fn numbers_that_vary_need_no_special_case() {
 fn lists_of_nothing_take_no_dispatches() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            ray_cells: true,
-            pair_order: PairOrder::Sorted,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                pair_order: PairOrder::Sorted,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);

@@ -7,7 +7,8 @@ use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
-    OutputRows, Page, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError, wgpu,
+    OutputOptions, OutputRows, Page, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -148,10 +149,13 @@ fn events_go_on_after_another_descriptor() {
         for (turn, scheme) in SCHEMES.into_iter().cycle().take(7).enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                capacities: Capacities {
-                    pairs: Some([4000, 1 << 14][turn % 2]),
-                    entries: Some(1 << 16),
-                    ..Capacities::default()
+                outputs: OutputOptions {
+                    capacities: Capacities {
+                        pairs: Some([4000, 1 << 14][turn % 2]),
+                        entries: Some(1 << 16),
+                        ..Capacities::default()
+                    },
+                    ..Default::default()
                 },
                 ..BroadPhaseDescriptor::default()
             };
@@ -183,10 +187,13 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
             let mut rng = Rng(0xe7e5);
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                // Room for every answer here.
-                capacities: Capacities {
-                    pairs: Some(1 << 13),
-                    entries: Some(1 << 14),
+                outputs: OutputOptions {
+                    // Room for every answer here.
+                    capacities: Capacities {
+                        pairs: Some(1 << 13),
+                        entries: Some(1 << 14),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -276,8 +283,11 @@ fn outputs_may_grow_from_step_to_step() {
     for adapter in adapters() {
         let mut rng = Rng(5);
         let descriptor = BroadPhaseDescriptor {
-            capacities: Capacities {
-                pairs: Some(64),
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(64),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -379,9 +389,12 @@ fn what_cannot_be_told_apart_is_refused() {
             ..Default::default()
         };
         let fixed = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(10_000_000),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(10_000_000),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -566,11 +579,14 @@ fn refusals_are_forgotten_and_memory_is_as_documented() {
     for adapter in &adapters {
         let boxes = crate::common::uniform(40_000, &mut Rng(8));
         let descriptor = BroadPhaseDescriptor {
-            capacities: Capacities {
-                pairs: Some(1 << 18),
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(1 << 18),
+                    ..Default::default()
+                },
+                growth: Growth::Fixed,
                 ..Default::default()
             },
-            growth: Growth::Fixed,
             ..Default::default()
         };
         let mut broad_phase = broad_phase(adapter, &descriptor);

@@ -11,7 +11,8 @@ use crate::common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, encoder, 
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, Status, cpu,
+    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, OutputOptions, PairEvents, RayMode, Scene, Scheme,
+    Source, Status, cpu,
 };
 use pollster::block_on;
 
@@ -37,12 +38,15 @@ fn check(case: &Case) {
     let descriptors = SCHEMES.map(|scheme| {
         RAY_MODES.map(|ray_mode| BroadPhaseDescriptor {
             scheme,
-            ray_mode,
+            outputs: OutputOptions {
+                ray_mode,
+                ..descriptor.outputs
+            },
             ..descriptor
         })
     });
     for descriptor in descriptors.as_flattened() {
-        let mode = descriptor.ray_mode;
+        let mode = descriptor.outputs.ray_mode;
         let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
         // A hash of little says little.
         let much = on_cpu.pairs.len().min(on_cpu.query_objects.len());

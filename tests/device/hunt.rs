@@ -158,7 +158,7 @@ fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepRe
     let mut last = Status::default();
     for _ in 0..6 {
         let result = step();
-        if descriptor.growth == Growth::Fixed || result.counters.is_whole() {
+        if descriptor.outputs.growth == Growth::Fixed || result.counters.is_whole() {
             return result;
         }
         last = result.counters.status;

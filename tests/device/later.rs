@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
 use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, GpuBroadPhase, Later, ObjectNames, Outputs, Page, Pair,
-    PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Status, StepError, StepResult,
-    adapters as all_adapters, cpu, reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, GpuBroadPhase, Later, ObjectNames, OutputOptions,
+    Outputs, Page, Pair, PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Status,
+    StepError, StepResult, adapters as all_adapters, cpu, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -87,8 +87,11 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 dimensions,
-                ray_mode: RayMode::All,
-                capacities: ROOMY,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    capacities: ROOMY,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut gpu = broad_phase(adapter, &descriptor);
@@ -128,7 +131,10 @@ fn what_was_asked_for_is_what_arrives() {
     for adapter in adapters() {
         let name = &adapter.name;
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
@@ -253,7 +259,10 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
 fn events_arrive_later_as_they_are_read() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor {
-            capacities: ROOMY,
+            outputs: OutputOptions {
+                capacities: ROOMY,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
@@ -311,7 +320,10 @@ fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
         let request = GpuBroadPhase::device_descriptor(own.as_ref().expect("an adapter"));
         let (device, queue) = block_on(own.expect("an adapter").request_device(&request)).expect("a device");
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");

@@ -7,8 +7,8 @@ use crate::common::answers::by_object;
 use crate::common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, Page, QueryInput, Ray,
-    RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, Status, StepError, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, OutputOptions, Page,
+    QueryInput, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -108,7 +108,10 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 pairs: false,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 sort: [SortStrategy::Auto, SortStrategy::Portable][kind % 2],
                 ..Default::default()
             };
@@ -132,7 +135,10 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             assert_eq!(of(&window).1, whole.1[middle..], "{what}");
             // As little memory as it takes: nothing is kept, nothing sorted.
             let limited = |limit| BroadPhaseDescriptor {
-                max_bytes: Some(limit),
+                outputs: OutputOptions {
+                    max_bytes: Some(limit),
+                    ..descriptor.outputs
+                },
                 ..descriptor
             };
             let no_step = GpuBroadPhase::new(&adapter.device, &adapter.queue, &limited(1)).err();
@@ -160,7 +166,13 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             }
 
             for ray_mode in [RayMode::Closest, RayMode::Any] {
-                let descriptor = BroadPhaseDescriptor { ray_mode, ..descriptor };
+                let descriptor = BroadPhaseDescriptor {
+                    outputs: OutputOptions {
+                        ray_mode,
+                        ..descriptor.outputs
+                    },
+                    ..descriptor
+                };
                 let result = Device::new(&adapter, &descriptor).step(objects, statics, &rays);
                 for (ray, expected) in expected.iter().enumerate() {
                     if ray_mode == RayMode::Any {

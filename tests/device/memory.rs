@@ -5,8 +5,8 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, CullDraw, CullOptions,
     Culling, DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, Growth, MemoryUse, ObjectNames, ObjectSet,
-    OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source, Statics, Status,
-    StepResult, adapters as all_adapters, wgpu,
+    OutputOptions, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source,
+    Statics, Status, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -33,9 +33,12 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).unwrap();
         let pairs = step(device, queue, &mut gpu, &objects).counters.pairs_needed;
         let exact = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(pairs as u32),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(pairs as u32),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -57,8 +60,11 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
             device,
             queue,
             &BroadPhaseDescriptor {
-                pair_order: PairOrder::Sorted,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    pair_order: PairOrder::Sorted,
+                    ray_mode: RayMode::All,
+                    ..exact.outputs
+                },
                 ..exact
             },
         )
@@ -121,8 +127,11 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             ..with_statics
         };
         let descriptor = BroadPhaseDescriptor {
-            pair_order: PairOrder::Sorted,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                pair_order: PairOrder::Sorted,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let query = QueryInput {
@@ -664,9 +673,12 @@ fn memory_is_what_the_device_holds() {
         for (turn, statics) in [0, 700].into_iter().enumerate() {
             let what = format!("{statics} static on {}", adapter.name);
             let descriptor = BroadPhaseDescriptor {
-                capacities: Capacities {
-                    pairs: Some([1 << 14, 1 << 15][turn]),
-                    ..Capacities::default()
+                outputs: OutputOptions {
+                    capacities: Capacities {
+                        pairs: Some([1 << 14, 1 << 15][turn]),
+                        ..Capacities::default()
+                    },
+                    ..Default::default()
                 },
                 ..Default::default()
             };

@@ -5,9 +5,9 @@ use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, CreateError, CullOptions, Culling, DebugDraw, DebugLines,
-    DeviceCount, DispatchArgs, Frustum, GpuBroadPhase, InputError, ObjectNames, ObjectSet, OutputRows, Outputs,
-    PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics, StepError, StepOutput,
-    TableShader, wgpu,
+    DeviceCount, DispatchArgs, Frustum, GpuBroadPhase, InputError, ObjectNames, ObjectSet, OutputOptions, OutputRows,
+    Outputs, PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics, StepError,
+    StepOutput, TableShader, wgpu,
 };
 use pollster::block_on;
 
@@ -91,7 +91,10 @@ fn things_of_another_instance_are_refused() {
         block_on(other.step(&APART, &[])).expect("a step");
         let new_encoder = |of: &BroadPhase| of.device().unwrap().create_command_encoder(&Default::default());
 
-        let mut set = one.gpu().unwrap().query_set("set", one.gpu().unwrap().descriptor());
+        let mut set = one
+            .gpu()
+            .unwrap()
+            .query_set("set", &one.gpu().unwrap().descriptor().outputs);
         let queries = [Query::point([50.5; 3])];
         let asked = QueryInput {
             queries: queries[..].into(),
@@ -172,7 +175,7 @@ fn sets_and_events_belong_to_one_broad_phase() {
             record(&mut one, &mut open, scene(&TWO)),
             record(&mut other, &mut open, scene(&TWO)),
         ];
-        let mut set = one.query_set("set", one.descriptor());
+        let mut set = one.query_set("set", &one.descriptor().outputs);
         let refused = set.record(&mut open, &other, QueryInput::default()).map(drop);
         assert_eq!(refused, Err(StepError::OtherBroadPhase), "{name}");
         set.record(&mut open, &one, QueryInput::default()).expect("its own");
@@ -211,7 +214,10 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     for adapter in adapters() {
         let name = &adapter.name;
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
@@ -405,7 +411,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             ..asked
         };
         gpu.query(&mut open, by_pairs).expect("a query");
-        let mut set = gpu.query_set("set", gpu.descriptor());
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
         let of_answers = QueryInput {
             query_count: Some(DeviceCount {
                 buffer: &hits.offsets,
@@ -429,7 +435,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
         let name = &adapter.name;
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut components = Components::new();
-        let mut set = gpu.query_set("set", gpu.descriptor());
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
         let asked = QueryInput {
             queries: Queries::Boxes(TWO[..].into()),
             ..QueryInput::default()
@@ -500,7 +506,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
         let mut objects = ObjectSet::new();
         let handles = TWO.map(|object| objects.insert(object));
         let mut components = Components::new();
-        let mut set = gpu.query_set("set", gpu.descriptor());
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
         let asked = QueryInput {
             rays: rays[..].into(),
             ..QueryInput::default()
@@ -564,7 +570,7 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut objects = ObjectSet::new();
         let [handle, _] = TWO.map(|object| objects.insert(object));
-        let mut set = gpu.query_set("set", gpu.descriptor());
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
         let asked = QueryInput {
             queries: Queries::Boxes(TWO[..].into()),
             ..QueryInput::default()
@@ -608,7 +614,7 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     for adapter in adapters() {
         let name = &adapter.name;
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut set = gpu.query_set("set", gpu.descriptor());
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
         let asked = QueryInput {
             queries: Queries::Boxes(TWO[..].into()),
             ..QueryInput::default()

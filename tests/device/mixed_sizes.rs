@@ -8,8 +8,8 @@ use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Queries, Ray, RayMode, Rays,
-    Scene, Source, Statics,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, OutputOptions, PairOrder, Queries, Ray,
+    RayMode, Rays, Scene, Source, Statics,
 };
 
 /// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to
@@ -173,37 +173,55 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
     let rays: Vec<_> = (0..300).map(|_| ray(&mut rng)).collect();
     let asked: Vec<_> = all.iter().step_by(7).copied().collect();
     let base = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..Default::default()
+        },
         ..Default::default()
     };
     let variants = [
         base,
         BroadPhaseDescriptor {
-            pair_order: PairOrder::Sorted,
-            ..base
-        },
-        BroadPhaseDescriptor {
-            capacities: Capacities {
-                rounds: Some(3),
-                ..Default::default()
+            outputs: OutputOptions {
+                pair_order: PairOrder::Sorted,
+                ..base.outputs
             },
             ..base
         },
         BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(900),
-                ..Default::default()
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    rounds: Some(3),
+                    ..Default::default()
+                },
+                ..base.outputs
             },
             ..base
         },
         BroadPhaseDescriptor {
-            max_bytes: Some(16 << 20),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(900),
+                    ..Default::default()
+                },
+                ..base.outputs
+            },
+            ..base
+        },
+        BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                max_bytes: Some(16 << 20),
+                ..base.outputs
+            },
             ..base
         },
         // No room for the table.
         BroadPhaseDescriptor {
-            max_bytes: Some(7 << 20),
+            outputs: OutputOptions {
+                max_bytes: Some(7 << 20),
+                ..base.outputs
+            },
             ..base
         },
     ];
@@ -229,7 +247,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
                     for _ in 0..4 {
                         submit(&adapter, &mut gpu, *scene);
                         let result = read(&mut gpu);
-                        if result.counters.is_whole() || descriptor.growth == Growth::Fixed {
+                        if result.counters.is_whole() || descriptor.outputs.growth == Growth::Fixed {
                             return result;
                         }
                     }
@@ -244,7 +262,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
                 step(&unlike);
                 let again = step(&scene);
                 assert!(again.pairs == first.pairs && again.ray_hits == first.ray_hits, "{what}");
-                if descriptor.max_bytes.is_none() {
+                if descriptor.outputs.max_bytes.is_none() {
                     assert!(first.pairs == twin.pairs, "{what}");
                 }
             }

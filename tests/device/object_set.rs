@@ -7,8 +7,8 @@ use crate::common::steps::download;
 use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, InputError, NONE, ObjectSet, Ray, RayMode, Scene,
-    Scheme, Source, StaleHandle, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, InputError, NONE, ObjectSet, OutputOptions, Ray,
+    RayMode, Scene, Scheme, Source, StaleHandle, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -52,12 +52,15 @@ fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
 fn broad_phase(adapter: &TestAdapter, scheme: Scheme) -> GpuBroadPhase {
     let descriptor = BroadPhaseDescriptor {
         scheme,
-        ray_mode: RayMode::All,
-        // Room for every answer here.
-        capacities: Capacities {
-            pairs: Some(1 << 16),
-            hits: Some(1 << 12),
-            entries: Some(1 << 16),
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            // Room for every answer here.
+            capacities: Capacities {
+                pairs: Some(1 << 16),
+                hits: Some(1 << 12),
+                entries: Some(1 << 16),
+                ..Default::default()
+            },
             ..Default::default()
         },
         ..Default::default()

@@ -6,16 +6,19 @@ use crate::common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Page, PairOrder, Queries, RayMode, Rays,
-    Scene, Scheme, SortStrategy, Source, StepResult,
+    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Page, PairOrder, Queries,
+    RayMode, Rays, Scene, Scheme, SortStrategy, Source, StepResult,
 };
 use pollster::block_on;
 
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
-        pair_order: PairOrder::Sorted,
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            pair_order: PairOrder::Sorted,
+            ray_mode: RayMode::All,
+            ..Default::default()
+        },
         ..Default::default()
     }
 }
@@ -67,7 +70,10 @@ fn every_sort_strategy_gives_the_same_bytes() {
             .map(|sort| {
                 let descriptor = BroadPhaseDescriptor {
                     sort,
-                    pair_order,
+                    outputs: OutputOptions {
+                        pair_order,
+                        ..Default::default()
+                    },
                     ..Default::default()
                 };
                 words(&scene_of(&adapter, &mut broad_phase(&adapter, &descriptor), &scene))
@@ -129,11 +135,14 @@ fn windows_and_prefixes_are_ascending_in_themselves() {
         for scheme in SCHEMES {
             let what = format!("{scheme:?} on {}", adapter.name);
             let descriptor = BroadPhaseDescriptor {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(500),
-                    entries: Some(20_000),
-                    ..Default::default()
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(500),
+                        entries: Some(20_000),
+                        ..Default::default()
+                    },
+                    ..descriptor(scheme).outputs
                 },
                 ..descriptor(scheme)
             };
@@ -184,7 +193,10 @@ fn answers_in_parts_are_ascending_as_a_whole() {
             let mut headless = opened(
                 &adapter,
                 &BroadPhaseDescriptor {
-                    max_bytes: Some(limit),
+                    outputs: OutputOptions {
+                        max_bytes: Some(limit),
+                        ..unlimited.outputs
+                    },
                     ..unlimited
                 },
             );

@@ -7,8 +7,8 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, GpuBroadPhase,
-    Growth, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source, Status, StepError,
-    StepResult, wgpu,
+    Growth, InputError, OutputOptions, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source,
+    Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -85,9 +85,12 @@ fn count_equal_boxes(count: u32, adapter: &TestAdapter, scheme: Scheme) {
     let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); count as usize];
     let descriptor = BroadPhaseDescriptor {
         scheme,
-        growth: Growth::Fixed,
-        capacities: Capacities {
-            pairs: Some(1000),
+        outputs: OutputOptions {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(1000),
+                ..Default::default()
+            },
             ..Default::default()
         },
         ..Default::default()
@@ -143,7 +146,10 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
         for growth in [Growth::Grow, Growth::Fixed] {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                growth,
+                outputs: OutputOptions {
+                    growth,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
@@ -161,9 +167,12 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
         }
         let descriptor = BroadPhaseDescriptor {
             scheme,
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                rounds: Some(2),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    rounds: Some(2),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -194,7 +203,10 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
                     pairs: false,
-                    ray_mode,
+                    outputs: OutputOptions {
+                        ray_mode,
+                        ..Default::default()
+                    },
                     ..Default::default()
                 };
                 let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
@@ -240,7 +252,10 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
         let mut answers = 0;
         for part in (12..=34).step_by(daily_or_full(2, 1)) {
             let descriptor = BroadPhaseDescriptor {
-                max_bytes: Some(all * part / 20),
+                outputs: OutputOptions {
+                    max_bytes: Some(all * part / 20),
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             // Some are too little for any step.
@@ -275,8 +290,11 @@ fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 17_500];
     for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor {
-            capacities: Capacities {
-                pairs: Some(600_000),
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(600_000),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -315,7 +333,10 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             let table = gpu.memory().total();
             let limit = table + 10_000;
             let descriptor = BroadPhaseDescriptor {
-                max_bytes: Some(limit),
+                outputs: OutputOptions {
+                    max_bytes: Some(limit),
+                    ..unlimited.outputs
+                },
                 ..unlimited
             };
             let mut headless = headless(&adapter, descriptor);
@@ -344,7 +365,10 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             step(&adapter, &mut gpu, &objects[..10], &[]);
             let few = gpu.memory().total();
             let descriptor = BroadPhaseDescriptor {
-                max_bytes: Some(few),
+                outputs: OutputOptions {
+                    max_bytes: Some(few),
+                    ..unlimited.outputs
+                },
                 ..unlimited
             };
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
@@ -376,7 +400,10 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
         let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let pairs = step(&adapter, &mut gpu, &objects, &[]).counters.pairs_capacity;
         let descriptor = BroadPhaseDescriptor {
-            max_bytes: Some(gpu.memory().total() + 60_000),
+            outputs: OutputOptions {
+                max_bytes: Some(gpu.memory().total() + 60_000),
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut gpu = GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase");
@@ -393,7 +420,7 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
             let result = block_on(gpu.read_back()).expect("a result");
             assert_eq!(result.counters.results_needed, 120_000, "{}", adapter.name);
             assert!(
-                gpu.memory().total() <= descriptor.max_bytes.unwrap_or(0),
+                gpu.memory().total() <= descriptor.outputs.max_bytes.unwrap_or(0),
                 "{}",
                 adapter.name
             );
@@ -473,7 +500,10 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 pairs: false,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -505,7 +535,10 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         };
         // Enough for one round, but not for what several keep of 100,000 rays.
         let limited = |max_bytes| BroadPhaseDescriptor {
-            max_bytes: Some(max_bytes),
+            outputs: OutputOptions {
+                max_bytes: Some(max_bytes),
+                ..descriptor.outputs
+            },
             ..descriptor
         };
         let few = 1 << 20;
@@ -645,7 +678,10 @@ fn stage_times_come_along_with_watched_counters() {
             ..Scene::default()
         };
         let descriptor = BroadPhaseDescriptor {
-            timestamps: true,
+            outputs: OutputOptions {
+                timestamps: true,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut broad_phase = broad_phase(&adapter, &descriptor);

@@ -5,9 +5,9 @@ use crate::common::{Rng, TestAdapter, daily_adapters, is_full, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
-    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputRows, Pair,
-    PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source, Statics,
-    SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
+    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputOptions, OutputRows,
+    Pair, PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source,
+    Statics, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -199,14 +199,17 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
             let is_all = ray_mode == RayMode::All;
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
-                ray_cells: is_all,
-                worlds: if is_all { 2 } else { 1 },
-                pair_order: if is_all {
-                    PairOrder::Sorted
-                } else {
-                    PairOrder::Deterministic
+                outputs: OutputOptions {
+                    ray_mode,
+                    ray_cells: is_all,
+                    pair_order: if is_all {
+                        PairOrder::Sorted
+                    } else {
+                        PairOrder::Deterministic
+                    },
+                    ..Default::default()
                 },
+                worlds: if is_all { 2 } else { 1 },
                 pairs: ray_mode != RayMode::Any,
                 ..Default::default()
             };
@@ -369,7 +372,10 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
 #[test]
 fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
     let base = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..Default::default()
+        },
         ..Default::default()
     };
     // Each with whether pipelines are made anew.
@@ -384,11 +390,14 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
         ),
         (
             BroadPhaseDescriptor {
-                capacities: gpu_broad_phase::Capacities {
-                    pairs: Some(1 << 16),
-                    ..Default::default()
+                outputs: OutputOptions {
+                    capacities: gpu_broad_phase::Capacities {
+                        pairs: Some(1 << 16),
+                        ..Default::default()
+                    },
+                    max_bytes: Some(200 << 20),
+                    ..base.outputs
                 },
-                max_bytes: Some(200 << 20),
                 ..base
             },
             false,
@@ -493,7 +502,7 @@ fn sets_are_prepared_for_another_descriptor_too() {
         let (device, queue) = own_device(&adapter);
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-        let mut set = gpu.query_set("set", &descriptor);
+        let mut set = gpu.query_set("set", &descriptor.outputs);
         let boxes = uniform(200, &mut Rng(8));
         let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], 90.0); 9];
         let uses = Uses {

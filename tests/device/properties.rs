@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::agreement::{Expected, check, hit_bits};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Partners, Queries,
-    Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepResult, SweptRay, cpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, OutputOptions, Pair,
+    Partners, Queries, Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepResult, SweptRay, cpu,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -445,7 +445,10 @@ fn descriptor() -> impl Strategy<Value = BroadPhaseDescriptor<'static>> {
             periods,
             pairs: periods == [0.0; 3],
             filters,
-            ray_mode,
+            outputs: OutputOptions {
+                ray_mode,
+                ..Default::default()
+            },
             ..Default::default()
         },
     )
@@ -453,9 +456,12 @@ fn descriptor() -> impl Strategy<Value = BroadPhaseDescriptor<'static>> {
 
 fn fixed(capacities: Capacities) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
-        capacities,
-        growth: Growth::Fixed,
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            capacities,
+            growth: Growth::Fixed,
+            ray_mode: RayMode::All,
+            ..Default::default()
+        },
         ..Default::default()
     }
 }
@@ -493,8 +499,11 @@ fn a_fixed_capacity_holds_a_part_of_the_answer_and_exact_counts() {
     let strategy = (descriptor(), capacities(), scene_seed(Kind::Any));
     hold(on_cpu(), strategy, |(descriptor, capacities, seed)| {
         let descriptor = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities,
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities,
+                ..descriptor.outputs
+            },
             ..descriptor
         };
         let given = seed.given(&descriptor);
@@ -546,7 +555,10 @@ fn sets(result: &StepResult, name: impl Fn(u32) -> u32) -> Sets {
 /// All hits and results, which a set holds.
 fn everything(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..descriptor.outputs
+        },
         ..descriptor
     }
 }

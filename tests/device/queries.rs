@@ -8,8 +8,9 @@ use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, random_
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, Page, Pair,
-    Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Status, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, OutputOptions,
+    Page, Pair, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Status,
+    StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -288,16 +289,19 @@ fn a_table_answers_again() {
             let ray = [Ray::new([-50.0, 0.25, 0.25], [1.0, 0.0, 0.0], f32::INFINITY); 6];
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
-                count_candidates: true,
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(100_000),
-                    results: Some(3000),
-                    hits: Some(2),
-                    entries: Some(40_000),
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(100_000),
+                        results: Some(3000),
+                        hits: Some(2),
+                        entries: Some(40_000),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
+                count_candidates: true,
                 ..Default::default()
             };
             let mut gpu = broad_phase(&adapter, &descriptor);
@@ -378,8 +382,11 @@ fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) ->
 fn pairs_outlast_a_query_that_could_grow_them() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor {
-            capacities: Capacities {
-                pairs: Some(50),
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(50),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -414,9 +421,12 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             let needed: usize = whole.iter().map(Vec::len).sum();
             let growing = BroadPhaseDescriptor {
                 scheme,
-                capacities: Capacities {
-                    results: Some(40),
-                    entries: Some(40_000),
+                outputs: OutputOptions {
+                    capacities: Capacities {
+                        results: Some(40),
+                        entries: Some(40_000),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -433,7 +443,10 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             assert_eq!(lists(&second), whole);
 
             let fixed = BroadPhaseDescriptor {
-                growth: Growth::Fixed,
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    ..growing.outputs
+                },
                 ..growing
             };
             let mut gpu = broad_phase(&adapter, &fixed);
@@ -458,8 +471,11 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             }
             assert_eq!(joined, second.query_objects);
             let none = BroadPhaseDescriptor {
-                capacities: Capacities {
-                    results: Some(0),
+                outputs: OutputOptions {
+                    capacities: Capacities {
+                        results: Some(0),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()

@@ -3,9 +3,9 @@
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
 use crate::common::{Rng, adapters, sweep, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Outputs, Page, PairOrder, Queries, Query,
-    QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics, Status,
-    StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Outputs, Page, PairOrder,
+    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics,
+    Status, StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -90,7 +90,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &StepR
     assert!(found.counters.is_whole(), "{what}: {}", found.counters.status);
     check_hits(
         found,
-        descriptor.ray_mode,
+        descriptor.outputs.ray_mode,
         &brute_force::scene_rays(descriptor, scene).unwrap(),
         what,
     );
@@ -117,27 +117,32 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                     dimensions,
                     worlds,
                     margin: if turn == 1 { 0.125 } else { 0.0 },
-                    ray_mode: RayMode::All,
-                    capacities: ROOMY,
+                    outputs: OutputOptions {
+                        ray_mode: RayMode::All,
+                        capacities: ROOMY,
+                        ..Default::default()
+                    },
                     ..Default::default()
                 };
                 let mut gpu = broad_phase(&adapter, &descriptor);
-                let of_picking = BroadPhaseDescriptor {
+                let of_picking = OutputOptions {
                     ray_mode: RayMode::Closest,
-                    // What is said of the table is the broad phase's.
-                    scheme: Scheme::Uniform { cell_size: 9.0 },
-                    margin: 5.0,
-                    ..descriptor
+                    ..descriptor.outputs
                 };
-                let of_sensors = BroadPhaseDescriptor {
+                let of_sensors = OutputOptions {
                     ray_mode: RayMode::Any,
                     pair_order: PairOrder::Sorted,
-                    ..descriptor
+                    ..descriptor.outputs
                 };
                 let mut picking = gpu.query_set("picking", &of_picking);
                 let mut sensors = gpu.query_set("sensors", &of_sensors);
-                let [of_picking, of_sensors] =
-                    [RayMode::Closest, RayMode::Any].map(|ray_mode| BroadPhaseDescriptor { ray_mode, ..descriptor });
+                let [of_picking, of_sensors] = [RayMode::Closest, RayMode::Any].map(|ray_mode| BroadPhaseDescriptor {
+                    outputs: OutputOptions {
+                        ray_mode,
+                        ..descriptor.outputs
+                    },
+                    ..descriptor
+                });
                 let mut rng = Rng(3 + turn as u64);
                 for generation in 0..5 {
                     let what = format!("{}, {descriptor:?}, frame {generation}", adapter.name);
@@ -201,7 +206,7 @@ fn sets_grow_and_turn_pages_on_their_own() {
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor);
+        let mut set = gpu.query_set("set", &descriptor.outputs);
         let before = gpu.memory().total();
         assert_eq!((set.memory().total(), before), (0, 0), "{name}");
         let boxes = vec![UNIT; 200];
@@ -257,12 +262,15 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
     for adapter in adapters() {
         let name = &adapter.name;
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            capacities: ROOMY,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                capacities: ROOMY,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor);
+        let mut set = gpu.query_set("set", &descriptor.outputs);
         let asked = QueryInput::default();
         let mut open = encoder(&adapter);
         assert_eq!(
@@ -340,12 +348,15 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
             [counters.buffers.read(), counters.bind_groups.read()]
         };
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            capacities: ROOMY,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                capacities: ROOMY,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-        let mut sets: [QuerySet; 3] = ["a", "b", "c"].map(|name| gpu.query_set(name, &descriptor));
+        let mut sets: [QuerySet; 3] = ["a", "b", "c"].map(|name| gpu.query_set(name, &descriptor.outputs));
         let frame = Frame::new(200, 1, 1, &mut Rng(9));
         let asked = QueryInput {
             rays: Source::Host(&frame.rays[..]).into(),
@@ -379,7 +390,7 @@ fn a_set_takes_another_descriptor_in_place() {
         let name = &adapter.name;
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor);
+        let mut set = gpu.query_set("set", &descriptor.outputs);
         let asked = QueryInput {
             rays: Source::Host(&frame.rays[..]).into(),
             ..Default::default()
@@ -390,16 +401,12 @@ fn a_set_takes_another_descriptor_in_place() {
             .into_iter()
             .enumerate()
         {
-            let other = BroadPhaseDescriptor {
+            set.set_options(&OutputOptions {
                 ray_mode,
                 capacities: ROOMY,
                 timestamps: turn % 2 == 1,
-                // What is said of the table is the broad phase's.
-                scheme: Scheme::Uniform { cell_size: 9.0 },
-                margin: 5.0,
-                ..descriptor
-            };
-            set.set_descriptor(&other);
+                ..descriptor.outputs
+            });
             assert_eq!(
                 block_on(set.read_back()).err(),
                 Some(ReadBackError::NoStep),
@@ -410,7 +417,13 @@ fn a_set_takes_another_descriptor_in_place() {
             set.record(&mut encoder, &gpu, asked).expect("a set");
             adapter.queue.submit([encoder.finish()]);
             let found = block_on(set.read_back()).expect("a result");
-            let of_table = BroadPhaseDescriptor { ray_mode, ..descriptor };
+            let of_table = BroadPhaseDescriptor {
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..descriptor.outputs
+                },
+                ..descriptor
+            };
             check(&of_table, &scene, &found, &format!("{name}, {turn}"));
             let times = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
             assert_eq!(!found.timings.is_empty(), times && turn % 2 == 1, "{name}, {turn}");

@@ -7,8 +7,8 @@ use crate::common::steps::{check_hits, check_lists, sorted};
 use crate::common::{Rng, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase, Later,
-    ObjectNames, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Scene, Source, StepResult, Uses,
-    Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
+    ObjectNames, OutputOptions, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Scene, Source,
+    StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -121,7 +121,7 @@ impl Asked {
             assert!(found.counters.is_whole(), "{what}: {}", found.counters.status);
             check_hits(
                 found,
-                descriptor.ray_mode,
+                descriptor.outputs.ray_mode,
                 &brute_force::scene_rays(descriptor, &cast).unwrap(),
                 &what,
             );
@@ -155,12 +155,15 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         let request = GpuBroadPhase::device_descriptor(&own);
         let (device, queue) = block_on(own.request_device(&request)).expect("a device");
         let of_mode = |ray_mode| BroadPhaseDescriptor {
-            ray_mode,
-            capacities: Capacities {
-                pairs: Some(1 << 13),
-                hits: Some(1 << 12),
-                results: Some(1 << 12),
-                ..Capacities::default()
+            outputs: OutputOptions {
+                ray_mode,
+                capacities: Capacities {
+                    pairs: Some(1 << 13),
+                    hits: Some(1 << 12),
+                    results: Some(1 << 12),
+                    ..Capacities::default()
+                },
+                ..Default::default()
             },
             ..Default::default()
         };
@@ -168,8 +171,8 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptors[0]).expect("a broad phase");
         let mut events = PairEvents::new(None);
         let mut culling = Culling::new(None);
-        let mut picking = gpu.query_set("picking", &descriptors[1]);
-        let mut sensors = gpu.query_set("sensors", &descriptors[2]);
+        let mut picking = gpu.query_set("picking", &descriptors[1].outputs);
+        let mut sensors = gpu.query_set("sensors", &descriptors[2].outputs);
         let uses = Uses {
             rays: true,
             queries: true,

@@ -6,8 +6,8 @@ use crate::common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Neighbors, Pair, Queries, RayMode, Rays, Scene, Scheme,
-    Source, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Neighbors, OutputOptions, Pair, Queries, RayMode, Rays,
+    Scene, Scheme, Source, StepResult,
 };
 use pollster::block_on;
 
@@ -155,7 +155,10 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
         for ray_mode in [RayMode::All, RayMode::Closest, RayMode::Any] {
             let descriptor = BroadPhaseDescriptor {
                 scheme: Scheme::Uniform { cell_size: 1.0 },
-                ray_mode,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..Default::default()
+                },
                 pairs: false,
                 count_candidates: true,
                 ..Default::default()

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::common::adapters;
 use crate::common::pool::opened;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Ray, RayCell, Scheme, cpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, Ray, RayCell, Scheme, cpu};
 use pollster::block_on;
 
 const CELL: i32 = 10;
@@ -26,7 +26,10 @@ fn ray_casting_by_dda() {
     let descriptor = BroadPhaseDescriptor {
         scheme: Scheme::Uniform { cell_size: CELL as f32 },
         dimensions: Dimensions::Two,
-        ray_cells: true,
+        outputs: OutputOptions {
+            ray_cells: true,
+            ..Default::default()
+        },
         ..Default::default()
     };
     // What is occupied reaches beyond both ends of the segment: it is the segment that ends the walk.

@@ -8,8 +8,8 @@ use std::io;
 
 use crate::common::Rng;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Neighbors, Pair, Partners, Queries, Query, QueryMode, Ray, Rays, Scene, Scheme,
-    Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
+    Aabb, BroadPhaseDescriptor, Neighbors, OutputOptions, Pair, Partners, Queries, Query, QueryMode, Ray, Rays, Scene,
+    Scheme, Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
 };
 
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
@@ -203,7 +203,10 @@ fn small_scene() -> (BroadPhaseDescriptor<'static>, [Aabb; 3], [Ray; 1]) {
     let descriptor = BroadPhaseDescriptor {
         scheme: Scheme::Adaptive { min_scale: 0.5 },
         margin: 0.25,
-        max_bytes: Some(1 << 20),
+        outputs: OutputOptions {
+            max_bytes: Some(1 << 20),
+            ..Default::default()
+        },
         ..BroadPhaseDescriptor::default()
     };
     let objects = [

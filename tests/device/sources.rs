@@ -9,8 +9,8 @@ use bytemuck::Pod;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, DeviceCount, Dimensions, Frustum,
-    GpuBroadPhase, InputError, ObjectNames, Pair, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, Rays, Scene,
-    Source, Statics, StepError, StepResult, SweptRay, wgpu,
+    GpuBroadPhase, InputError, ObjectNames, OutputOptions, Pair, PairEvents, Queries, Query, QueryInput, QueryMode,
+    Ray, Rays, Scene, Source, Statics, StepError, StepResult, SweptRay, wgpu,
 };
 use pollster::block_on;
 
@@ -216,7 +216,10 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         periods: [[0.0; 3], [0.0; 3], [16.0, 0.0, 16.0]][rng.below(3)],
         filters: rng.below(3) > 0,
         worlds,
-        ray_mode: RAY_MODES[case / 3 % 3],
+        outputs: OutputOptions {
+            ray_mode: RAY_MODES[case / 3 % 3],
+            ..Default::default()
+        },
         ..Default::default()
     };
     let count = [1, 60, 257, 400][rng.below(4)];
@@ -319,7 +322,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     adapter.queue.submit([encoder.finish()]);
     check_answers(&read(&mut on_gpu), &expected, &what);
     // Makes pipelines of its own.
-    let mut set = on_gpu.query_set("set", &descriptor);
+    let mut set = on_gpu.query_set("set", &descriptor.outputs);
     for turn in 0.. {
         let mut encoder = crate::common::steps::encoder(adapter);
         set.record(&mut encoder, &on_gpu, later).unwrap();

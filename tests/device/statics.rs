@@ -12,8 +12,9 @@ use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, InputError, Neighbors,
-    ObjectSet, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays,
-    ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu, wgpu,
+    ObjectSet, OutputOptions, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell, RayMode,
+    Rays, ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -126,7 +127,7 @@ fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result
         }
     }
     let hits = brute_force::scene_rays(descriptor, scene).unwrap();
-    check_hits(result, descriptor.ray_mode, &hits, what);
+    check_hits(result, descriptor.outputs.ray_mode, &hits, what);
     let found = brute_force::scene_queries(descriptor, scene).unwrap();
     if scene.query_mode == QueryMode::All && !found.is_empty() {
         check_lists(result, &found, what);
@@ -158,20 +159,29 @@ fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
         all.extend([
             BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..default.outputs
+                },
                 ..default
             },
             BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    pair_order: [PairOrder::Deterministic, PairOrder::Sorted][index % 2],
+                    ..default.outputs
+                },
                 dimensions: Dimensions::Two,
                 margin: 0.125,
-                pair_order: [PairOrder::Deterministic, PairOrder::Sorted][index % 2],
                 ..default
             },
             BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RAY_MODES[(index + 1) % 3],
+                outputs: OutputOptions {
+                    ray_mode: RAY_MODES[(index + 1) % 3],
+                    ..default.outputs
+                },
                 worlds: 3,
                 ..default
             },
@@ -259,8 +269,11 @@ fn bits(result: &StepResult) -> String {
 fn everything(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
-        ray_mode: RayMode::All,
-        ray_cells: true,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            ..Default::default()
+        },
         worlds: 2,
         count_candidates: true,
         ..Default::default()
@@ -384,9 +397,12 @@ fn crowds_of_static_objects_are_walked_in_rounds() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RAY_MODES[index],
-                capacities: Capacities {
-                    rounds: Some([3, 4, 5][index]),
+                outputs: OutputOptions {
+                    ray_mode: RAY_MODES[index],
+                    capacities: Capacities {
+                        rounds: Some([3, 4, 5][index]),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -418,7 +434,10 @@ fn the_table_of_both_parts_is_asked_again() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RAY_MODES[index],
+                outputs: OutputOptions {
+                    ray_mode: RAY_MODES[index],
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -479,14 +498,17 @@ fn windows_and_prefixes_reach_over_both_parts() {
             let all = whole(&adapter, &mut broad_phase(&adapter, &whole_of), case.scene());
             let step = 37;
             let descriptor = BroadPhaseDescriptor {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(step),
-                    hits: Some(step),
-                    ray_cells: Some(step),
-                    results: Some(step),
-                    entries: Some(1 << 15),
-                    ..Default::default()
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(step),
+                        hits: Some(step),
+                        ray_cells: Some(step),
+                        results: Some(step),
+                        entries: Some(1 << 15),
+                        ..Default::default()
+                    },
+                    ..whole_of.outputs
                 },
                 ..whole_of
             };
@@ -542,9 +564,12 @@ fn windows_and_prefixes_reach_over_both_parts() {
 /// The same with room for everything but entries, which is as it was.
 fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
-        capacities: Capacities {
-            entries: descriptor.capacities.entries,
-            ..Default::default()
+        outputs: OutputOptions {
+            capacities: Capacities {
+                entries: descriptor.outputs.capacities.entries,
+                ..Default::default()
+            },
+            ..descriptor.outputs
         },
         ..*descriptor
     }
@@ -596,7 +621,10 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
         for scheme in SCHEMES {
             let free = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -611,7 +639,10 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
 
             // What building the table takes counts as well.
             let tight = BroadPhaseDescriptor {
-                max_bytes: Some(held + (16 << 20)),
+                outputs: OutputOptions {
+                    max_bytes: Some(held + (16 << 20)),
+                    ..free.outputs
+                },
                 ..free
             };
             let mut on_gpu = broad_phase(&adapter, &tight);
@@ -621,7 +652,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 case.moving.truncate(moving);
                 for _ in 0..2 {
                     submit(&adapter, &mut on_gpu, case.scene());
-                    assert!(on_gpu.memory().total() <= tight.max_bytes.unwrap(), "{what}");
+                    assert!(on_gpu.memory().total() <= tight.outputs.max_bytes.unwrap(), "{what}");
                     read(&mut on_gpu);
                 }
                 let found = whole(&adapter, &mut on_gpu, case.scene());
@@ -630,7 +661,10 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let mut empty = broad_phase(&adapter, &free);
             submit(&adapter, &mut empty, Scene::default());
             let few = BroadPhaseDescriptor {
-                max_bytes: Some(empty.memory().total()),
+                outputs: OutputOptions {
+                    max_bytes: Some(empty.memory().total()),
+                    ..free.outputs
+                },
                 ..free
             };
             let mut on_gpu = broad_phase(&adapter, &few);
@@ -737,7 +771,10 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
     let listed = [&marked[..], moving].concat();
     for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor {
-            timestamps: true,
+            outputs: OutputOptions {
+                timestamps: true,
+                ..Default::default()
+            },
             ..Default::default()
         };
         let scenes = [

@@ -8,8 +8,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
-    Growth, InputError, Page, Pair, PairOrder, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError, Scene, Scheme,
-    Source, Status, StepError, StepResult, wgpu,
+    Growth, InputError, OutputOptions, Page, Pair, PairOrder, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError,
+    Scene, Scheme, Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -40,7 +40,10 @@ fn random_scenes_agree_with_the_reference_and_brute_force() {
         for scheme in SCHEMES {
             let [closest, all] = [RayMode::Closest, RayMode::All].map(|ray_mode| BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..Default::default()
+                },
                 ..Default::default()
             });
             let (mut closest_gpu, mut all_gpu) = (broad_phase(&adapter, &closest), broad_phase(&adapter, &all));
@@ -88,7 +91,10 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                 scheme,
                 worlds,
                 dimensions,
-                ray_mode,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..Default::default()
+                },
                 pairs: false,
                 ..Default::default()
             });
@@ -121,7 +127,7 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                         let reference = cpu::step_scene(descriptor, &given).unwrap();
                         let what = format!("{} on {}, {descriptor:?}", scene.name, adapter.name);
                         for result in [&found, &reference] {
-                            check_hits(result, descriptor.ray_mode, &expected, &what);
+                            check_hits(result, descriptor.outputs.ray_mode, &expected, &what);
                             assert_eq!(result.counters.rays_invalid, reference.counters.rays_invalid, "{what}");
                         }
                     }
@@ -161,9 +167,12 @@ fn cells_of_rays_come_whole_out_of_headless() {
                 .collect();
             let broad_phase = BroadPhaseDescriptor {
                 scheme,
-                ray_cells: true,
-                capacities: Capacities {
-                    ray_cells: Some(7),
+                outputs: OutputOptions {
+                    ray_cells: true,
+                    capacities: Capacities {
+                        ray_cells: Some(7),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -186,7 +195,10 @@ fn cells_of_rays_come_whole_out_of_headless() {
             assert!(result.ray_cells.len().abs_diff(count) <= count / 50);
 
             let fixed = BroadPhaseDescriptor {
-                growth: Growth::Fixed,
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    ..broad_phase.outputs
+                },
                 ..broad_phase
             };
             let mut fixed = self::broad_phase(&adapter, &fixed);
@@ -229,7 +241,10 @@ fn box_tests_stay_few_and_the_large_list_empty() {
         for (name, objects, tests_an_object) in scenes {
             let descriptor = BroadPhaseDescriptor {
                 count_candidates: true,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let counters = whole(&adapter, &mut broad_phase(&adapter, &descriptor), &objects, &rays).counters;
@@ -292,7 +307,10 @@ fn passes_that_every_step_needs_are_dispatched() {
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
                     pairs,
-                    pair_order,
+                    outputs: OutputOptions {
+                        pair_order,
+                        ..Default::default()
+                    },
                     worlds: world_count,
                     ..Default::default()
                 };
@@ -362,16 +380,22 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
                 object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
             }
             let descriptor = BroadPhaseDescriptor {
-                timestamps: true,
-                pair_order,
+                outputs: OutputOptions {
+                    timestamps: true,
+                    pair_order,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             // What cannot grow keeps nothing but partners.
             let fixed = BroadPhaseDescriptor {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(1 << 20),
-                    ..Default::default()
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(1 << 20),
+                        ..Default::default()
+                    },
+                    ..descriptor.outputs
                 },
                 ..descriptor
             };
@@ -409,9 +433,12 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
         }
         for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
             let descriptor = BroadPhaseDescriptor {
-                pair_order,
-                capacities: Capacities {
-                    pairs: Some(12 * 3000),
+                outputs: OutputOptions {
+                    pair_order,
+                    capacities: Capacities {
+                        pairs: Some(12 * 3000),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -464,18 +491,24 @@ fn windows_show_the_rest_of_an_answer() {
             ];
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let all = whole(&adapter, &mut broad_phase(&adapter, &descriptor), &objects, &rays);
             assert!(all.pairs.len() > 50 && all.ray_hits.len() > 5);
             let small = BroadPhaseDescriptor {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(40),
-                    hits: Some(3),
-                    entries: Some(40_000),
-                    ..Default::default()
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(40),
+                        hits: Some(3),
+                        entries: Some(40_000),
+                        ..Default::default()
+                    },
+                    ..descriptor.outputs
                 },
                 ..descriptor
             };
@@ -511,9 +544,12 @@ fn missing_room_for_entries_is_told_and_made() {
         let expected = brute_force::pairs(&objects);
         let descriptor = BroadPhaseDescriptor {
             scheme: Scheme::Uniform { cell_size: 0.75 },
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                entries: Some(100),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    entries: Some(100),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -526,7 +562,10 @@ fn missing_room_for_entries_is_told_and_made() {
         assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
 
         let growing = BroadPhaseDescriptor {
-            growth: Growth::Grow,
+            outputs: OutputOptions {
+                growth: Growth::Grow,
+                ..descriptor.outputs
+            },
             ..descriptor
         };
         let mut headless = opened(&adapter, &growing);
@@ -590,9 +629,12 @@ fn buffers_of_the_caller_serve_as_input() {
                 &adapter,
                 &BroadPhaseDescriptor {
                     scheme,
-                    capacities: Capacities {
-                        pairs: Some(1 << 20),
-                        entries: Some(1 << 16),
+                    outputs: OutputOptions {
+                        capacities: Capacities {
+                            pairs: Some(1 << 20),
+                            entries: Some(1 << 16),
+                            ..Default::default()
+                        },
                         ..Default::default()
                     },
                     ..Default::default()
@@ -637,12 +679,15 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
             let rays = [Ray::new([-1.0, 5.0, 5.0], [1.0, 0.01, 0.02], f32::INFINITY); 3];
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(10),
-                    hits: Some(2),
-                    entries: Some(40_000),
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(10),
+                        hits: Some(2),
+                        entries: Some(40_000),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -699,7 +744,10 @@ fn headless_answers_alike_whether_it_counts_first_or_not() {
             let asked: Vec<_> = [&crowd[..], &small, &small].concat();
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
+                outputs: OutputOptions {
+                    ray_mode,
+                    ..Default::default()
+                },
                 count_candidates: true,
                 ..Default::default()
             };
@@ -751,10 +799,13 @@ fn a_ray_through_a_crowd_is_walked_in_rounds() {
         for (growth, hits) in [(Growth::Grow, None), (Growth::Fixed, Some(100_000))] {
             let descriptor = BroadPhaseDescriptor {
                 pairs: false,
-                ray_mode: RayMode::All,
-                growth,
-                capacities: Capacities {
-                    hits,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    growth,
+                    capacities: Capacities {
+                        hits,
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -780,9 +831,12 @@ fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {
     if let Some(adapter) = adapters().first() {
         let descriptor = BroadPhaseDescriptor {
             scheme: Scheme::Uniform { cell_size: 1e6 },
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(1000),
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(1000),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()
@@ -801,7 +855,10 @@ fn empty_and_single_scenes_are_ordinary() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut broad_phase = broad_phase(&adapter, &descriptor);
@@ -835,8 +892,11 @@ fn descriptors_that_cannot_work_are_refused() {
             );
         }
         let descriptor = BroadPhaseDescriptor {
-            capacities: Capacities {
-                pairs: Some(0),
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(0),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()

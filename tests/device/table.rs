@@ -14,8 +14,8 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Ray, RayHit, RayMode,
-    Scene, Scheme, Source, Statics, StepError, SweptRay, TableShader, wgpu,
+    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, OutputOptions, Queries, Query, QueryInput, Ray,
+    RayHit, RayMode, Scene, Scheme, Source, Statics, StepError, SweptRay, TableShader, wgpu,
 };
 use texts::*;
 
@@ -561,7 +561,10 @@ fn check_casts(words: &[u32], stride: usize, tables: u32, expected: &[Vec<RayHit
 /// All hits of each ray of a scene as the reference has them, ascending by object.
 fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec<RayHit>> {
     let descriptor = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..descriptor.outputs
+        },
         ..*descriptor
     };
     let result = cpu::step_scene(&descriptor, scene).unwrap();
@@ -593,7 +596,10 @@ fn a_callers_rays_hit_what_rays_hit() {
                 worlds: [1, 3][case / 3 % 2],
                 dimensions: [Dimensions::Three, Dimensions::Two][case / 6 % 2],
                 periods: [[0.0; 3], [40.0, 0.0, 9.5]][case / 9],
-                ray_mode: RAY_MODES[case / 3 % 3],
+                outputs: OutputOptions {
+                    ray_mode: RAY_MODES[case / 3 % 3],
+                    ..Default::default()
+                },
                 pairs: case % 5 == 0,
                 ..Default::default()
             };
@@ -656,7 +662,7 @@ fn a_callers_rays_hit_what_rays_hit() {
                     );
                 }
                 let result = whole(&adapter, &mut on_gpu, scene);
-                check_hits(&result, descriptor.ray_mode, &expected, &what);
+                check_hits(&result, descriptor.outputs.ray_mode, &expected, &what);
                 let tables = if statics > 0 { 2 } else { 1 };
                 let words = stride * given.len();
                 let told = pass.run(&adapter, &mut on_gpu, &scene, &given, words);

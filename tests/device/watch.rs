@@ -6,7 +6,9 @@ use crate::common::answers::sorted;
 use crate::common::pool::opened;
 use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::cpu::{self, Watch};
-use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Capacities, Queries, Query, QueryInput, Source};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, BroadPhaseError, Capacities, OutputOptions, Queries, Query, QueryInput, Source,
+};
 use pollster::block_on;
 
 /// Rounds are submitted in parts, far more of them than the scene needs.
@@ -21,9 +23,12 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
         ..QueryInput::default()
     };
     let descriptor = BroadPhaseDescriptor {
-        capacities: Capacities {
-            rounds: Some(ROUNDS),
-            ..Capacities::default()
+        outputs: OutputOptions {
+            capacities: Capacities {
+                rounds: Some(ROUNDS),
+                ..Capacities::default()
+            },
+            ..Default::default()
         },
         ..BroadPhaseDescriptor::default()
     };

@@ -15,8 +15,8 @@ use gpu_broad_phase::internals::reference::rays::ray::load_ray;
 use gpu_broad_phase::internals::reference::rays::ray_hits::{HitVisitor, walk_ray};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, Queries, Query, Ray, RayMode, Rays, Scene, Scheme, Source,
-    Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, OutputOptions, Queries, Query, Ray, RayMode, Rays, Scene,
+    Scheme, Source, Statics, SweptRay,
 };
 
 /// Scenes unless more are asked for.
@@ -311,7 +311,10 @@ fn crowds_in_one_place_take_little_work() {
             dimensions: crowd.dimensions,
             count_candidates: true,
             filters: false,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let min_scale = crowd.spacing;

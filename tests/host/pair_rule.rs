@@ -4,7 +4,8 @@ use crate::wild;
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, InputError, Pair, PairOrder, Scene, Source, Statics,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, InputError, OutputOptions, Pair, PairOrder, Scene, Source,
+    Statics,
 };
 
 const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
@@ -103,8 +104,11 @@ fn the_rule_is_overlap_for_pairs_alone() {
         } else {
             let whole = BroadPhaseDescriptor {
                 pairs: true,
-                growth: Growth::Grow,
-                pair_order: PairOrder::Sorted,
+                outputs: OutputOptions {
+                    growth: Growth::Grow,
+                    pair_order: PairOrder::Sorted,
+                    ..descriptor.outputs
+                },
                 ..descriptor
             };
             step_scene(&whole, &scene).unwrap().pairs

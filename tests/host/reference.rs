@@ -8,7 +8,8 @@ use gpu_broad_phase::cpu::{CpuBroadPhase, Watch, compared_objects, step_scene};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, QueryInput, QueryMode, RayMode, Scene, StepResult,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, OutputOptions, QueryInput, QueryMode, RayMode, Scene,
+    StepResult,
 };
 
 #[test]
@@ -77,7 +78,10 @@ fn compared_objects_have_the_pairs_of_their_scene() {
         };
         let whole = BroadPhaseDescriptor {
             pairs: true,
-            growth: Growth::Grow,
+            outputs: OutputOptions {
+                growth: Growth::Grow,
+                ..descriptor.outputs
+            },
             ..descriptor
         };
         let mut expected = step_scene(&whole, &scene).unwrap().pairs;
@@ -117,7 +121,12 @@ fn a_kept_table_answers_as_a_step_does() {
         let later = wild.later.as_ref().map(|(asks, mode)| (asks.queries(), *mode));
         let own = (scene.queries, scene.query_mode);
         for (queries, query_mode) in later.into_iter().chain([own, own]) {
-            for ray_mode in [RayMode::All, RayMode::Any, RayMode::Closest, descriptor.ray_mode] {
+            for ray_mode in [
+                RayMode::All,
+                RayMode::Any,
+                RayMode::Closest,
+                descriptor.outputs.ray_mode,
+            ] {
                 kept.set_ray_mode(ray_mode);
                 let asking = Scene {
                     queries,
@@ -130,7 +139,17 @@ fn a_kept_table_answers_as_a_step_does() {
                     query_mode,
                     ..Default::default()
                 };
-                let expected = step_scene(&BroadPhaseDescriptor { ray_mode, ..descriptor }, &asking).unwrap();
+                let expected = step_scene(
+                    &BroadPhaseDescriptor {
+                        outputs: OutputOptions {
+                            ray_mode,
+                            ..descriptor.outputs
+                        },
+                        ..descriptor
+                    },
+                    &asking,
+                )
+                .unwrap();
                 let found = kept.query(&asked).unwrap();
                 hits += found.ray_hits.len();
                 results += found.query_objects.len() + found.query_nearest.len();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Frustum, Growth, Handle, MemoryUse, Neighbor,
-    Neighbors, ObjectSet, Pair, PairEvent, PairOrder, Partners, Query, QueryMode, Ray, RayCell, RayHit, RayMode,
-    Scheme, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
+    Neighbors, ObjectSet, OutputOptions, Pair, PairEvent, PairOrder, Partners, Query, QueryMode, Ray, RayCell, RayHit,
+    RayMode, Scheme, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,25 +29,27 @@ fn descriptor() -> BroadPhaseDescriptor<'static> {
         periods: [1.0, 0.0, 7.25],
         worlds: 3,
         pairs: false,
-        pair_order: PairOrder::Sorted,
-        sort: SortStrategy::Strips,
-        ray_mode: RayMode::All,
-        ray_cells: true,
-        capacities: Capacities {
-            pairs: Some(1),
-            hits: Some(2),
-            entries: Some(3),
-            ray_cells: Some(4),
-            results: Some(5),
-            rounds: Some(6),
+        outputs: OutputOptions {
+            pair_order: PairOrder::Sorted,
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            capacities: Capacities {
+                pairs: Some(1),
+                hits: Some(2),
+                entries: Some(3),
+                ray_cells: Some(4),
+                results: Some(5),
+                rounds: Some(6),
+            },
+            growth: Growth::Fixed,
+            max_bytes: Some(1 << 40),
+            timeout: Duration::from_millis(1_500),
+            timestamps: true,
         },
-        growth: Growth::Fixed,
-        max_bytes: Some(1 << 40),
-        timeout: Duration::from_millis(1_500),
+        sort: SortStrategy::Strips,
         filters: false,
         pair_filter: None,
         count_candidates: true,
-        timestamps: true,
     }
 }
 
@@ -174,10 +176,13 @@ fn what_an_older_descriptor_lacks_has_its_default() {
     assert_eq!(read(json!({})), BroadPhaseDescriptor::default());
     let expected = BroadPhaseDescriptor {
         scheme: Scheme::Uniform { cell_size: 2.0 },
-        ray_mode: RayMode::Any,
-        capacities: Capacities {
-            pairs: Some(9),
-            ..Capacities::default()
+        outputs: OutputOptions {
+            ray_mode: RayMode::Any,
+            capacities: Capacities {
+                pairs: Some(9),
+                ..Capacities::default()
+            },
+            ..Default::default()
         },
         ..BroadPhaseDescriptor::default()
     };

@@ -15,7 +15,7 @@ use gpu_broad_phase::internals::reference::rows::CellTable;
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::clusters;
 use gpu_broad_phase::shaders::{Binding, Pass};
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, Status, wgpu};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, Pair, RayMode, Scheme, Status, wgpu};
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
 pub const POISON: u8 = 0xcd;
@@ -678,13 +678,16 @@ pub fn wide(words: &[u32], first: usize) -> u64 {
 pub fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
-        ray_mode: RayMode::All,
-        count_candidates: true,
-        growth: Growth::Fixed,
-        capacities: Capacities {
-            entries,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                entries,
+                ..Default::default()
+            },
             ..Default::default()
         },
+        count_candidates: true,
         ..Default::default()
     }
 }

@@ -9,7 +9,9 @@ mod scene;
 use std::time::Instant;
 
 use gpu_broad_phase::wgpu::{Backends, PollType};
-use gpu_broad_phase::{Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Ray, Scene, Source};
+use gpu_broad_phase::{
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, OutputOptions, Ray, Scene, Source,
+};
 use pollster::block_on;
 
 /// A scene, who steps it, and the times so far.
@@ -30,8 +32,11 @@ impl Case {
             .take(100)
             .map(|from| Ray::new(from.min, [1.0, 0.5, 0.25], 8.0));
         let descriptor = BroadPhaseDescriptor {
-            capacities: Capacities {
-                pairs: Some(8 * count),
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(8 * count),
+                    ..Default::default()
+                },
                 ..Default::default()
             },
             ..Default::default()

@@ -6,7 +6,9 @@
 mod scene;
 
 use gpu_broad_phase::wgpu::{Backends, Device, PollType, Queue};
-use gpu_broad_phase::{Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Scene, SortStrategy, Source};
+use gpu_broad_phase::{
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, Scene, SortStrategy, Source,
+};
 use pollster::block_on;
 
 const STRATEGIES: [SortStrategy; 3] = [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips];
@@ -42,7 +44,10 @@ fn main() {
         let mut broad_phases = STRATEGIES.map(|sort| {
             let descriptor = BroadPhaseDescriptor {
                 pairs: false,
-                timestamps: true,
+                outputs: OutputOptions {
+                    timestamps: true,
+                    ..Default::default()
+                },
                 sort,
                 ..Default::default()
             };

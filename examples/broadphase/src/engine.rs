@@ -3,8 +3,8 @@
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, Queue};
 use gpu_broad_phase::{
-    self as lib, Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Dimensions, GpuBroadPhase, MemoryUse, Scheme,
-    StepResult, block_on, cpu,
+    self as lib, Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Dimensions, GpuBroadPhase, MemoryUse,
+    OutputOptions, Scheme, StepResult, block_on, cpu,
 };
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
@@ -153,7 +153,10 @@ fn backend<'a>(args: &'a EngineArgs, auto: lib::Backend<'a>) -> Result<lib::Back
 
 fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
-        pair_order: args.order.map_or(descriptor.pair_order, Into::into),
+        outputs: OutputOptions {
+            pair_order: args.order.map_or(descriptor.outputs.pair_order, Into::into),
+            ..descriptor.outputs
+        },
         ..descriptor
     }
 }

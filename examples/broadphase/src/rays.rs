@@ -1,7 +1,7 @@
 //! The command `rays`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode, Scene, Source, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, OutputOptions, RayMode, Scene, Source, StepResult};
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
@@ -30,10 +30,13 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
         scheme: scheme(&args.scheme, &scene, reporter)?,
         margin: args.margin.margin,
         pairs: false,
-        ray_mode: match args.mode {
-            Mode::Closest => RayMode::Closest,
-            Mode::Any => RayMode::Any,
-            Mode::All => RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: match args.mode {
+                Mode::Closest => RayMode::Closest,
+                Mode::Any => RayMode::Any,
+                Mode::All => RayMode::All,
+            },
+            ..Default::default()
         },
         ..Default::default()
     };

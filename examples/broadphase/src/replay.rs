@@ -6,7 +6,9 @@ use std::path::Path;
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, Queries, Scene, StepResult};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, OutputOptions, Queries, Scene, StepResult,
+};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
@@ -26,7 +28,10 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     let snapshot = input::snapshot(&args.snapshot, reporter)?;
     let scene = snapshot.scene();
     let descriptor = BroadPhaseDescriptor {
-        timestamps: args.timings,
+        outputs: OutputOptions {
+            timestamps: args.timings,
+            ..snapshot.descriptor.outputs
+        },
         ..snapshot.descriptor
     };
     reporter.say(format!(
@@ -54,7 +59,10 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
             bail!("no adapter answered, and the CPU would be compared with itself");
         }
         let whole = BroadPhaseDescriptor {
-            growth: Growth::Grow,
+            outputs: OutputOptions {
+                growth: Growth::Grow,
+                ..descriptor.outputs
+            },
             ..descriptor
         };
         let compared = if result.counters.is_whole() {

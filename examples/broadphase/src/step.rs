@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Scene, Snapshot, Status as StepStatus, StepResult};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Capacities, Growth, OutputOptions, Scene, Snapshot, Status as StepStatus, StepResult,
+};
 
 use crate::Status;
 use crate::args::{EngineArgs, IdArgs, LocalIdArgs, StepArgs};
@@ -96,12 +98,15 @@ impl<'a> Step<'a> {
         // As it was asked for, and not as it is counted.
         self.keep(descriptor, scene)?;
         let mut fixed = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(rows),
-                hits: Some(rows),
-                results: Some(rows),
-                ..descriptor.capacities
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(rows),
+                    hits: Some(rows),
+                    results: Some(rows),
+                    ..descriptor.outputs.capacities
+                },
+                ..descriptor.outputs
             },
             ..*descriptor
         };
@@ -114,7 +119,7 @@ impl<'a> Step<'a> {
                 return Ok(answer);
             }
             let needed = counters.entries_needed.max(counters.static_entries_needed);
-            fixed.capacities.entries = Some(u32::try_from(needed)?);
+            fixed.outputs.capacities.entries = Some(u32::try_from(needed)?);
             engine.set_descriptor(self.engine, self.with_timings(&fixed))?;
         }
     }
@@ -129,7 +134,10 @@ impl<'a> Step<'a> {
 
     fn with_timings(&self, descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
         BroadPhaseDescriptor {
-            timestamps: self.args.timings,
+            outputs: OutputOptions {
+                timestamps: self.args.timings,
+                ..descriptor.outputs
+            },
             ..*descriptor
         }
     }

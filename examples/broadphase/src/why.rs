@@ -5,7 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::{PairRule, pair_rule};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Query, Ray, RayHit, RayMode, Scene as Step, Source, cpu};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, Ray, RayHit, RayMode, Scene as Step, Source, cpu,
+};
 
 use crate::Status;
 use crate::args::{Mode, WhyArgs};
@@ -47,7 +49,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         descriptor: BroadPhaseDescriptor {
             dimensions: dimensions(&scene),
             margin: args.margin.margin,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..Default::default()
         },
     };
@@ -176,7 +181,10 @@ impl Explainer<'_> {
     fn closest(&self, ray: Ray) -> Result<RayHit> {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
-            ray_mode: RayMode::Closest,
+            outputs: OutputOptions {
+                ray_mode: RayMode::Closest,
+                ..self.descriptor.outputs
+            },
             ..self.descriptor
         };
         Ok(cpu::step(&descriptor, &self.scene.boxes, &[ray])?.ray_hits[0])

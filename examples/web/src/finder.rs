@@ -1,8 +1,8 @@
 //! The broad phase, and what is made of its outputs to be drawn.
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputRows, Ray, RayMode,
-    Scene, Source, StageTime,
+    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputOptions, OutputRows, Ray,
+    RayMode, Scene, Source, StageTime,
 };
 
 use crate::failure::Failure;
@@ -58,10 +58,13 @@ pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
         label: Some("web"),
         dimensions: settings.dimensions,
         scheme: settings.scheme(),
-        ray_mode: RayMode::All,
-        ray_cells: true,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            timestamps: true,
+            ..Default::default()
+        },
         filters: false,
-        timestamps: true,
         ..BroadPhaseDescriptor::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Source, StepResult};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, OutputOptions, Pair, Ray, RayHit, Scene, Source, StepResult};
 
 use crate::failure::Failure;
 
@@ -115,7 +115,10 @@ mod tests {
 
     fn frame() -> (BroadPhaseDescriptor<'static>, Frame) {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let boxes: Vec<_> = (0..20u8)

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bytemuck::Pod;
-use gpu_broad_phase::{
+use gpu_broad_phase::{OutputOptions, 
     Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, cpu,
 };
 
@@ -124,12 +124,12 @@ impl<C: Communicator> Ranks<C> {
                 .map(|[min, max]| Aabb::new(min, max))
                 .collect(),
             flat: BroadPhaseDescriptor {
-                dimensions: self.descriptor.broad_phase.dimensions,
-                pairs: false,
-                ray_mode: RayMode::All,
-                filters: false,
-                ..BroadPhaseDescriptor::default()
-            },
+dimensions: self.descriptor.broad_phase.dimensions,
+pairs: false,
+outputs: OutputOptions { ray_mode: RayMode::All, ..Default::default() },
+filters: false,
+..BroadPhaseDescriptor::default()
+},
         }
     }
 

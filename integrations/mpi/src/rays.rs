@@ -121,7 +121,7 @@ impl<C: Communicator> Ranks<C> {
                 return Ok(Vec::new());
             }
             let mut descriptor = ranks.descriptor.broad_phase;
-            descriptor.ray_mode = mode;
+            descriptor.outputs.ray_mode = mode;
             let scene = Scene {
                 rays: R::all(rays),
                 ..ranks.local.scene()

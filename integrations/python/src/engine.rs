@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::cpu::CpuBroadPhase;
-use gpu_broad_phase::{
+use gpu_broad_phase::{OutputOptions, 
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, Headless, HeadlessDescriptor, Pair, PairOrder, QueryInput,
     RayMode, Scene, Scheme, StepResult,
 };
@@ -209,22 +209,20 @@ impl Engine {
         let timeout =
             Duration::try_from_secs_f64(timeout).map_err(|error| PyValueError::new_err(format!("timeout: {error}")))?;
         let descriptor = BroadPhaseDescriptor {
-            dimensions: match dimensions {
+dimensions: match dimensions {
                 2 => Dimensions::Two,
                 3 => Dimensions::Three,
                 _ => return Err(PyValueError::new_err(format!("dimensions is {dimensions}, not 2 or 3"))),
             },
-            scheme,
-            margin,
-            pair_order: if sort {
+scheme,
+margin,
+outputs: OutputOptions { pair_order: if sort {
                 PairOrder::Sorted
             } else {
                 PairOrder::Deterministic
-            },
-            max_bytes,
-            timeout,
-            ..BroadPhaseDescriptor::default()
-        };
+            }, max_bytes, timeout, ..Default::default() },
+..BroadPhaseDescriptor::default()
+};
         // What cannot work is told on every side in the same way.
         let cpu = || CpuBroadPhase::new(&descriptor).map(Box::new);
         let side = match backend {
@@ -445,18 +443,18 @@ impl State {
         if !self.has_table {
             return Err(Failure::NoStep);
         }
-        if let Some(mode) = ray_mode.filter(|&mode| mode != self.descriptor.ray_mode) {
+        if let Some(mode) = ray_mode.filter(|&mode| mode != self.descriptor.outputs.ray_mode) {
             if let Side::Cpu(cpu) = &mut *self.side {
                 cpu.set_ray_mode(mode);
-                self.descriptor.ray_mode = mode;
+                self.descriptor.outputs.ray_mode = mode;
             } else {
                 // Another mode takes the table with it. Pairs were handed out.
                 self.describe(BroadPhaseDescriptor {
-                    ray_mode: mode,
-                    pairs: false,
-                    pair_filter: None,
-                    ..self.descriptor
-                })?;
+outputs: OutputOptions { ray_mode: mode, ..self.descriptor.outputs },
+pairs: false,
+pair_filter: None,
+..self.descriptor
+})?;
                 let (last, counters) = (take(&mut self.last), self.counters);
                 let built = self.scene(&last.scene(&[]), None);
                 self.last = last;

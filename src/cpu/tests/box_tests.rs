@@ -1,6 +1,7 @@
 //! Counts of box tests on scenes in which grids do badly.
 
 use super::*;
+use crate::api::descriptor::OutputOptions;
 
 fn power_law(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
     let edges: Vec<f32> = (0..count)
@@ -47,7 +48,10 @@ fn box_tests_are_few_where_the_grid_must_help() {
             let a_object = counters.pair_candidates as f64 / count as f64;
             let closest = counters.ray_candidates as f64 / rays.len() as f64;
             let all = BroadPhaseDescriptor {
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..descriptor.outputs
+                },
                 pairs: false,
                 ..descriptor
             };

@@ -1,6 +1,7 @@
 //! Rays: hits, cells and the order of walks.
 
 use super::*;
+use crate::api::descriptor::OutputOptions;
 
 /// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid.
 fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<SweptRay> {
@@ -102,7 +103,10 @@ fn a_swept_ray_without_extents_is_the_plain_one() {
     for scheme in schemes(&mut random, &objects) {
         let descriptor = BroadPhaseDescriptor {
             scheme,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             count_candidates: true,
             ..BroadPhaseDescriptor::default()
         };
@@ -247,7 +251,10 @@ fn box_tests_of_wide_rays_stay_few() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 pairs: false,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 count_candidates: true,
                 ..BroadPhaseDescriptor::default()
             };
@@ -257,7 +264,10 @@ fn box_tests_of_wide_rays_stay_few() {
             };
             let counters = step_scene(&descriptor, &scene).unwrap().counters;
             let any = BroadPhaseDescriptor {
-                ray_mode: RayMode::Any,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::Any,
+                    ..descriptor.outputs
+                },
                 ..descriptor
             };
             let any = step_scene(&any, &scene).unwrap().counters.ray_candidates;
@@ -363,7 +373,10 @@ fn cells_of_rays_follow_the_ray() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 dimensions,
-                ray_cells: true,
+                outputs: OutputOptions {
+                    ray_cells: true,
+                    ..Default::default()
+                },
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
@@ -438,7 +451,10 @@ fn windows_of_ray_cells_join_to_the_whole() {
     let objects = scene(&mut random, 8, 300);
     let lines = rays(&mut random, &objects, 50);
     let descriptor = BroadPhaseDescriptor {
-        ray_cells: true,
+        outputs: OutputOptions {
+            ray_cells: true,
+            ..Default::default()
+        },
         ..BroadPhaseDescriptor::default()
     };
     let scene = Scene {
@@ -459,10 +475,13 @@ fn windows_of_ray_cells_join_to_the_whole() {
     }
     assert_eq!(joined, whole.ray_cells);
     let cut = BroadPhaseDescriptor {
-        growth: Growth::Fixed,
-        capacities: crate::Capacities {
-            ray_cells: Some(100),
-            ..Default::default()
+        outputs: OutputOptions {
+            growth: Growth::Fixed,
+            capacities: crate::Capacities {
+                ray_cells: Some(100),
+                ..Default::default()
+            },
+            ..descriptor.outputs
         },
         ..descriptor
     };

@@ -6,8 +6,8 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BoxForm, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE, Neighbors,
-    ObjectNames, ObjectSet, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayHit, RayMode,
-    Rays, Scene, Source, Statics, StepResult, TableShader, Uses,
+    ObjectNames, ObjectSet, OutputOptions, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode,
+    RayHit, RayMode, Rays, Scene, Source, Statics, StepResult, TableShader, Uses,
 };
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -20,7 +20,7 @@ use crate::gpu::Gpu;
 /// What the CPU engine gives, by hashes and counts.
 fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: &Golden, found: &StepResult) {
     let on_cpu = cpu::step_scene(descriptor, scene).expect("an answer of the reference");
-    let mode = descriptor.ray_mode;
+    let mode = descriptor.outputs.ray_mode;
     assert_eq!(
         hashes(scene, &on_cpu, mode, expected),
         *expected,
@@ -40,8 +40,11 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
         {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode,
-                timestamps: gpu.has_timestamps(),
+                outputs: OutputOptions {
+                    ray_mode,
+                    timestamps: gpu.has_timestamps(),
+                    ..case.descriptor.outputs
+                },
                 ..case.descriptor
             };
             let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *scene).await;
@@ -191,7 +194,10 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
         ..scene
     };
     let descriptor = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..case.descriptor.outputs
+        },
         ..case.descriptor
     };
     check(gpu, descriptor, &scene, "static boxes", say).await;
@@ -272,7 +278,10 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
         ..scene
     };
     let descriptor = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..case.descriptor.outputs
+        },
         ..case.descriptor
     };
     check_given(gpu, descriptor, [&plain, &given], "fields of structures", say).await;
@@ -381,7 +390,10 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
     for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
             scheme,
-            ray_mode: RayMode::Closest,
+            outputs: OutputOptions {
+                ray_mode: RayMode::Closest,
+                ..case.descriptor.outputs
+            },
             ..case.descriptor
         };
         let shader = TableShader::with_rays(&descriptor, "bp_", 1).expect("a prefix");
@@ -466,12 +478,15 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
     for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..film.descriptor(scheme).outputs
+            },
             ..film.descriptor(scheme)
         };
         let mut broad_phase = gpu.broad_phase(&descriptor);
         broad_phase.prepare(Uses::ALL).run().expect("pipelines");
-        let mut set = broad_phase.query_set("set", &descriptor);
+        let mut set = broad_phase.query_set("set", &descriptor.outputs);
         let mut events = PairEvents::new(None);
         let mut asked = Vec::new();
         for objects in &film.frames {

@@ -1,6 +1,6 @@
 //! How long steps take.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Source};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Scene, Source};
 use web_time::Instant;
 
 use crate::Say;
@@ -18,7 +18,10 @@ pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
     let side = (count as f32 * 8.0 / 6.0).cbrt();
     let boxes = golden::uniform(count as usize, side, &mut Rng(1));
     let descriptor = BroadPhaseDescriptor {
-        timestamps: gpu.has_timestamps(),
+        outputs: OutputOptions {
+            timestamps: gpu.has_timestamps(),
+            ..Default::default()
+        },
         ..BroadPhaseDescriptor::default()
     };
     let mut broad_phase = gpu.broad_phase(&descriptor);

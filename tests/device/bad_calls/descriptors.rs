@@ -97,8 +97,11 @@ fn no_worlds_and_capacities_of_nothing_are_refused() {
                 ] {
                     let descriptor = BroadPhaseDescriptor {
                         scheme,
-                        growth,
-                        capacities,
+                        outputs: OutputOptions {
+                            growth,
+                            capacities,
+                            ..Default::default()
+                        },
                         ..Default::default()
                     };
                     assert_eq!(refusal(&adapter, &descriptor), DescriptorError::ZeroCapacity { what });
@@ -149,7 +152,10 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
             broad_phase(&adapter, &without_pairs);
 
             let limited = |max_bytes| BroadPhaseDescriptor {
-                max_bytes: Some(max_bytes),
+                outputs: OutputOptions {
+                    max_bytes: Some(max_bytes),
+                    ..all.outputs
+                },
                 ..all
             };
             let mut least = 0;
@@ -193,7 +199,10 @@ fn stage_times_that_a_device_cannot_take_are_told() {
             let (device, queue) = block_on(found.request_device(&request)).expect("a device");
             for timestamps in [false, true] {
                 let descriptor = BroadPhaseDescriptor {
-                    timestamps,
+                    outputs: OutputOptions {
+                        timestamps,
+                        ..Default::default()
+                    },
                     ..Default::default()
                 };
                 let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
@@ -226,7 +235,10 @@ fn cells_of_the_smallest_and_the_largest_size_cost_time_alone() {
     ] {
         let descriptor = BroadPhaseDescriptor {
             scheme,
-            ray_mode: RayMode::All,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
             ..Default::default()
         };
         check_descriptor(&descriptor, &[&objects], &[], "extreme cells");
@@ -241,7 +253,10 @@ fn cells_of_the_smallest_and_the_largest_size_cost_time_alone() {
             .collect()
     });
     let descriptor = BroadPhaseDescriptor {
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..Default::default()
+        },
         ..Default::default()
     };
     check_descriptor(&descriptor, &scenes.each_ref().map(Vec::as_slice), &[], "extreme sizes");
@@ -429,10 +444,13 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                 };
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
-                    capacities,
-                    growth: Growth::Fixed,
-                    ray_mode: RayMode::All,
-                    ray_cells: what == "ray_cells",
+                    outputs: OutputOptions {
+                        capacities,
+                        growth: Growth::Fixed,
+                        ray_mode: RayMode::All,
+                        ray_cells: what == "ray_cells",
+                        ..Default::default()
+                    },
                     pairs: what == "pairs" || bytes == 0,
                     ..Default::default()
                 };
@@ -488,9 +506,12 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
         for scheme in SCHEMES {
             let fixed = |pairs| BroadPhaseDescriptor {
                 scheme,
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(pairs),
+                outputs: OutputOptions {
+                    growth: Growth::Fixed,
+                    capacities: Capacities {
+                        pairs: Some(pairs),
+                        ..Default::default()
+                    },
                     ..Default::default()
                 },
                 ..Default::default()
@@ -512,7 +533,10 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
             // With growth it is a wish.
             let growing = BroadPhaseDescriptor {
-                growth: Growth::Grow,
+                outputs: OutputOptions {
+                    growth: Growth::Grow,
+                    ..fixed(u32::MAX).outputs
+                },
                 ..fixed(u32::MAX)
             };
             let mut on_gpu = broad_phase(&adapter, &growing);

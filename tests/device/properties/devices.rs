@@ -27,14 +27,20 @@ fn device_descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
             scheme: adaptive,
             filters: false,
             margin: 0.1,
-            ray_mode: RayMode::Closest,
+            outputs: OutputOptions {
+                ray_mode: RayMode::Closest,
+                ..default.outputs
+            },
             ..default
         },
         BroadPhaseDescriptor {
             dimensions: Dimensions::Two,
             worlds: 3,
             filters: false,
-            ray_mode: RayMode::Any,
+            outputs: OutputOptions {
+                ray_mode: RayMode::Any,
+                ..default.outputs
+            },
             ..default
         },
         BroadPhaseDescriptor {
@@ -76,7 +82,7 @@ impl Device {
             .made
             .entry(descriptor)
             .or_insert_with(|| GpuBroadPhase::new(device, queue, &device_descriptors()[descriptor]).unwrap());
-        let grows = device_descriptors()[descriptor].growth == Growth::Grow;
+        let grows = device_descriptors()[descriptor].outputs.growth == Growth::Grow;
         // Entries, then what they lead to, then the rest.
         for _ in 0..4 {
             let mut encoder = device.create_command_encoder(&Default::default());

@@ -1,7 +1,7 @@
 //! Static objects of `BroadPhase`, of several steps of an encoder, and of sets.
 
 use super::*;
-use gpu_broad_phase::{Backend, BroadPhase};
+use gpu_broad_phase::{Backend, BroadPhase, OutputOptions};
 
 /// Entries of the static objects' table that do not fit are told, and made room for.
 #[test]
@@ -37,8 +37,11 @@ fn headless_steps_scenes_with_static_objects() {
         ] {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
-                pair_order: PairOrder::Sorted,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    pair_order: PairOrder::Sorted,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let mut headless = block_on(BroadPhase::with_backend(&descriptor, Backend::Gpu(backends))).unwrap();
@@ -119,7 +122,10 @@ fn a_set_with_static_objects_answers_by_its_handles() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
                 ..Default::default()
             };
             let what = format!("{scheme:?} on {}", adapter.name);

@@ -8,8 +8,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs, Growth, Handle,
-    ObjectSet, OutputRows, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme,
-    SortStrategy, Source, TableShader, cpu, reference, wgpu,
+    ObjectSet, OutputOptions, OutputRows, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode,
+    Scene, Scheme, SortStrategy, Source, TableShader, cpu, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -56,7 +56,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         let scene = wild.scene(number);
         let what = format!("scene {number} on {}", adapter.name);
         let mut gpu = broad_phase(adapter, &descriptor);
-        let result = if descriptor.growth == Growth::Fixed {
+        let result = if descriptor.outputs.growth == Growth::Fixed {
             steps::submit(adapter, &mut gpu, scene);
             steps::read(&mut gpu)
         } else {
@@ -80,7 +80,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
             block_on(gpu.read_back()).unwrap()
         };
         let first = ask();
-        let is_whole = first.counters.is_whole() || descriptor.growth == Growth::Fixed;
+        let is_whole = first.counters.is_whole() || descriptor.outputs.growth == Growth::Fixed;
         let result = if is_whole { first } else { ask() };
         check_later_query(&descriptor, &scene, (asks.queries(), *mode), &result, &what);
     }
@@ -210,8 +210,11 @@ fn check_many_rays(adapter: &TestAdapter) {
     for sort in [SortStrategy::Strips, SortStrategy::Subgroups] {
         let descriptor = BroadPhaseDescriptor {
             sort,
-            ray_mode: RayMode::All,
-            ray_cells: true,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                ..Default::default()
+            },
             ..BroadPhaseDescriptor::default()
         };
         let mut gpu = broad_phase(adapter, &descriptor);

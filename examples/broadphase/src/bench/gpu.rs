@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, DeviceType, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, NONE, Page, QueryInput, RayMode, Rays,
-    Scene, Source, Status, StepResult,
+    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, NONE, OutputOptions, Page, QueryInput,
+    RayMode, Rays, Scene, Source, Status, StepResult,
 };
 use pollster::block_on;
 
@@ -117,12 +117,15 @@ impl<'a> OnDevice<'a> {
         let rows =
             |needed: u64, capacity: u32| u32::try_from(needed).map_or(capacity, |rows| rows.min(capacity).max(1));
         let exact = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(rows(counters.pairs_needed, counters.pairs_capacity)),
-                entries: Some(rows(counters.entries_needed, counters.entries_capacity)),
-                rounds: Some(counters.rounds_needed.max(1)),
-                ..Default::default()
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(rows(counters.pairs_needed, counters.pairs_capacity)),
+                    entries: Some(rows(counters.entries_needed, counters.entries_capacity)),
+                    rounds: Some(counters.rounds_needed.max(1)),
+                    ..Default::default()
+                },
+                ..descriptor.outputs
             },
             ..*descriptor
         };
@@ -349,7 +352,10 @@ pub struct Step<'a> {
 impl<'a> Step<'a> {
     pub fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, variant: Variant) -> Result<Self> {
         let descriptor = BroadPhaseDescriptor {
-            timestamps: variant == Variant::Stages,
+            outputs: OutputOptions {
+                timestamps: variant == Variant::Stages,
+                ..descriptor.outputs
+            },
             ..*descriptor
         };
         Ok(Self {
@@ -404,10 +410,13 @@ impl<'a> RayCast<'a> {
     ) -> Result<Self> {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
-            ray_mode: if question == Question::AllHits {
-                RayMode::All
-            } else {
-                RayMode::Closest
+            outputs: OutputOptions {
+                ray_mode: if question == Question::AllHits {
+                    RayMode::All
+                } else {
+                    RayMode::Closest
+                },
+                ..descriptor.outputs
             },
             ..*descriptor
         };

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, RayMode, cpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, RayMode, cpu};
 use rayon::ThreadPool;
 
 use crate::Status;
@@ -240,7 +240,10 @@ impl Bench<'_> {
         Ok(BroadPhaseDescriptor {
             dimensions: dimensions(&read),
             scheme: scheme(&self.args.scheme, &read, self.reporter)?,
-            pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
+            outputs: OutputOptions {
+                pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
+                ..Default::default()
+            },
             // Nobody else has any.
             filters: false,
             ..Default::default()
@@ -367,10 +370,13 @@ impl Bench<'_> {
         let (question, rays) = rays.unwrap_or((Question::Pairs, &[]));
         let descriptor = BroadPhaseDescriptor {
             pairs: question == Question::Pairs,
-            ray_mode: if question == Question::AllHits {
-                RayMode::All
-            } else {
-                RayMode::Closest
+            outputs: OutputOptions {
+                ray_mode: if question == Question::AllHits {
+                    RayMode::All
+                } else {
+                    RayMode::Closest
+                },
+                ..descriptor.outputs
             },
             ..*descriptor
         };

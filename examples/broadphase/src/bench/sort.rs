@@ -4,7 +4,8 @@
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, DeviceType, Limits, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, adapters, internals::reference::trace, wgpu::Buffer,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, Scene, Source, adapters, internals::reference::trace,
+    wgpu::Buffer,
 };
 use pollster::block_on;
 
@@ -76,7 +77,10 @@ impl<'a> Keys<'a> {
 fn without_pairs(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         pairs: false,
-        timestamps: true,
+        outputs: OutputOptions {
+            timestamps: true,
+            ..descriptor.outputs
+        },
         ..*descriptor
     }
 }

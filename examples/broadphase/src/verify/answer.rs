@@ -33,7 +33,7 @@ impl Answer {
     /// What a single step answers.
     pub fn of_step(descriptor: &BroadPhaseDescriptor<'_>, result: StepResult) -> Self {
         let any = result.ray_any.clone();
-        let all = match descriptor.ray_mode {
+        let all = match descriptor.outputs.ray_mode {
             RayMode::All => result.clone(),
             _ => StepResult::default(),
         };
@@ -49,17 +49,17 @@ impl Answer {
         if !descriptor.pairs {
             self.pairs.clear();
         }
-        if descriptor.ray_mode == RayMode::Any && self.any.is_empty() {
+        if descriptor.outputs.ray_mode == RayMode::Any && self.any.is_empty() {
             self.any = self
                 .closest
                 .iter()
                 .map(|&(object, _)| u32::from(object != NONE))
                 .collect();
         }
-        if descriptor.ray_mode != RayMode::All {
+        if descriptor.outputs.ray_mode != RayMode::All {
             self.all.clear();
         }
-        if descriptor.ray_mode != RayMode::Closest {
+        if descriptor.outputs.ray_mode != RayMode::Closest {
             self.closest.clear();
         }
         self

@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::wgpu::{Device, Queue};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CullOptions, Culling, GpuBroadPhase, Queries, Scene, Scheme, Source, StepResult, Visible,
-    cpu, reference,
+    BroadPhaseDescriptor, CullOptions, Culling, GpuBroadPhase, OutputOptions, Queries, Scene, Scheme, Source,
+    StepResult, Visible, cpu, reference,
 };
 use pollster::block_on;
 
@@ -158,7 +158,10 @@ fn of_set<'a>(descriptor: &BroadPhaseDescriptor<'a>, features: &Features) -> Bro
     let ray_mode = features.set.as_ref().map(|set| set.ray_mode);
     BroadPhaseDescriptor {
         pairs: false,
-        ray_mode: ray_mode.unwrap_or_default(),
+        outputs: OutputOptions {
+            ray_mode: ray_mode.unwrap_or_default(),
+            ..descriptor.outputs
+        },
         ..*descriptor
     }
 }
@@ -277,7 +280,12 @@ impl Engines {
         let broad_phase = &mut made[place].1;
         let buffers = features.buffers(device);
         let (scene, asked) = features.input_in(&buffers);
-        let mut set = asked.map(|asked| (broad_phase.query_set("verify", &of_set(descriptor, features)), asked));
+        let mut set = asked.map(|asked| {
+            (
+                broad_phase.query_set("verify", &of_set(descriptor, features).outputs),
+                asked,
+            )
+        });
         for _ in 0..ATTEMPTS {
             let mut encoder = device.create_command_encoder(&Default::default());
             let step = broad_phase.step(&mut encoder, scene)?;
@@ -362,7 +370,10 @@ mod tests {
             let mut wrong = features(seed);
             overlook(&mut wrong);
             let descriptor = BroadPhaseDescriptor {
-                ray_mode: right.descriptor.ray_mode,
+                outputs: OutputOptions {
+                    ray_mode: right.descriptor.outputs.ray_mode,
+                    ..wrong.descriptor.outputs
+                },
                 ..wrong.descriptor
             };
             let answers = Answers::of_reference(&descriptor, &wrong).unwrap();

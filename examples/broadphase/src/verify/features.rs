@@ -3,8 +3,8 @@
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::{Buffer, Device};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Frustum, Neighbors, Pair, Partners, Queries, Query, QueryInput, QueryMode, Ray,
-    RayMode, Rays, Scene, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Frustum, Neighbors, OutputOptions, Pair, Partners, Queries, Query, QueryInput,
+    QueryMode, Ray, RayMode, Rays, Scene, Source, Statics, SweptRay,
 };
 
 use super::scenes;
@@ -159,7 +159,10 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
     let mut features = Features {
         descriptor: BroadPhaseDescriptor {
             pair_filter: (!filter_data.is_empty()).then_some(FUNCTION),
-            ray_mode: asked.ray_mode,
+            outputs: OutputOptions {
+                ray_mode: asked.ray_mode,
+                ..scene.descriptor.outputs
+            },
             ..scene.descriptor
         },
         boxes,

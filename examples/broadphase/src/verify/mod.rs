@@ -15,7 +15,9 @@ use std::mem::Discriminant;
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
-use gpu_broad_phase::{self as lib, BroadPhase, BroadPhaseDescriptor, RayMode, Scene, Scheme, Source, adapters, cpu};
+use gpu_broad_phase::{
+    self as lib, BroadPhase, BroadPhaseDescriptor, OutputOptions, RayMode, Scene, Scheme, Source, adapters, cpu,
+};
 use pollster::block_on;
 
 use crate::Status;
@@ -268,7 +270,10 @@ fn answer(
     let closest = step(&descriptor)?;
     let all = step(&BroadPhaseDescriptor {
         pairs: false,
-        ray_mode: RayMode::All,
+        outputs: OutputOptions {
+            ray_mode: RayMode::All,
+            ..descriptor.outputs
+        },
         ..descriptor
     })?;
     Ok(Answer::new(closest, &all))

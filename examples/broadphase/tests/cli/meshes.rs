@@ -7,7 +7,7 @@ use broadphase::args::ReadingArgs;
 use broadphase::mesh::Kind;
 use broadphase::report::Reporter;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Page, Pair, Scene, Source, adapters,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Page, Pair, Scene, Source, adapters,
     reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -111,10 +111,13 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
         assert!(all == expected, "{backends:?}");
 
         let few = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(1000),
-                ..Default::default()
+            outputs: OutputOptions {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(1000),
+                    ..Default::default()
+                },
+                ..descriptor.outputs
             },
             ..descriptor
         };

@@ -2,8 +2,8 @@
 
 use crate::support::{Folder, pairs};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Queries, Query,
-    QueryMode, Ray, RayMode, Scene, Scheme, Snapshot, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, OutputOptions, Pair, PairOrder, Partners,
+    Queries, Query, QueryMode, Ray, RayMode, Scene, Scheme, Snapshot, Source, Statics, SweptRay,
 };
 
 /// Boxes that are whole, not a number, inverted, infinite and excluded.
@@ -148,7 +148,10 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
     let of_worlds = BroadPhaseDescriptor {
         worlds: 3,
         margin: 0.125,
-        pair_order: PairOrder::Sorted,
+        outputs: OutputOptions {
+            pair_order: PairOrder::Sorted,
+            ..Default::default()
+        },
         ..Default::default()
     };
     let excluded: Vec<_> = (0..400)
@@ -165,7 +168,10 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
             spheres[..].into(),
             QueryMode::Nearest(3),
             BroadPhaseDescriptor {
-                ray_mode: RayMode::All,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..of_worlds.outputs
+                },
                 filters: false,
                 scheme: Scheme::Uniform { cell_size: 2.0 },
                 ..of_worlds
@@ -175,7 +181,10 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
             Partners { half: false }.into(),
             QueryMode::All,
             BroadPhaseDescriptor {
-                ray_mode: RayMode::Any,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::Any,
+                    ..of_worlds.outputs
+                },
                 dimensions: Dimensions::Two,
                 ..of_worlds
             },
@@ -228,10 +237,13 @@ fn an_answer_that_does_not_fit_is_not_whole_and_is_compared_as_a_whole() {
     let all = pairs(&folder.cpu(&["pairs", "boxes.npy", "--snapshot", "kept"])).len();
     let snapshot = Snapshot::read(&folder.read("kept")[..]).unwrap();
     let descriptor = BroadPhaseDescriptor {
-        growth: Growth::Fixed,
-        capacities: Capacities {
-            pairs: Some(9),
-            ..Default::default()
+        outputs: OutputOptions {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(9),
+                ..Default::default()
+            },
+            ..snapshot.descriptor.outputs
         },
         ..snapshot.descriptor
     };

@@ -1,7 +1,7 @@
 //! Checks of ranks of any kind against the undivided world, which rank 0 steps by the reference.
 
 use bytemuck::Pod;
-use gpu_broad_phase::{
+use gpu_broad_phase::{OutputOptions, 
     Aabb, BroadPhaseDescriptor, Dimensions, NONE, Pair, Queries, QueryMode, RayHit, RayMode, Scene, Scheme, Source,
     Statics, StepResult, cpu,
 };
@@ -148,9 +148,9 @@ impl Round {
 
     fn step(&self, ray_mode: RayMode, scene: &Scene<'_>) -> StepResult {
         let descriptor = BroadPhaseDescriptor {
-            ray_mode,
-            ..self.settings.broad_phase
-        };
+outputs: OutputOptions { ray_mode, ..self.settings.broad_phase.outputs },
+..self.settings.broad_phase
+};
         cpu::step_scene(&descriptor, scene).unwrap()
     }
 }

@@ -1,8 +1,8 @@
 //! Steady steps of the hierarchical scheme, and queries of their tables, recorded as a frame loop records them.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Neighbors, ObjectNames, PairEvents,
-    Queries, Query, QueryInput, QueryMode, Ray, RayMode, Scene, Source, StepOutput,
+    Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Neighbors, ObjectNames, OutputOptions,
+    PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Scene, Source, StepOutput,
 };
 
 use crate::common::steps::{broad_phase, encoder, read, record, submit, whole};
@@ -38,10 +38,13 @@ pub fn count(objects: &[Aabb], work: &Work) -> (Vec<CostedDispatch>, usize) {
             &adapter,
             &BroadPhaseDescriptor {
                 pairs: matches!(work, Work::Pairs | Work::Events),
-                ray_mode: if let Work::Rays(_, mode) = *work {
-                    mode
-                } else {
-                    RayMode::Closest
+                outputs: OutputOptions {
+                    ray_mode: if let Work::Rays(_, mode) = *work {
+                        mode
+                    } else {
+                        RayMode::Closest
+                    },
+                    ..Default::default()
                 },
                 ..BroadPhaseDescriptor::default()
             },

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Random};
 use glam::Vec2;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, Queries, Scene, Source,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, OutputOptions, Queries, Scene, Source,
 };
 
 /// Width by height of the world, which repeats itself in both.
@@ -178,9 +178,12 @@ impl Demo for Boids {
                 dimensions: Dimensions::Two,
                 periods: [world.x, world.y, 0.0],
                 pairs: false,
-                capacities: Capacities {
-                    results: Some(FIRST_ROOM * options.boids),
-                    ..Capacities::default()
+                outputs: OutputOptions {
+                    capacities: Capacities {
+                        results: Some(FIRST_ROOM * options.boids),
+                        ..Capacities::default()
+                    },
+                    ..Default::default()
                 },
                 filters: false,
                 ..BroadPhaseDescriptor::default()

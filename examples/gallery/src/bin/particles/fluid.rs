@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use gallery::Gpu;
 use glam::{IVec3, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Neighbors, Queries, Scheme, Source,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Neighbors, OutputOptions, Queries, Scheme, Source,
 };
 
 /// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
@@ -134,15 +134,18 @@ impl Fluid {
                 label: Some("particles"),
                 scheme,
                 pairs: false,
-                // Pressure bounds how many fit within the reach: nothing has to be read to know how much room is
-                // needed.
-                capacities: Capacities {
-                    results: Some(ROOM * count),
-                    ..Capacities::default()
+                outputs: OutputOptions {
+                    // Pressure bounds how many fit within the reach: nothing has to be read to know how much room is
+                    // needed.
+                    capacities: Capacities {
+                        results: Some(ROOM * count),
+                        ..Capacities::default()
+                    },
+                    growth: Growth::Fixed,
+                    timestamps,
+                    ..Default::default()
                 },
-                growth: Growth::Fixed,
                 filters: false,
-                timestamps,
                 ..BroadPhaseDescriptor::default()
             },
         )?;

@@ -17,7 +17,7 @@ use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUN
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, ObjectSet,
-    OutputRows, Queries, Query, QueryInput, Ray, RayMode, Rays, Source,
+    OutputOptions, OutputRows, Queries, Query, QueryInput, Ray, RayMode, Rays, Source,
 };
 
 /// From house to house.
@@ -234,12 +234,15 @@ impl Demo for Picking {
         let descriptor = BroadPhaseDescriptor {
             label: Some("picking"),
             pairs: false,
-            ray_mode: RayMode::Closest,
-            ray_cells: true,
-            capacities: Capacities {
-                ray_cells: Some(RAY_CELLS),
-                results: Some(options.objects),
-                ..Capacities::default()
+            outputs: OutputOptions {
+                ray_mode: RayMode::Closest,
+                ray_cells: true,
+                capacities: Capacities {
+                    ray_cells: Some(RAY_CELLS),
+                    results: Some(options.objects),
+                    ..Capacities::default()
+                },
+                ..Default::default()
             },
             ..BroadPhaseDescriptor::default()
         };

@@ -15,8 +15,8 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUND, Watch};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputRows, Ray,
-    RayHit, RayMode, Scene, Source,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputOptions,
+    OutputRows, Ray, RayHit, RayMode, Scene, Source,
 };
 
 /// Cells are twelve lines each; more are not drawn.
@@ -173,7 +173,10 @@ impl Demo for Renderer {
         let bodies: Vec<_> = (0..options.boxes).map(|_| body(&mut random, reach)).collect();
         let descriptor = BroadPhaseDescriptor {
             label: Some("renderer"),
-            ray_mode: RayMode::Closest,
+            outputs: OutputOptions {
+                ray_mode: RayMode::Closest,
+                ..Default::default()
+            },
             filters: false,
             ..BroadPhaseDescriptor::default()
         };
