@@ -1,6 +1,7 @@
 //! The broad phase of who wants answers: on a GPU where there is one, else on the CPU.
 
 use crate::api::backend::Backend;
+use crate::api::counters::Counters;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, RayMode};
 use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::result::StepResult;
@@ -10,6 +11,7 @@ use crate::cpu::CpuBroadPhase;
 use crate::gpu::adapter::{choose, choose_hardware};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::pair_filter;
+use crate::step::warnings::warn_of_invalid;
 use crate::step::whole::Whole;
 
 /// Finds pairs, ray hits and query results and returns them as vectors.
@@ -34,6 +36,8 @@ pub struct BroadPhase {
     engine: Engine,
     /// Whether the CPU engine may take over from a device.
     is_auto: bool,
+    /// Counters of the last step.
+    counters: Option<Counters>,
 }
 
 enum Engine {
@@ -121,11 +125,18 @@ impl BroadPhase {
             Some(adapter) => match Whole::open(adapter, descriptor, cache).await {
                 Ok(gpu) => Engine::Gpu(Box::new(gpu)),
                 Err(error @ BroadPhaseError::Descriptor(_)) => return Err(error),
-                Err(_) if is_auto => Engine::cpu(descriptor)?,
+                Err(error) if is_auto => {
+                    log::warn!("gpu_broad_phase: {error}; the CPU engine answers");
+                    Engine::cpu(descriptor)?
+                }
                 Err(error) => return Err(error),
             },
         };
-        Ok(Self { engine, is_auto })
+        Ok(Self {
+            engine,
+            is_auto,
+            counters: None,
+        })
     }
 
     /// Returns the adapter in use, `None` on the CPU.
@@ -236,6 +247,17 @@ impl BroadPhase {
         scene: &Scene<'_>,
         admits: Option<&(dyn Fn(u32, u32) -> bool + Sync)>,
     ) -> Result<StepResult, BroadPhaseError> {
+        let result = self.answer_on_engine(scene, admits).await?;
+        warn_of_invalid("gpu_broad_phase", &result.counters, self.counters.as_ref());
+        self.counters = Some(result.counters);
+        Ok(result)
+    }
+
+    async fn answer_on_engine(
+        &mut self,
+        scene: &Scene<'_>,
+        admits: Option<&(dyn Fn(u32, u32) -> bool + Sync)>,
+    ) -> Result<StepResult, BroadPhaseError> {
         let gpu = match &mut self.engine {
             Engine::Gpu(gpu) => gpu,
             Engine::Cpu(cpu) => return cpu.step(scene, admits),
@@ -247,6 +269,7 @@ impl BroadPhase {
                     // Only the device has the input, or runs the filter.
                     Err(BroadPhaseError::NotOnHost(_) | BroadPhaseError::PairFilterOnCpu) => Err(error),
                     answer => {
+                        log::warn!("gpu_broad_phase: {error}; the CPU engine answers from now on");
                         self.engine = Engine::Cpu(cpu);
                         answer
                     }

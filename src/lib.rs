@@ -70,7 +70,7 @@
 //! # Overflow
 //!
 //! An output that proves too small keeps a valid prefix. Its counter goes on to the exact need, and the status word
-//! says so. With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room.
+//! says so. With [`Growth::Grow`] a step brings its counters to the host, and a later step makes room.
 //! [`BroadPhase`] repeats until the answer is whole. Needs are 64-bit counts. Places that 32 bits do not name are not
 //! written.
 //!

@@ -1,7 +1,8 @@
-// uses: common/wide, common/workgroup
+// uses: common/counters, common/wide, common/workgroup
 
-// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then
-// the rows. At least one workgroup, which may have something to say of no rows.
+// Writes indirect dispatch arguments for the rows of an output that a step wrote: workgroups in three dimensions, then
+// the number of rows. There is at least one workgroup, since a pass may have work to do even if there are no rows.
+// All four words are 0 if the status has one of `missing_bits`.
 
 struct DispatchParams {
     // Word of the counters where the 64-bit number of needed rows begins.
@@ -12,6 +13,8 @@ struct DispatchParams {
     capacity: u32,
     // Rows that a workgroup takes.
     workgroup_rows: u32,
+    // Status bits of a step whose rows are not to be used.
+    missing_bits: u32,
 }
 
 @group(0) @binding(0) var<uniform> dispatch: DispatchParams;
@@ -20,11 +23,13 @@ struct DispatchParams {
 
 @compute @workgroup_size(1)
 fn main() {
+    let status = step_counters[COUNTER_STATUS] | step_counters[COUNTER_UNFINISHED];
+    let is_used = (status & dispatch.missing_bits) == 0u;
     let needed = vec2<u32>(step_counters[dispatch.needed_word], step_counters[dispatch.needed_word + 1u]);
     let rows = rows_shown(needed, dispatch.first, dispatch.capacity);
     let groups = folded_groups(max(rows / dispatch.workgroup_rows + min(rows % dispatch.workgroup_rows, 1u), 1u));
-    args[0] = groups.x;
-    args[1] = groups.y;
-    args[2] = groups.z;
-    args[3] = rows;
+    args[0] = select(0u, groups.x, is_used);
+    args[1] = select(0u, groups.y, is_used);
+    args[2] = select(0u, groups.z, is_used);
+    args[3] = select(0u, rows, is_used);
 }

@@ -2,7 +2,7 @@
 
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
-use crate::api::counters;
+use crate::api::counters::{self, Status};
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
@@ -40,6 +40,7 @@ use crate::step::output::StepOutput;
 /// there are `args[3]` of them. One `DispatchArgs` holds the arguments of its last call.
 pub struct DispatchArgs {
     own: Component,
+    whole_only: bool,
 }
 
 passes! {
@@ -68,7 +69,17 @@ impl DispatchArgs {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
             own: Component::new(label, PASSES.iter().copied(), &[]),
+            whole_only: false,
         }
+    }
+
+    /// Makes all arguments 0, the number of rows included, if the step's output is not whole: a solver then runs on all
+    /// contacts or on none. The status has the reason, and with [`Growth::Grow`](crate::Growth::Grow) a later step has
+    /// room.
+    #[must_use]
+    pub const fn whole_only(mut self) -> Self {
+        self.whole_only = true;
+        self
     }
 
     /// What makes its pipeline ahead of the first call, for the steps of this broad phase: see [`Preparation`].
@@ -93,14 +104,18 @@ impl DispatchArgs {
         workgroup_rows: u32,
     ) -> Result<wgpu::Buffer, StepError> {
         let lists = |lists: &Option<Lists>| lists.as_ref().map(|lists| (lists.first, lists.capacity));
-        let (needed_word, shown) = match rows {
+        let (output, shown) = match rows {
             OutputRows::Pairs => (
-                counters::PAIRS.word,
+                counters::PAIRS,
                 step.pairs.as_ref().map(|pairs| (pairs.first, pairs.capacity)),
             ),
-            OutputRows::Hits => (counters::HITS.word, lists(&step.rays.hits)),
-            OutputRows::RayCells => (counters::RAY_CELLS.word, lists(&step.rays.cells)),
-            OutputRows::QueryObjects => (counters::RESULTS.word, lists(&step.queries.objects)),
+            OutputRows::Hits => (counters::HITS, lists(&step.rays.hits)),
+            OutputRows::RayCells => (counters::RAY_CELLS, lists(&step.rays.cells)),
+            OutputRows::QueryObjects => (counters::RESULTS, lists(&step.queries.objects)),
+        };
+        let missing = match self.whole_only {
+            true => output.status.union(Status::WALKS),
+            false => Status::default(),
         };
         let (first, capacity) = shown.ok_or(StepError::NoOutput { rows })?;
         if workgroup_rows == 0 {
@@ -118,10 +133,11 @@ impl DispatchArgs {
         drop(self.own.buffers.fit(device, [(buffer::ARGS, 16)], &[]));
         let mut blocks = Blocks::new(device);
         let params = blocks.push(&DispatchParams {
-            needed_word: needed_word as u32,
+            needed_word: output.word as u32,
             first,
             capacity,
             workgroup_rows,
+            missing_bits: missing.bits(),
         });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
         let inputs = [Input::whole(STEP_COUNTERS, &step.counters)];

@@ -423,6 +423,7 @@ impl PairEvents {
             first: 0,
             capacity,
             workgroup_rows: WORKGROUP,
+            missing_bits: 0,
         });
         let scans = [
             (buffer::MARKS, capacity, word::PERSISTING),

@@ -61,8 +61,11 @@ impl Status {
     /// [`BroadPhase`](crate::BroadPhase) repeats until nothing is cut.
     pub const CUT: Self = Self(64);
 
+    /// The bits of walks that miss candidates, whatever they look for.
+    pub(crate) const WALKS: Self = Self(Self::ENTRIES.0 | Self::ROUNDS.0 | Self::CUT.0);
+
     /// The bits that say that pairs are missing.
-    pub(crate) const LACKS_PAIRS: Self = Self(Self::ENTRIES.0 | Self::PAIRS.0 | Self::ROUNDS.0 | Self::CUT.0);
+    pub(crate) const LACKS_PAIRS: Self = Self::WALKS.union(Self::PAIRS);
 
     /// All bits with their names.
     const NAMES: [(Self, &'static str); 7] = [

@@ -232,6 +232,8 @@ pub struct DispatchParams {
     pub capacity: u32,
     /// Rows that a workgroup takes.
     pub workgroup_rows: u32,
+    /// Status bits of a step whose rows are not to be used.
+    pub missing_bits: u32,
 }
 
 /// The uniform block of the passes of culling: `CullParams` in `shaders/cull/view.wgsl`.

@@ -468,7 +468,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     );
     check::<DispatchParams>(
         "DispatchParams",
-        offsets!(DispatchParams: needed_word, first, capacity, workgroup_rows),
+        offsets!(DispatchParams: needed_word, first, capacity, workgroup_rows, missing_bits),
     );
     check::<OrderParams>(
         "OrderParams",

@@ -176,6 +176,11 @@ impl Dependency {
         told.is_ok()
     }
 
+    /// The number of the recording among its owner's, from 1 on in the order of recording.
+    pub fn number(&self) -> u64 {
+        self.recording.number
+    }
+
     /// The device that it was recorded for.
     pub fn device(&self) -> &wgpu::Device {
         &self.recording.order.device

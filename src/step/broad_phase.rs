@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use super::counter_readback::CounterReadback;
 use super::demand::DemandTracker;
 use super::output::{StepOutput, Table, table_kind};
 use super::pair_filter;
 use super::plan;
 use super::recorded::Recorded;
 use super::walk_shrink::WalkShrink;
-use super::watch::Watch;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::memory::MemoryUse;
@@ -54,7 +54,7 @@ pub struct GpuBroadPhase {
     pub(super) pending: Pending,
     pub(super) lost: bool,
     pub(super) caught: Caught,
-    pub(super) watch: Watch,
+    pub(super) counter_readback: CounterReadback,
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
@@ -201,7 +201,7 @@ impl GpuBroadPhase {
         descriptor: &BroadPhaseDescriptor<'_>,
     ) -> Self {
         Self {
-            watch: Watch::new(recordings.beside()),
+            counter_readback: CounterReadback::new(recordings.beside()),
             home,
             draft: recordings.begin(),
             pending: Pending::default(),
@@ -315,7 +315,11 @@ impl GpuBroadPhase {
     }
 
     /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
-    /// reads back. Several steps may be recorded into one encoder; each sees its own input.
+    /// polls. Several steps may be recorded into one encoder; each sees its own input.
+    ///
+    /// With [`Growth::Grow`] the step's counters are copied to the host as well. They arrive a frame or two later, in
+    /// the course of the program's own submissions or of [`wgpu::Device::poll`]. The next step then has room for what
+    /// was needed, and [`counters`](Self::counters) returns them.
     ///
     /// # Errors
     /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an
@@ -331,6 +335,7 @@ impl GpuBroadPhase {
             this.record_outputs(encoder, true);
             Ok(())
         })?;
+        self.bring_counters(encoder)?;
         self.output()
     }
 
@@ -352,6 +357,7 @@ impl GpuBroadPhase {
             this.record_outputs(encoder, true);
             Ok(())
         })?;
+        self.bring_counters(encoder)?;
         self.output()
     }
 
@@ -391,7 +397,7 @@ impl GpuBroadPhase {
         self.bindings.clear();
         self.readings.clear();
         self.uploads.clear();
-        self.watch.clear();
+        self.counter_readback.clear();
         self.statics = None;
         self.recorded = None;
         self.demand.forget();

@@ -2,6 +2,7 @@
 
 pub(crate) mod broad_phase;
 mod budget;
+mod counter_readback;
 mod demand;
 mod inputs;
 mod later;
@@ -13,5 +14,5 @@ mod readback;
 mod record;
 mod recorded;
 mod walk_shrink;
-mod watch;
+pub(crate) mod warnings;
 pub(crate) mod whole;

@@ -154,6 +154,7 @@ impl QuerySet {
             own.record_outputs(encoder, true);
             Ok(())
         })?;
+        self.own.bring_counters(encoder)?;
         self.own.output()
     }
 
@@ -177,22 +178,14 @@ impl QuerySet {
         self.own.read_later(encoder, outputs)
     }
 
-    /// Lets outputs grow by what the set's last answer needed, as [`GpuBroadPhase::watch_counters`] does.
-    ///
-    /// # Errors
-    /// As [`GpuBroadPhase::watch_counters`].
-    pub fn watch_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
-        self.own.watch_counters(encoder)
+    /// Returns the counters of the set's newest answer that the host has received, as [`GpuBroadPhase::counters`] does.
+    pub fn counters(&mut self) -> Option<Counters> {
+        self.own.counters()
     }
 
-    /// As [`GpuBroadPhase::watched_counters`], of the set.
-    pub fn watched_counters(&mut self) -> Option<Counters> {
-        self.own.watched_counters()
-    }
-
-    /// As [`GpuBroadPhase::watched_timings`], of the set.
-    pub fn watched_timings(&mut self) -> Vec<StageTime> {
-        self.own.watched_timings()
+    /// Returns the stage times of the answer of [`counters`](Self::counters), as [`GpuBroadPhase::timings`] does.
+    pub fn timings(&mut self) -> Vec<StageTime> {
+        self.own.timings()
     }
 
     /// Reads the set's last answer and waits for it, as [`GpuBroadPhase::read_back`] does.

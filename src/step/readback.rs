@@ -12,42 +12,52 @@ use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
+use crate::step::counter_readback::Received;
 use crate::step::demand::Observed;
 use crate::step::plan::Plan;
+use crate::step::warnings::warn;
 
 impl GpuBroadPhase {
-    /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
-    /// also what lets the next step make room for what this one needed.
-    ///
-    /// Submits a copy. On native targets the call waits for the device; in the browser it awaits it.
-    ///
-    /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`]
-    /// before the submission and where the encoder was dropped, [`ReadBackError::DeviceLost`] where the device is lost,
-    /// which in browsers may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long,
-    /// [`ReadBackError::Device`] where it refused the recording.
-    pub async fn read_counters(&mut self) -> Result<Counters, ReadBackError> {
-        let (reading, submission) = self.submit_reading(Outputs::default()).await?;
-        self.receive_counters(reading, submission).await
-    }
-
-    /// Takes in what the counters say of a step with this plan.
-    pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan, is_crowded: Option<bool>) {
+    /// Takes in the counters of a recording, unless those of it or of a newer one were received before.
+    pub(super) fn observe(&mut self, received: Received) {
+        let Received {
+            number,
+            plan,
+            counters,
+            is_crowded,
+            timings,
+        } = received;
+        if number <= self.counter_readback.newest {
+            return;
+        }
         let observed = Observed {
             walk_shrink: plan.shape.walk_shrink,
             rays: plan.rays_counted(),
             is_crowded,
             is_of_step: plan.is_of_step,
         };
-        self.demand.observe(counters, observed, self.grows());
+        let grows = self.grows();
+        self.demand.observe(&counters, observed, grows);
+        // Whole answers are repeated until nothing is missing.
+        if !self.splits_submissions {
+            warn(&self.label, &counters, self.counter_readback.counters.as_ref(), grows);
+        }
+        self.counter_readback.newest = number;
+        self.counter_readback.counters = Some(counters);
+        self.counter_readback.timings = timings;
     }
 
     /// Reads the whole result of the last step, [`page`](Self::page) or [`query`](Self::query), once it was
     /// submitted: the counters and those pairs, hits, cells of rays and results of queries that it wrote and the
     /// buffers hold. A query writes no pairs.
     ///
+    /// Submits a copy. On native targets the call waits for the device and polls it; in the browser it awaits it.
+    ///
     /// # Errors
-    /// As [`read_counters`](Self::read_counters).
+    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`]
+    /// before the submission and where the encoder was dropped, [`ReadBackError::DeviceLost`] where the device is lost,
+    /// which in browsers may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long,
+    /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
         let (reading, submission) = self.submit_reading(Outputs::ALL).await?;
         self.receive(reading, submission).await
@@ -186,12 +196,15 @@ impl GpuBroadPhase {
         submission: wgpu::SubmissionIndex,
     ) -> Result<Counters, ReadBackError> {
         self.hear().await?;
-        let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
+        let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
+        let (plan, number) = (recorded.plan, recorded.answers.number());
         self.map(reading, submission).await?;
-        let counters = plan.counters(reading)?;
+        let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
+        let received = received(reading, plan, number, stages, self.home.queue().get_timestamp_period())?;
+        let counters = received.counters;
         // Of what was submitted before, so that the newest has the last word.
         self.take_in();
-        self.note(&counters, &plan, plan.is_crowded(reading));
+        self.observe(received);
         Ok(counters)
     }
 
@@ -216,6 +229,23 @@ impl GpuBroadPhase {
     pub(crate) fn put_back(&self, reading: Reading) {
         reading.put_back(self.readings.shelf());
     }
+}
+
+/// Returns what a mapped reading says of a recording with this plan and number.
+pub(super) fn received(
+    reading: &Reading,
+    plan: Plan,
+    number: u64,
+    stages: &[&'static str],
+    period: f32,
+) -> Result<Received, ReadBackError> {
+    Ok(Received {
+        number,
+        plan,
+        counters: plan.counters(reading)?,
+        is_crowded: plan.is_crowded(reading),
+        timings: Timing::read(stages, &reading.ticks()?, period),
+    })
 }
 
 /// An answer as a result, once all of it is mapped. The first reading has the stage times, in ticks of so many

@@ -61,6 +61,10 @@ impl GpuBroadPhase {
         self.take_in();
         // Nobody could be told when it was submitted.
         if self.pending.tells_wrong() {
+            log::warn!(
+                "{}: encoders were submitted in another order than recorded: an answer is lost",
+                self.label
+            );
             return Err(StepError::Dropped);
         }
         // Submissions in parts would leave a group open.

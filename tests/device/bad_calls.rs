@@ -14,8 +14,9 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase,
-    Growth, InputError, Neighbors, NotOnHost, OutputOptions, Page, Pair, Queries, Query, QueryInput, Ray, RayMode,
-    Rays, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
+    Growth, InputError, Neighbors, NotOnHost, OutputOptions, Outputs, Page, Pair, Queries, Query, QueryInput, Ray,
+    RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepResult, adapters as all_adapters,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -435,7 +436,7 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
             let mut unused = broad_phase(&adapter, &descriptor);
             let queue = &adapter.queue;
             assert_eq!(block_on(unused.read_back()), Err(ReadBackError::NoStep));
-            assert_eq!(block_on(unused.read_counters()), Err(ReadBackError::NoStep));
+            assert_eq!(unused.counters(), None);
             let mut encoder = encoder(&adapter);
             let window = unused.page(&mut encoder, Page::default()).err();
             assert_eq!(window, Some(StepError::NoStep));
@@ -465,10 +466,9 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
     }
 }
 
-/// Neither the counters of the last recording can be read nor its answer.
+/// The answer of the last recording cannot be read.
 fn check_unread(on_gpu: &mut GpuBroadPhase, what: &str) {
     let told = Err(ReadBackError::NotSubmitted);
-    assert_eq!(block_on(on_gpu.read_counters()).map(drop), told, "{what}");
     assert_eq!(block_on(on_gpu.read_back()).map(drop), told, "{what}");
 }
 
@@ -515,7 +515,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
                 let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
-                let watched = on_gpu.watch_counters(&mut ordinary);
+                let watched = on_gpu.read_later(&mut ordinary, Outputs::default()).map(drop);
                 assert_eq!(watched, Err(StepError::Dropped), "{what}");
                 queue.submit([ordinary.finish()]);
                 check_unread(&mut on_gpu, &what);
@@ -633,7 +633,7 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
 /// Counters that are copied in an encoder that is submitted before the step's, or without it, are those of another
 /// step.
 #[test]
-fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
+fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     for adapter in daily_adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -646,20 +646,25 @@ fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
             };
             let (mut step, mut watch) = (encoder(&adapter), encoder(&adapter));
             record(&mut on_gpu, &mut step, scene);
-            on_gpu.watch_counters(&mut watch).unwrap();
+            let mut later = on_gpu.read_later(&mut watch, Outputs::default()).unwrap();
             let buffers = [step.finish(), watch.finish()];
             let mut buffers = buffers.map(Some);
             for index in order {
                 queue.submit(buffers[index].take());
             }
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-            let counters = on_gpu.watched_counters().unwrap();
-            counts.push((counters.objects, counters.pairs_needed));
+            counts.push(match later.take().expect("it was submitted") {
+                Ok(result) => Ok((result.counters.objects, result.counters.pairs_needed)),
+                Err(error) => Err(error),
+            });
             assert_eq!(read(&mut on_gpu).counters.objects, count as u32);
         }
         let pairs = |count| brute_force::pairs(&lattice(count, &mut Rng(42))).len() as u64;
-        // Those of the second one do not arrive.
-        let expected = [(20, pairs(20)), (20, pairs(20)), (40, pairs(40))];
+        let expected = [
+            Ok((20, pairs(20))),
+            Err(ReadBackError::NotSubmitted),
+            Ok((40, pairs(40))),
+        ];
         assert_eq!(counts, expected, "{}", adapter.name);
     }
 }

@@ -118,7 +118,6 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
         // Nobody has said so yet: no call panics or hangs, and reading finds it out.
         let lost = Some(ReadBackError::DeviceLost);
         assert_eq!(block_on(gpu.read_back()).err(), lost, "{}", adapter.name);
-        assert_eq!(block_on(gpu.read_counters()).err(), lost, "{}", adapter.name);
         assert_eq!(block_on(events.read_back()).err(), lost, "{}", adapter.name);
         let mut encoder = device.create_command_encoder(&Default::default());
         let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
@@ -141,7 +140,6 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
         let lost = gpu.query(&mut encoder, query).err();
         assert_eq!(lost, Some(StepError::DeviceLost));
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::DeviceLost));
-        assert_eq!(block_on(gpu.read_counters()), Err(ReadBackError::DeviceLost));
     }
 }
 

@@ -600,9 +600,9 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     }
 }
 
-/// A frame loop that neither waits nor reads anything but the counters, which come along with later submissions.
+/// A frame loop that neither waits nor reads anything: counters come along with later submissions.
 #[test]
-fn watched_steps_make_room_without_a_wait() {
+fn steps_make_room_without_a_wait() {
     for adapter in daily_adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut rng = Rng(0x3a7c);
@@ -620,21 +620,18 @@ fn watched_steps_make_room_without_a_wait() {
                 ..Default::default()
             };
             let mut broad_phase = broad_phase(&adapter, &descriptor);
-            let mut encoder = steps::encoder(&adapter);
-            let refused = broad_phase.watch_counters(&mut encoder);
-            assert_eq!(refused, Err(StepError::NoStep), "{what}");
+            assert_eq!(broad_phase.counters(), None, "{what}");
             let mut frames = 0;
             // The device may still be at the first frames when later ones are recorded.
             let whole = loop {
                 let mut encoder = steps::encoder(&adapter);
                 steps::record(&mut broad_phase, &mut encoder, input);
-                broad_phase.watch_counters(&mut encoder).unwrap();
                 queue.submit([encoder.finish()]);
                 frames += 1;
                 if frames % 4 == 0 {
                     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
                 }
-                match broad_phase.watched_counters() {
+                match broad_phase.counters() {
                     Some(counters) if counters.is_whole() => break counters,
                     Some(counters) => assert_eq!(counters.pairs_needed, 300 * 299 / 2, "{what}"),
                     None => assert!(frames < 4, "{what}"),
@@ -645,21 +642,19 @@ fn watched_steps_make_room_without_a_wait() {
             // What an encoder takes along never arrives.
             let mut dropped = steps::encoder(&adapter);
             steps::record(&mut broad_phase, &mut dropped, Scene::default());
-            broad_phase.watch_counters(&mut dropped).unwrap();
             drop(dropped);
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-            assert_eq!(broad_phase.watched_counters(), Some(whole), "{what}");
+            assert_eq!(broad_phase.counters(), Some(whole), "{what}");
             let result = steps::whole(&adapter, &mut broad_phase, input);
             assert_eq!(result.counters, whole, "{what}");
             broad_phase.trim();
-            assert_eq!(broad_phase.watched_counters(), None, "{what}");
-            // What was watched before does not outdo what is read later.
+            assert_eq!(broad_phase.counters(), None, "{what}");
+            // What arrived before does not outdo what is read later.
             let mut encoder = steps::encoder(&adapter);
             steps::record(&mut broad_phase, &mut encoder, Scene::default());
-            broad_phase.watch_counters(&mut encoder).unwrap();
             queue.submit([encoder.finish()]);
             let needed = steps::whole(&adapter, &mut broad_phase, input).counters.pairs_needed;
-            broad_phase.watched_counters();
+            broad_phase.counters();
             broad_phase.trim();
             let mut encoder = steps::encoder(&adapter);
             let step = steps::record(&mut broad_phase, &mut encoder, input);
@@ -669,7 +664,7 @@ fn watched_steps_make_room_without_a_wait() {
 }
 
 #[test]
-fn stage_times_come_along_with_watched_counters() {
+fn stage_times_come_along_with_counters() {
     for adapter in daily_adapters() {
         let mut rng = Rng(0x57a6);
         let objects = uniform(500, &mut rng);
@@ -686,13 +681,12 @@ fn stage_times_come_along_with_watched_counters() {
         };
         let mut broad_phase = broad_phase(&adapter, &descriptor);
         steps::whole(&adapter, &mut broad_phase, input);
-        assert!(broad_phase.watched_timings().is_empty());
+        assert!(broad_phase.timings().is_empty());
         let mut encoder = steps::encoder(&adapter);
         steps::record(&mut broad_phase, &mut encoder, input);
-        broad_phase.watch_counters(&mut encoder).unwrap();
         adapter.queue.submit([encoder.finish()]);
         adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-        let watched = broad_phase.watched_timings();
+        let watched = broad_phase.timings();
         // The same timestamps, read from the same step.
         assert_eq!(watched, steps::read(&mut broad_phase).timings, "{}", adapter.name);
         let has_timestamps = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);

@@ -227,27 +227,6 @@ impl Gpu {
         self.submissions.set(self.submissions.get() + 1);
     }
 
-    /// Waits for the counters of the last step, after which the next one has the room that this one lacked.
-    ///
-    /// # Errors
-    /// As [`GpuBroadPhase::read_counters`].
-    pub fn read_counters(&self, broad_phase: &mut GpuBroadPhase) -> Result<Counters> {
-        let counters = pollster::block_on(broad_phase.read_counters())?;
-        self.submissions.set(self.submissions.get() + 1);
-        self.count_read("counters", COUNTER_BYTES);
-        Ok(counters)
-    }
-
-    /// Lets the counters of the last step come along with the frame, without a wait.
-    ///
-    /// # Errors
-    /// As [`GpuBroadPhase::watch_counters`].
-    pub fn watch_counters(&self, broad_phase: &GpuBroadPhase, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
-        broad_phase.watch_counters(encoder)?;
-        self.count_read("counters", COUNTER_BYTES);
-        Ok(())
-    }
-
     /// Waits for the first rows of a buffer with the usage `COPY_SRC`.
     ///
     /// # Errors

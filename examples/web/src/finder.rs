@@ -179,19 +179,18 @@ impl Finder {
             hit_capacity: hits.capacity,
         };
         self.watch.record(device, encoder, &self.found);
-        broad_phase.watch_counters(encoder)?;
         Ok(Some(to_draw))
     }
 
     /// What the counters of some frame ago say.
     pub fn counters(&mut self) -> Option<Counters> {
-        self.broad_phase.as_mut().and_then(GpuBroadPhase::watched_counters)
+        self.broad_phase.as_mut().and_then(GpuBroadPhase::counters)
     }
 
     /// How long each stage of that frame's step took on the GPU.
     pub fn timings(&mut self) -> Vec<StageTime> {
         let broad_phase = self.broad_phase.as_mut();
-        broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.watched_timings())
+        broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.timings())
     }
 
     /// What the ray met some frame ago.

@@ -1,11 +1,16 @@
 //! Twin of `shaders/dispatch/dispatch_args.wgsl`.
 
+use crate::api::counters::word;
 use crate::layout::blocks::{DispatchParams, rows_shown, wide};
 use crate::shared::bounds::MAX_GROUPS;
 
-/// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then
-/// the rows. At least one workgroup.
+/// Returns indirect dispatch arguments for the rows of an output that a step wrote: workgroups in three dimensions, at
+/// least one, then the number of rows. All are 0 if the status has one of `missing_bits`.
 pub fn dispatch_args(params: &DispatchParams, step_counters: &[u32]) -> [u32; 4] {
+    let status = step_counters[word::STATUS] | step_counters[word::UNFINISHED];
+    if status & params.missing_bits != 0 {
+        return [0; 4];
+    }
     let needed = wide(step_counters, params.needed_word as usize);
     let rows = rows_shown(needed, params.first, params.capacity);
     let groups = rows.div_ceil(params.workgroup_rows).max(1);

@@ -141,7 +141,7 @@ impl<'a> OnDevice<'a> {
         };
         // What is read of a step spares later ones a dispatch.
         step(&mut broad_phase)?;
-        block_on(broad_phase.read_counters())?;
+        block_on(broad_phase.read_back())?;
         let dispatches = step(&mut broad_phase)?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
         Ok(Some(Exact {
@@ -439,7 +439,8 @@ impl<'a> RayCast<'a> {
                 broad_phase.step(encoder, scene.resident())?;
                 Ok(())
             })?;
-            if block_on(broad_phase.read_counters())?.status.is_whole() {
+            scene.wait()?;
+            if broad_phase.counters().is_some_and(|counters| counters.is_whole()) {
                 return Ok(());
             }
         }

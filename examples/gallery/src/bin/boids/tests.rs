@@ -21,7 +21,8 @@ fn run(boids: u32) -> Result<Option<(Vec2, [Vec<Boid>; 2])>> {
         gpu.submit(encoder);
         flock.submitted(&gpu)?;
     }
-    assert!(gpu.read_counters(&mut flock.broad_phase)?.is_whole());
+    gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
+    assert!(flock.broad_phase.counters().is_some_and(|counters| counters.is_whole()));
     let read = |buffer| gpu.read(buffer, boids as usize);
     let [after, before] = &flock.boids;
     Ok(Some((flock.world, [read(before)?, read(after)?])))
