@@ -122,6 +122,7 @@ impl<'a> CpuBroadPhase<'a> {
     ) -> Result<StepResult, BroadPhaseError> {
         self.table = None;
         if self.descriptor.pairs && self.descriptor.pair_filter.is_some() && admits.is_none() {
+            validate(&self.descriptor)?;
             return Err(BroadPhaseError::PairFilterOnCpu);
         }
         let scene = HostScene::of(scene)?;

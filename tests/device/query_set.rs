@@ -4,7 +4,7 @@ use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, 
 use crate::common::{Rng, adapters, sweep, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Outputs, Page, PairOrder,
-    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics,
+    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source, Statics,
     Status, StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use gpu_broad_phase::{Counters, GpuBroadPhase};
+use gpu_broad_phase::GpuBroadPhase;
 use wgpu::util::{DeviceExt, initialize_adapter_from_env_or_default};
 
 use crate::targets::{DEPTH_FORMAT, SAMPLES};
@@ -29,8 +29,6 @@ pub struct Gpu {
     bytes_read: RefCell<BTreeMap<&'static str, u64>>,
 }
 
-/// Of the counters that a step has: 32 words.
-const COUNTER_BYTES: u64 = 128;
 
 /// What was submitted and read back so far, pictures aside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

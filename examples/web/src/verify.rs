@@ -2,7 +2,7 @@
 
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, OutputOptions, Pair, Ray, RayHit, Scene, Source, StepResult};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Source, StepResult};
 
 use crate::failure::Failure;
 

@@ -13,11 +13,23 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool { return false; }"),
         ..Default::default()
     };
-    let all = cpu::step_scene(&descriptor, &scene).unwrap();
+    assert_eq!(
+        cpu::step_scene(&descriptor, &scene).unwrap_err(),
+        BroadPhaseError::PairFilterOnCpu
+    );
+    let all = cpu::step_scene_where(&descriptor, &scene, &|_, _| true).unwrap();
     assert_eq!(
         sorted(all.pairs),
         brute_force::scene_pairs(&descriptor, &scene).unwrap()
     );
+    // Partners need the rule, too.
+    let mut kept = cpu::CpuBroadPhase::new(&descriptor).unwrap();
+    kept.step_scene_where(&scene, &|_, _| true).unwrap();
+    let partners = QueryInput {
+        queries: Queries::Partners(Partners::default()),
+        ..QueryInput::default()
+    };
+    assert_eq!(kept.query(&partners).unwrap_err(), BroadPhaseError::PairFilterOnCpu);
     let none = cpu::step_scene_where(&descriptor, &scene, &|_, _| false).unwrap();
     assert_eq!((none.pairs.len(), none.counters.pairs_needed), (0, 0));
     // What can be told without a compiler is told.
