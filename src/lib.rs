@@ -55,7 +55,7 @@
 //! | query boxes | [`Aabb`], 32 bytes | what meets each box |
 //! | queries | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
 //! | query results | `u32` | objects, with offsets as for hits |
-//! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many per query as are wanted |
+//! | nearest objects | [`NearestObject`], 8 bytes | `object, squared_distance`, as many per query as are wanted |
 //! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
 //! | excluded pairs | [`Pair`], 8 bytes | `a, b`, either first |
 //! | worlds | `u32` | the world of each object |
@@ -246,7 +246,7 @@ pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
-pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
+pub use api::queries::{NearestObject, Query, QueryMode, SelfQuery};
 pub use api::result::{Outputs, StageTime, StepResult};
 pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]

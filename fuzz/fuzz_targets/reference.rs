@@ -6,7 +6,7 @@ mod agreement;
 
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
-use gpu_broad_phase::{OutputOptions, Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
+use gpu_broad_phase::{OutputOptions, Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, SelfQuery, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 use agreement::{Expected, check};
@@ -42,7 +42,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         .iter()
         .map(|bounds| query(u, *bounds))
         .collect::<Result<Vec<_>>>()?;
-    let neighbors = Neighbors {
+    let neighbors = SelfQuery::Within {
         // The largest float counts as infinite.
         radius: length(u)?.min(f32::MAX.next_down()),
         half: u.arbitrary()?,
@@ -50,9 +50,9 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let queries = match u.int_in_range(0..=4)? {
         0 => Queries::None,
         1 => Queries::Boxes(Source::Host(&boxes)),
-        2 => Queries::Spheres(Source::Host(&queries)),
-        3 => Queries::Neighbors(neighbors),
-        _ => Queries::Partners(Partners { half: neighbors.half }),
+        2 => Queries::General(Source::Host(&queries)),
+        3 => Queries::Objects(neighbors),
+        _ => Queries::Objects(SelfQuery::Overlaps { half: neighbors.half }),
     };
     // The definition of all but neighbours knows no periods.
     let is_periodic = descriptor.periods != [0.0; 3];
@@ -91,7 +91,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
             (false, false) => Rays::Swept(Source::Host(&swept)),
         },
         queries: match queries {
-            Queries::Boxes(_) | Queries::Spheres(Source::Host(_)) if is_periodic => Queries::None,
+            Queries::Boxes(_) | Queries::General(Source::Host(_)) if is_periodic => Queries::None,
             queries => queries,
         },
         query_mode: match u.int_in_range(0..=5)? {

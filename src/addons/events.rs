@@ -182,7 +182,7 @@ pub struct Events {
 /// #     events: &mut PairEvents,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut encoder = device.create_command_encoder(&Default::default());
-/// let input = objects.record(device, &mut encoder)?;
+/// let input = objects.upload(device, &mut encoder)?;
 /// let output = broad_phase.step(&mut encoder, input)?;
 /// events.record(&mut encoder, &output, objects.names())?;
 /// queue.submit([encoder.finish()]);

@@ -110,7 +110,7 @@ const fn is_live(generation: u32) -> bool {
 /// objects.move_to(ball, [0.5; 3], [1.5; 3])?;
 /// let input = Scene {
 ///     rays: Default::default(),
-///     ..objects.record(device, encoder)?
+///     ..objects.upload(device, encoder)?
 /// };
 /// broad_phase.step(encoder, input)?;
 /// // A pair of both names them so.
@@ -407,7 +407,7 @@ impl ObjectSet {
     /// # Errors
     /// [`InputError::TooMany`] or [`InputError::BufferTooLarge`] where the slots do not fit the device.
     /// Nothing is recorded then, and no change is lost.
-    pub fn record(
+    pub fn upload(
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,

@@ -260,7 +260,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole
     /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A place
     /// that rounds to the period itself, such as −1e-9 with a period of 1, becomes 0. A box is
-    /// moved along each axis on which both of its bounds are finite. Only [`Neighbors`](crate::Neighbors) look across
+    /// moved along each axis on which both of its bounds are finite. Only [`SelfQuery::Within`](crate::SelfQuery::Within) look across
     /// the border. Finite and not negative. Default: 0, no periods.
     pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
@@ -299,7 +299,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// object are too few or too many: rows are then missing or stale, and nothing is written out of bounds. Loops have
     /// to end.
     ///
-    /// [`Partners`](crate::Partners) ask it, too. Rays and other queries do not. The CPU engine cannot run it: see
+    /// [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) ask it, too. Rays and other queries do not. The CPU engine cannot run it: see
     /// [`cpu::step_scene_where`](crate::cpu::step_scene_where). A text that does not compile is an error
     /// when the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by
     /// serde.

@@ -117,7 +117,7 @@ pub enum PairFilterError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
-    /// The radius of [`Neighbors`](crate::Neighbors) is negative, infinite or not a number.
+    /// The radius of [`SelfQuery::Within`](crate::SelfQuery::Within) is negative, infinite or not a number.
     #[error("the radius {0} is not a finite length")]
     Radius(f32),
     /// With several worlds every object needs one.

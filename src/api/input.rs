@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::api::error::InputError;
-use crate::api::queries::{Neighbors, Partners, Query};
+use crate::api::queries::{Query, SelfQuery};
 use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::bounds::{LARGEST_COUNT, binding_limit};
 use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
@@ -347,13 +347,13 @@ impl<'a> From<&'a [Aabb]> for Queries<'a> {
 
 impl<'a> From<&'a [Query]> for Queries<'a> {
     fn from(queries: &'a [Query]) -> Self {
-        Self::Spheres(Source::Host(queries))
+        Self::General(Source::Host(queries))
     }
 }
 
 /// What is asked of the objects beside pairs.
 ///
-/// A list of no queries is asked as well, and so are neighbours and partners of no objects: outputs are there, with no
+/// A list of no queries is asked as well, and so is a self-query of no objects: outputs are there, with no
 /// results and offsets that are one 0. With [`Queries::None`] there are no outputs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -363,12 +363,11 @@ pub enum Queries<'a> {
     None,
     /// What meets each box, in world 0: 32 bytes each. The join of two sets, with the filters of both.
     Boxes(Source<'a, Aabb>),
-    /// What lies within a radius of each box, point or sphere: 48 bytes each.
-    Spheres(Source<'a, Query>),
-    /// The objects' own neighbours.
-    Neighbors(Neighbors),
-    /// The objects' own partners: the pairs as rows, one per object.
-    Partners(Partners),
+    /// What is within a radius of each box, point or sphere, in the world that each query names: 48 bytes each. A box in
+    /// another world than 0 is [`Query::overlaps`] with [`in_world`](Query::in_world).
+    General(Source<'a, Query>),
+    /// What each object has around it.
+    Objects(SelfQuery),
 }
 
 impl Queries<'_> {
@@ -376,37 +375,31 @@ impl Queries<'_> {
         match self {
             Self::None => 0,
             Self::Boxes(source) => source.count(),
-            Self::Spheres(source) => source.count(),
-            Self::Neighbors(_) | Self::Partners(_) => objects,
+            Self::General(source) => source.count(),
+            Self::Objects(_) => objects,
         }
     }
 
     pub(crate) fn is_caller_owned(&self) -> bool {
         match self {
-            Self::None | Self::Neighbors(_) | Self::Partners(_) => false,
+            Self::None | Self::Objects(_) => false,
             Self::Boxes(source) => source.is_caller_owned(),
-            Self::Spheres(source) => source.is_caller_owned(),
+            Self::General(source) => source.is_caller_owned(),
         }
     }
 
     pub(crate) fn given(&self, alignment: u32) -> Option<GivenLayout> {
         match self {
-            Self::None | Self::Neighbors(_) | Self::Partners(_) => None,
+            Self::None | Self::Objects(_) => None,
             Self::Boxes(source) => source.placement(alignment).given,
-            Self::Spheres(source) => source.placement(alignment).given,
+            Self::General(source) => source.placement(alignment).given,
         }
     }
 }
 
-impl From<Neighbors> for Queries<'_> {
-    fn from(neighbors: Neighbors) -> Self {
-        Self::Neighbors(neighbors)
-    }
-}
-
-impl From<Partners> for Queries<'_> {
-    fn from(partners: Partners) -> Self {
-        Self::Partners(partners)
+impl From<SelfQuery> for Queries<'_> {
+    fn from(query: SelfQuery) -> Self {
+        Self::Objects(query)
     }
 }
 
@@ -418,7 +411,7 @@ impl<'a> From<Source<'a, Aabb>> for Queries<'a> {
 
 impl<'a> From<Source<'a, Query>> for Queries<'a> {
     fn from(source: Source<'a, Query>) -> Self {
-        Self::Spheres(source)
+        Self::General(source)
     }
 }
 

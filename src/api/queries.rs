@@ -70,51 +70,45 @@ impl From<Aabb> for Query {
     }
 }
 
-/// Fixed-radius neighbours: each object asks which others lie within a radius of it.
+/// A query that each object makes of the others: a result list per object (CSR). The objects near object `i` are at
+/// `query_offsets[i]..query_offsets[i + 1]` of [`QueryOutput::objects`](crate::QueryOutput::objects).
 ///
-/// Objects are meant to be points, boxes of zero size; of others the lower corner counts, and infinite ones have no
-/// neighbours. On axes with a [period](crate::BroadPhaseDescriptor::periods) the distance is that to the nearest image,
-/// whatever the radius. Filters count as for pairs. Devices may differ within 4 ulps of the radius.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-pub struct Neighbors {
-    /// The largest distance; finite and not negative. A denormal one counts as 0. [`f32::MAX`] reaches everything.
-    pub radius: f32,
-    /// Only neighbours after the object itself: each pair half in place of twice.
-    pub half: bool,
-}
-
-impl Neighbors {
-    /// All neighbours within a radius, in both directions.
-    pub const fn within(radius: f32) -> Self {
-        Self { radius, half: false }
-    }
-}
-
-/// The objects' own partners: each object asks which others its box overlaps. These are the pairs as rows, one an
-/// object (CSR), in place of a list: who overlaps object `i` stands at `query_offsets[i]..query_offsets[i + 1]` of
-/// [`QueryOutput::objects`](crate::QueryOutput::objects).
-///
-/// Boxes are compared and filtered as for pairs, so that the margin counts on both sides;
-/// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across.
-/// What [`excluded_pairs`](crate::Scene::excluded_pairs) and
-/// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) part is left out.
-/// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off: the rows do not need the list. They take
-/// longer than it does: what needs no rows is better off with pairs.
-///
-/// With [`QueryMode::Nearest`], all partners are at distance 0, so the result is the `k` partners of smallest index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
-pub struct Partners {
-    /// Only partners after the object itself: each pair half in place of twice.
-    pub half: bool,
-}
-
-/// What the objects themselves ask.
+/// With `half` a list has only the objects after its own, so that each two objects are listed once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Askers {
-    Neighbors(Neighbors),
-    Partners(Partners),
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum SelfQuery {
+    /// Fixed-radius neighbours: the other objects within a radius.
+    ///
+    /// Objects are meant to be points, boxes of zero size. Of other boxes the lower corner counts, and infinite ones
+    /// have no neighbours. On axes with a [period](crate::BroadPhaseDescriptor::periods) the distance is that to the
+    /// nearest image, whatever the radius. Filters count as for pairs. Devices may differ within 4 ulps of the radius.
+    Within {
+        /// The largest distance; finite and not negative. A denormal one counts as 0. [`f32::MAX`] reaches everything.
+        radius: f32,
+        /// Only neighbours after the object itself.
+        half: bool,
+    },
+    /// The other objects that the object overlaps: the pairs as a list per object.
+    ///
+    /// Boxes are compared and filtered as for pairs, so that the margin counts on both sides.
+    /// [`excluded_pairs`](crate::Scene::excluded_pairs) and
+    /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes across a
+    /// [period](crate::BroadPhaseDescriptor::periods) do not meet.
+    ///
+    /// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off. The lists take longer than the pairs:
+    /// who needs no lists takes pairs. With [`QueryMode::Nearest`] all distances are 0, so that the result is the `k`
+    /// objects of smallest index.
+    Overlaps {
+        /// Only objects after the object itself.
+        half: bool,
+    },
+}
+
+impl SelfQuery {
+    /// Returns the query for all neighbours within `radius`, in both directions.
+    pub const fn within(radius: f32) -> Self {
+        Self::Within { radius, half: false }
+    }
 }
 
 /// Who asks: `Params::askers`.
@@ -142,7 +136,7 @@ pub enum QueryMode {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Neighbor {
+pub struct NearestObject {
     /// The object, or [`NONE`] past the last one that is near enough.
     pub object: u32,
     /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite
@@ -152,7 +146,7 @@ pub struct Neighbor {
     pub squared_distance: f32,
 }
 
-impl Neighbor {
+impl NearestObject {
     /// No object.
     pub const NONE: Self = Self {
         object: NONE,
@@ -160,4 +154,4 @@ impl Neighbor {
     };
 }
 
-const _: () = assert!(size_of::<Query>() == 48 && size_of::<Neighbor>() == 8);
+const _: () = assert!(size_of::<Query>() == 48 && size_of::<NearestObject>() == 8);

@@ -1,7 +1,7 @@
 //! What a step found, on the host.
 
 use crate::api::counters::Counters;
-use crate::api::queries::Neighbor;
+use crate::api::queries::NearestObject;
 use crate::api::types::{Pair, RayCell, RayHit};
 
 /// A whole answer on the host.
@@ -31,7 +31,7 @@ pub struct StepResult {
     /// queries. Empty in other modes and without a list.
     pub query_offsets: Vec<u32>,
     /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): as many per query as are wanted, nearest first.
-    pub query_nearest: Vec<Neighbor>,
+    pub query_nearest: Vec<NearestObject>,
     /// Pairs of each world, modulo 2^32; empty with one world.
     pub world_pairs: Vec<u32>,
     /// What the step counted.

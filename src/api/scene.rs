@@ -2,7 +2,7 @@
 
 use crate::api::error::{InputError, NotOnHost};
 use crate::api::input::{Queries, Rays, Source, check};
-use crate::api::queries::{Askers, QueryMode};
+use crate::api::queries::{QueryMode, SelfQuery};
 use crate::api::types::{Aabb, Pair};
 use crate::shared::bounds::binding_limit;
 
@@ -75,7 +75,7 @@ pub struct Scene<'a> {
     /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
     /// filled up with such rows.
     ///
-    /// Counts of worlds and [`Partners`](crate::Partners) leave these pairs out, too, and so do partners that are asked
+    /// Counts of worlds and [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) leave these pairs out, too, and so do partners that are asked
     /// of the step's table later. Rays and other queries do not look at the list. A list in a buffer is bound as it
     /// lies: without a stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32
     /// bytes more per object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of
@@ -95,7 +95,7 @@ pub struct Scene<'a> {
     pub ray_count: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
-    /// How many of [`Queries::Boxes`] or [`Queries::Spheres`] are asked, in the same way. Objects that ask are bounded
+    /// How many of [`Queries::Boxes`] or [`Queries::General`] are asked, in the same way. Objects that ask are bounded
     /// by [`object_count`](Self::object_count).
     pub query_count: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
@@ -152,11 +152,10 @@ impl<'a> Scene<'a> {
 }
 
 impl QueryInput<'_> {
-    /// What the objects themselves ask, if they do.
-    pub(crate) const fn askers(&self) -> Option<Askers> {
+    /// Returns the query that the objects make themselves.
+    pub(crate) const fn self_query(&self) -> Option<SelfQuery> {
         match self.queries {
-            Queries::Neighbors(neighbors) => Some(Askers::Neighbors(neighbors)),
-            Queries::Partners(partners) => Some(Askers::Partners(partners)),
+            Queries::Objects(query) => Some(query),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::NotOnHost;
 use crate::api::input::{Queries, Rays, Source};
-use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
+use crate::api::queries::{Query, QueryMode, SelfQuery};
 use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 
@@ -149,9 +149,8 @@ enum InputRays {
 enum InputQueries {
     None,
     Boxes(#[serde(with = "rows")] Vec<Aabb>),
-    Spheres(#[serde(with = "rows")] Vec<Query>),
-    Neighbors(Neighbors),
-    Partners(Partners),
+    General(#[serde(with = "rows")] Vec<Query>),
+    Objects(SelfQuery),
 }
 
 impl Snapshot {
@@ -183,9 +182,8 @@ impl Snapshot {
                 queries: match scene.queries {
                     Queries::None => InputQueries::None,
                     Queries::Boxes(boxes) => InputQueries::Boxes(boxes.on_host().to_vec()),
-                    Queries::Spheres(queries) => InputQueries::Spheres(queries.on_host().to_vec()),
-                    Queries::Neighbors(neighbors) => InputQueries::Neighbors(neighbors),
-                    Queries::Partners(partners) => InputQueries::Partners(partners),
+                    Queries::General(queries) => InputQueries::General(queries.on_host().to_vec()),
+                    Queries::Objects(query) => InputQueries::Objects(query),
                 },
                 query_mode: scene.query_mode,
             },
@@ -213,9 +211,8 @@ impl Snapshot {
             queries: match &input.queries {
                 InputQueries::None => Queries::None,
                 InputQueries::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
-                InputQueries::Spheres(queries) => Queries::Spheres(Source::Host(queries)),
-                InputQueries::Neighbors(neighbors) => Queries::Neighbors(*neighbors),
-                InputQueries::Partners(partners) => Queries::Partners(*partners),
+                InputQueries::General(queries) => Queries::General(Source::Host(queries)),
+                InputQueries::Objects(query) => Queries::Objects(*query),
             },
             query_mode: input.query_mode,
             ..Scene::default()

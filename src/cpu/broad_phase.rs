@@ -5,6 +5,7 @@ use super::table::Table;
 use crate::api::descriptor::{BroadPhaseDescriptor, validate};
 use crate::api::error::{BroadPhaseError, DescriptorError};
 use crate::api::input::Queries;
+use crate::api::queries::SelfQuery;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
 use crate::layout::asked::Asked;
@@ -24,7 +25,7 @@ use crate::reference::pairs::pair_excludes::Admits;
 /// assert_eq!(broad_phase.step_scene(&scene)?.pairs.len(), 1);
 ///
 /// let places = [Query::point([1.5; 3])];
-/// let asked = QueryInput { queries: Queries::Spheres(places[..].into()), ..QueryInput::default() };
+/// let asked = QueryInput { queries: Queries::General(places[..].into()), ..QueryInput::default() };
 /// assert_eq!(broad_phase.query(&asked)?.query_objects, [1]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -91,12 +92,14 @@ impl<'a> CpuBroadPhase<'a> {
     ///
     /// # Errors
     ///
-    /// [`BroadPhaseError::PairFilterOnCpu`] for [`Partners`](crate::Partners) if the descriptor has a
+    /// [`BroadPhaseError::PairFilterOnCpu`] for [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) if the descriptor has a
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter);
     /// [`BroadPhaseError::NoStep`] before the first step; where rays, queries or an answer are more than indices can
     /// name; and [`BroadPhaseError::NotOnHost`] where part of the input lies on a device.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
-        if self.descriptor.pair_filter.is_some() && matches!(input.queries, Queries::Partners(_)) {
+        if self.descriptor.pair_filter.is_some()
+            && matches!(input.queries, Queries::Objects(SelfQuery::Overlaps { .. }))
+        {
             return Err(BroadPhaseError::PairFilterOnCpu);
         }
         let asked = HostScene::of(&Scene {

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::api::descriptor::BroadPhaseDescriptor;
     use crate::api::input::{Queries, Source};
-    use crate::api::queries::{Neighbors, Partners, Query};
+    use crate::api::queries::{Query, SelfQuery};
     use crate::api::scene::{Scene, Statics};
     use crate::api::types::Aabb;
     use crate::layout::grid::Params;
@@ -157,9 +157,9 @@ mod tests {
             .collect();
         let queries: Vec<_> = (0..2500).map(|index| Query::sphere(place(index * 7), 0.5)).collect();
         let asked = [
-            Queries::Spheres(Source::Host(&queries)),
-            Queries::Neighbors(Neighbors::within(0.7)),
-            Queries::Partners(Partners { half: true }),
+            Queries::General(Source::Host(&queries)),
+            Queries::Objects(SelfQuery::within(0.7)),
+            Queries::Objects(SelfQuery::Overlaps { half: true }),
         ];
         for queries in asked {
             let scene = Scene {
@@ -173,7 +173,7 @@ mod tests {
             };
             let trace = trace(&BroadPhaseDescriptor::default(), &scene).unwrap();
             let of_caller = match queries {
-                Queries::Spheres(Source::Host(queries)) => queries,
+                Queries::General(Source::Host(queries)) => queries,
                 _ => &[],
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());

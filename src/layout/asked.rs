@@ -3,7 +3,7 @@
 use super::grid::{self, Params};
 use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, count};
-use crate::api::queries::{Askers, QueryMode, askers};
+use crate::api::queries::{QueryMode, SelfQuery, askers};
 use crate::api::scene::QueryInput;
 use crate::shared::bounds::MAX_NEAREST;
 use crate::shared::given::GivenLayout;
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     /// Whether queries are asked, be it none.
     pub asks: bool,
     pub wide_queries: bool,
-    pub askers: Option<Askers>,
+    pub askers: Option<SelfQuery>,
     pub query_mode: QueryMode,
     /// Where only the device knows how many of the rays are cast: the word that says it.
     pub ray_limit: Option<u32>,
@@ -42,8 +42,8 @@ impl Asked {
             ray_stride: input.rays.stride(),
             queries: input.queries.count(objects),
             asks: !matches!(input.queries, Queries::None),
-            wide_queries: matches!(input.queries, Queries::Spheres(_)),
-            askers: input.askers(),
+            wide_queries: matches!(input.queries, Queries::General(_)),
+            askers: input.self_query(),
             query_mode: input.query_mode,
             ray_limit: input.ray_count.map(|limit| limit.word),
             query_limit: input.query_count.map(|limit| limit.word),
@@ -64,8 +64,8 @@ impl Asked {
         };
         let (kind, radius, half) = match self.askers {
             None => (askers::NOBODY, 0.0, false),
-            Some(Askers::Neighbors(neighbors)) => (askers::NEIGHBORS, neighbors.radius, neighbors.half),
-            Some(Askers::Partners(partners)) => (askers::PARTNERS, 0.0, partners.half),
+            Some(SelfQuery::Within { radius, half }) => (askers::NEIGHBORS, radius, half),
+            Some(SelfQuery::Overlaps { half }) => (askers::PARTNERS, 0.0, half),
         };
         if !(radius >= 0.0 && radius.is_finite()) {
             return Err(InputError::Radius(radius));

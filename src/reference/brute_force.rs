@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::rays::ray::{enter_box, load_ray};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::NotOnHost;
-use crate::api::queries::{Askers, Neighbors, Partners, Query};
+use crate::api::queries::{Query, SelfQuery};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
 use crate::layout::grid::{Params, ordered};
@@ -218,7 +218,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
         .collect();
     let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
     let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
-    let asked_for = match scene.asked.askers() {
+    let asked_for = match scene.asked.self_query() {
         Some(askers) => askers,
         None => {
             let answer = |query: &Query| {
@@ -259,11 +259,11 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     };
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
     let (half, askers): (bool, Vec<_>) = match asked_for {
-        Askers::Neighbors(Neighbors { half, .. }) => (
+        SelfQuery::Within { half, .. } => (
             half,
             objects.iter().filter(|(_, object, _)| is_finite(object)).collect(),
         ),
-        Askers::Partners(Partners { half }) => (half, objects.iter().collect()),
+        SelfQuery::Overlaps { half } => (half, objects.iter().collect()),
     };
     let mut answers = vec![Found::default(); all.len()];
     let excluded = excluded(scene);
@@ -277,13 +277,13 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
             }
             let found = &mut answers[*asker as usize];
             match asked_for {
-                Askers::Partners(_) => {
+                SelfQuery::Overlaps { .. } => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
                     if (0..axes).all(meets) && !excluded.contains(&Pair::new(*asker, *index)) {
                         found.surely.push((*index, 0.0));
                     }
                 }
-                Askers::Neighbors(Neighbors { radius, .. }) => {
+                SelfQuery::Within { radius, .. } => {
                     let gap = |axis: usize| {
                         let apart = (position(object, axis) - position(by, axis)).abs();
                         match descriptor.periods[axis] {

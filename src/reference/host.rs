@@ -48,9 +48,9 @@ impl<'a> HostScene<'a> {
                 Rays::Swept(rays) => rays.on_host().into(),
             },
             queries: match scene.queries {
-                Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Cow::default(),
+                Queries::None | Queries::Objects(_) => Cow::default(),
                 Queries::Boxes(boxes) => boxes.on_host().iter().copied().map(Query::from).collect(),
-                Queries::Spheres(queries) => queries.on_host().into(),
+                Queries::General(queries) => queries.on_host().into(),
             },
             asked: scene.asked(),
         })

@@ -22,7 +22,7 @@ use crate::api::counters::{ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode, SortStrategy};
 use crate::api::error::BroadPhaseError;
 use crate::api::input::{Queries, Rays, count};
-use crate::api::queries::{Neighbor, Query, askers};
+use crate::api::queries::{NearestObject, Query, askers};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Exclusions, Overrides, SortParams};
@@ -122,7 +122,7 @@ pub struct Trace {
     /// Output of [`query_emit`], without what it left unwritten.
     pub query_objects: Vec<u32>,
     /// Output of [`query_nearest`] ([`QueryMode::Nearest`](crate::QueryMode::Nearest)).
-    pub query_nearest: Vec<Neighbor>,
+    pub query_nearest: Vec<NearestObject>,
     /// The words of the counter buffer after the last pass.
     pub counters: Vec<u32>,
 }

@@ -10,7 +10,7 @@ use super::walks::{TableOf, WalkRound};
 use crate::api::counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::output::{Lists, QueryOutput};
-use crate::api::queries::{Neighbor, Query, askers};
+use crate::api::queries::{NearestObject, Query, askers};
 use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
@@ -159,7 +159,7 @@ impl QueryPlan {
             let left = shape.left_behind(queries, STATE_VECTORS.into());
             let bytes = neighbors
                 .saturating_add(left)
-                .saturating_mul(size_of::<Neighbor>() as u64);
+                .saturating_mul(size_of::<NearestObject>() as u64);
             sizes.push((buffer::NEAREST, bytes));
         }
         sizes
@@ -200,7 +200,7 @@ impl QueryPlan {
         }
         if asks_nearest(params) {
             let rows = queries * u64::from(params.nearest);
-            outputs.push(Readable::known::<Neighbor>(buffer::NEAREST, rows));
+            outputs.push(Readable::known::<NearestObject>(buffer::NEAREST, rows));
         }
         outputs
     }

@@ -73,9 +73,9 @@ impl Placer<'_> {
             _ if params.query_count == 0 => {}
             Queries::None => {}
             Queries::Boxes(source) => self.place(plan.queries.given(), source),
-            Queries::Spheres(source) => self.place(plan.queries.given(), source),
+            Queries::General(source) => self.place(plan.queries.given(), source),
             // The records of the objects that ask are bound in their place.
-            Queries::Neighbors(_) | Queries::Partners(_) => {}
+            Queries::Objects(_) => {}
         }
     }
 }
@@ -90,9 +90,9 @@ pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Resu
         Rays::Swept(source) => input::check("rays", source, limits)?,
     }
     match &asked.queries {
-        Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Ok(()),
+        Queries::None | Queries::Objects(_) => Ok(()),
         Queries::Boxes(source) => input::check("queries", source, limits),
-        Queries::Spheres(source) => input::check("queries", source, limits),
+        Queries::General(source) => input::check("queries", source, limits),
     }
 }
 
@@ -125,9 +125,9 @@ pub(crate) fn check_own_asked(
         Rays::Swept(source) => source.buffer(),
     };
     let queries = match asked.queries {
-        Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => None,
+        Queries::None | Queries::Objects(_) => None,
         Queries::Boxes(source) => source.buffer(),
-        Queries::Spheres(source) => source.buffer(),
+        Queries::General(source) => source.buffer(),
     };
     let given = [
         ("rays", rays),

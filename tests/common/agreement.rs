@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, Scene, Status, StepResult,
+    BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, QueryMode, RayHit, RayMode, Scene, Status, StepResult,
 };
 
 /// What a scene's answer is by the definition.
@@ -223,11 +223,11 @@ impl Slack {
     }
 }
 
-fn check_nearest(rows: &[Neighbor], found: &Found, slack: Slack, what: &str) {
+fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str) {
     let possible = possible(found);
     let count = rows.iter().take_while(|row| row.object != NONE).count();
     let (rows, rest) = rows.split_at(count);
-    assert!(rest.iter().all(|row| *row == Neighbor::NONE), "{what}: {rest:?}");
+    assert!(rest.iter().all(|row| *row == NearestObject::NONE), "{what}: {rest:?}");
     assert!(
         count >= found.surely.len().min(count + rest.len()),
         "{what}: {rows:?}, not {found:?}"
@@ -251,7 +251,7 @@ fn check_nearest(rows: &[Neighbor], found: &Found, slack: Slack, what: &str) {
         })
         .collect();
     // What floats cannot tell apart comes by index, unless its squares are past their range.
-    let is_ordered = |two: &[Neighbor]| {
+    let is_ordered = |two: &[NearestObject]| {
         let [near, far] = [two[0].squared_distance, two[1].squared_distance];
         near < far || (near == far && (two[0].object < two[1].object || !near.is_normal()))
     };

@@ -27,7 +27,7 @@ pub fn check_definition(
     let scene = Scene {
         rays: Rays::default(),
         queries: match scene.queries {
-            Queries::Neighbors(neighbors) => neighbors.into(),
+            Queries::Objects(neighbors) => neighbors.into(),
             _ => return,
         },
         ..*scene
@@ -89,8 +89,8 @@ pub fn check_reference(
     }
     assert!(found.ray_any == reference.ray_any, "any hit");
     let is_exact = match scene.queries {
-        Queries::Boxes(_) | Queries::Partners(_) => true,
-        Queries::Spheres(queries) => queries.elements().unwrap().iter().all(|query| query.radius == 0.0),
+        Queries::Boxes(_) | Queries::Objects(_) => true,
+        Queries::General(queries) => queries.elements().unwrap().iter().all(|query| query.radius == 0.0),
         _ => false,
     };
     if is_exact {

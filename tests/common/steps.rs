@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, OutputOptions, QueryMode, RayHit, RayMode, Scene,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, NearestObject, OutputOptions, QueryMode, RayHit, RayMode, Scene,
     StepOutput, StepResult, wgpu,
 };
 use pollster::block_on;
@@ -153,7 +153,7 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
 }
 
 /// Nearest objects: as many as there are, and by the reference's distances, which devices may round in another way.
-pub fn check_nearest(found: &[Neighbor], twin: &[Neighbor], what: &str) {
+pub fn check_nearest(found: &[NearestObject], twin: &[NearestObject], what: &str) {
     assert_eq!(found.len(), twin.len(), "{what}");
     for (found, twin) in found.iter().zip(twin) {
         let [a, b] = [found, twin].map(|neighbor| f64::from(neighbor.squared_distance));

@@ -1,8 +1,8 @@
 //! Scenes of wild structure and what is asked of them. Equal numbers give equal scenes. Knows no device.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, OutputOptions, Pair, PairOrder, Partners,
-    Queries, Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
+    QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, SortStrategy, Source, Statics, SweptRay,
 };
 
 use super::rng::Rng;
@@ -135,7 +135,7 @@ impl Asks {
         match self {
             Self::Nothing => Queries::None,
             Self::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
-            Self::Rounded(queries) => Queries::Spheres(Source::Host(queries)),
+            Self::Rounded(queries) => Queries::General(Source::Host(queries)),
             Self::Objects(asking) => *asking,
         }
     }
@@ -531,7 +531,7 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
     let half = rng.once_in(3);
     let asks = match rng.below(if is_periodic { 6 } else { 9 }) {
         0 => Asks::Nothing,
-        1 => Asks::Objects(Partners { half }.into()),
+        1 => Asks::Objects(SelfQuery::Overlaps { half }.into()),
         2 => Asks::Boxes(queries.iter().map(|query| query.bounds).collect()),
         3..6 => {
             let period = f64::from(descriptor.periods[rng.below(3)]);
@@ -540,7 +540,7 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
                 1..5 if period > 0.0 => float(period * rng.one_of(&[0.1, 0.5, 1.0, 2.0, 5.0])),
                 _ => float(space.unit * rng.magnitude(-3.0, 3.0)),
             };
-            Asks::Objects(Neighbors { radius, half }.into())
+            Asks::Objects(SelfQuery::Within { radius, half }.into())
         }
         _ => Asks::Rounded(queries),
     };

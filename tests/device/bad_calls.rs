@@ -14,9 +14,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase,
-    Growth, InputError, Neighbors, NotOnHost, OutputOptions, Outputs, Page, Pair, Queries, Query, QueryInput, Ray,
-    RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepResult, adapters as all_adapters,
-    wgpu,
+    Growth, InputError, NotOnHost, OutputOptions, Outputs, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays,
+    ReadBackError, Scene, Scheme, SelfQuery, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -242,7 +241,7 @@ fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Sce
         (
             "queries",
             48,
-            with_queries(Queries::Spheres(Source::device(buffer, count))),
+            with_queries(Queries::General(Source::device(buffer, count))),
         ),
     ]
 }
@@ -296,7 +295,7 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
             }
         }
         let no_radius = Scene {
-            queries: Queries::Neighbors(Neighbors {
+            queries: Queries::Objects(SelfQuery::Within {
                 radius: -1.0,
                 half: false,
             }),

@@ -11,8 +11,8 @@ use crate::common::{Rng, adapters, lattice, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, Neighbors, OutputOptions, Pair,
-    Queries, Query, QueryMode, Ray, RayHit, RayMode, Rays, Scene, Source, StepError, SweptRay,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, OutputOptions, Pair, Queries, Query,
+    QueryMode, Ray, RayHit, RayMode, Rays, Scene, SelfQuery, Source, StepError, SweptRay,
 };
 
 /// A scene in all ray modes, schemes and adapters. The counters are those of the last.
@@ -259,9 +259,9 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
     ];
     for objects in [&[][..], &[UNIT], &[Aabb::point([f32::NAN; 3])]] {
         for queries in [
-            Queries::Spheres(Source::Host(&queries)),
+            Queries::General(Source::Host(&queries)),
             Queries::Boxes(Source::Host(&[UNIT])),
-            Neighbors {
+            SelfQuery::Within {
                 radius: 3.0,
                 half: false,
             }

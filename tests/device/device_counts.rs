@@ -6,9 +6,9 @@ use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, read, 
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError, Neighbor,
-    OutputOptions, OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays,
-    Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError,
+    NearestObject, OutputOptions, OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit,
+    RayMode, Rays, Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -266,7 +266,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
         let forms: [(Rays<'_>, Queries<'_>); 4] = [
             (
                 Rays::Plain(Source::Host(&rays)),
-                Queries::Spheres(Source::device(&on_device[2], given)),
+                Queries::General(Source::device(&on_device[2], given)),
             ),
             (
                 Rays::Plain(Source::device(&on_device[0], given)),
@@ -278,7 +278,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             ),
             (
                 Rays::Swept(Source::device(&on_device[1], given)),
-                Queries::Spheres(Source::Host(&asked)),
+                Queries::General(Source::Host(&asked)),
             ),
         ];
         for (case, scheme) in SCHEMES.into_iter().cycle().take(6).enumerate() {
@@ -404,7 +404,7 @@ fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize
         assert_eq!(*found, expected, "{what}: hit {place}");
     }
     for (place, (found, all)) in found.query_nearest.iter().zip(&all.query_nearest).enumerate() {
-        let expected = if place / 2 < queries { *all } else { Neighbor::NONE };
+        let expected = if place / 2 < queries { *all } else { NearestObject::NONE };
         assert_eq!(*found, expected, "{what}: nearest {place}");
     }
 }

@@ -251,7 +251,7 @@ impl<'a> World<'a> {
         let answer = Answer::of(&cpu::step_scene(&descriptor, &scene).unwrap());
         let seen = reference::cull(&descriptor, &scene, &self.asked.views).unwrap().objects;
         let on_device = if is_set {
-            self.objects.record(&self.adapter.device, uploads).unwrap()
+            self.objects.upload(&self.adapter.device, uploads).unwrap()
         } else {
             input.scene()
         };

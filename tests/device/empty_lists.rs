@@ -5,9 +5,9 @@ use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, enco
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Neighbors,
-    OutputOptions, OutputRows, Outputs, Page, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, Ray, RayMode,
-    Rays, Scene, Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, OutputOptions,
+    OutputRows, Outputs, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SelfQuery,
+    Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -114,9 +114,9 @@ fn lists_of_nothing_have_outputs() {
         ];
         let queries = [
             Queries::Boxes(Source::Host(&[])),
-            Queries::Spheres(Source::Host(&[])),
+            Queries::General(Source::Host(&[])),
             Queries::Boxes(Source::<Aabb>::device(&buffer, 0)),
-            Queries::Spheres(Source::<Query>::device(&buffer, 0)),
+            Queries::General(Source::<Query>::device(&buffer, 0)),
         ];
         // Each ray mode meets each form of a list.
         for (place, scheme) in SCHEMES.into_iter().enumerate() {
@@ -221,11 +221,11 @@ fn lists_of_nothing_have_outputs() {
 #[test]
 fn no_objects_have_lists_of_nothing() {
     let own = [
-        Queries::Neighbors(Neighbors {
+        Queries::Objects(SelfQuery::Within {
             radius: 1.0,
             half: false,
         }),
-        Queries::Partners(Partners { half: true }),
+        Queries::Objects(SelfQuery::Overlaps { half: true }),
     ];
     for adapter in adapters() {
         for (queries, mode) in own.into_iter().flat_map(|queries| MODES.map(|mode| (queries, mode))) {

@@ -131,7 +131,7 @@ fn record(
     events: &mut PairEvents,
     set: &mut ObjectSet,
 ) {
-    let input = set.record(&adapter.device, encoder).unwrap();
+    let input = set.upload(&adapter.device, encoder).unwrap();
     let output = steps::record(broad_phase, encoder, input);
     events.record(encoder, &output, set.names()).unwrap();
 }

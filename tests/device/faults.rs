@@ -155,7 +155,7 @@ fn what_is_made_or_updated_on_a_lost_device_ends_in_typed_errors() {
         let mut set = ObjectSet::new();
         set.insert(two()[0]);
         let mut encoder = device.create_command_encoder(&Default::default());
-        let input = set.record(&device, &mut encoder).expect("sources");
+        let input = set.upload(&device, &mut encoder).expect("sources");
         let refused = gpu.step(&mut encoder, input).err();
         assert_eq!(refused, Some(StepError::DeviceLost), "{}", adapter.name);
     }

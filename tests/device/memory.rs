@@ -301,7 +301,7 @@ fn a_steady_update_of_a_set_creates_no_bind_group_and_no_buffer() {
                     .expect("an idle device");
                 let before = created(&device);
                 let mut encoder = device.create_command_encoder(&Default::default());
-                set.record(&device, &mut encoder).expect("an update");
+                set.upload(&device, &mut encoder).expect("an update");
                 if step > 2 {
                     assert_eq!(created(&device), before, "{what}, {step} on {}", adapter.name);
                 }
@@ -705,7 +705,7 @@ fn memory_is_what_the_device_holds() {
                         .expect("an object");
                 }
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let input = set.record(&device, &mut encoder).expect("an update");
+                let input = set.upload(&device, &mut encoder).expect("an update");
                 let output = gpu.step(&mut encoder, input).expect("a step");
                 events.record(&mut encoder, &output, set.names()).expect("events");
                 unnamed

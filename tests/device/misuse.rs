@@ -149,11 +149,11 @@ fn things_of_another_instance_are_refused() {
             objects.insert(object);
         }
         let mut own = new_encoder(&one);
-        let uploaded = objects.record(one.device().unwrap(), &mut own).expect("a scene");
+        let uploaded = objects.upload(one.device().unwrap(), &mut own).expect("a scene");
         let mut others = new_encoder(&other);
         let refused = gpus[1].step(&mut others, uploaded).map(drop);
         assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
-        let uploaded = objects.record(other.device().unwrap(), &mut others).expect("a scene");
+        let uploaded = objects.upload(other.device().unwrap(), &mut others).expect("a scene");
         gpus[1].step(&mut others, uploaded).expect("a step");
         assert_eq!(objects.uploaded_bytes(), 64, "{name}");
         other.queue().unwrap().submit([others.finish()]);
@@ -513,7 +513,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
         };
         for round in 0..3 {
             let mut first = encoder(&adapter);
-            let input = objects.record(&adapter.device, &mut first).expect("a scene");
+            let input = objects.upload(&adapter.device, &mut first).expect("a scene");
             let out = record(&mut gpu, &mut first, input);
             adapter.queue.submit([first.finish()]);
             for frame in 0..3 {
@@ -539,7 +539,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
             // The next step is recorded, and not submitted yet.
             objects.set(handles[0], UNIT.with_owner(round)).expect("an object");
             let mut next = encoder(&adapter);
-            let input = objects.record(&adapter.device, &mut next).expect("a scene");
+            let input = objects.upload(&adapter.device, &mut next).expect("a scene");
             record(&mut gpu, &mut next, input);
             let mut own = encoder(&adapter);
             for (of, recorded) in components.record(&mut own, &out) {
@@ -576,13 +576,13 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
             ..QueryInput::default()
         };
         let mut open = encoder(&adapter);
-        let input = objects.record(&adapter.device, &mut open).expect("a scene");
+        let input = objects.upload(&adapter.device, &mut open).expect("a scene");
         record(&mut gpu, &mut open, input);
         adapter.queue.submit([open.finish()]);
         let [mut own, mut upload] = [(); 2].map(|()| encoder(&adapter));
         set.record(&mut own, &gpu, asked).expect("a set");
         objects.exclude(handle).expect("an object");
-        objects.record(&adapter.device, &mut upload).expect("a scene");
+        objects.upload(&adapter.device, &mut upload).expect("a scene");
         adapter.queue.submit([upload.finish(), own.finish()]);
         assert_eq!(
             block_on(set.read_back()).err(),
@@ -596,7 +596,7 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
             Some(StepError::Dropped),
             "{name}"
         );
-        let input = objects.record(&adapter.device, &mut late).expect("a scene");
+        let input = objects.upload(&adapter.device, &mut late).expect("a scene");
         record(&mut gpu, &mut late, input);
         set.record(&mut late, &gpu, asked).expect("a set");
         adapter.queue.submit([late.finish()]);
@@ -666,7 +666,7 @@ fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
                 .move_to(handles[1], [0.5; 3], [far; 3])
                 .expect("an object of the set");
             let device = headless.device().unwrap().clone();
-            let input = objects.record(&device, &mut upload).expect("a scene");
+            let input = objects.upload(&device, &mut upload).expect("a scene");
             if !is_dropped {
                 headless.queue().unwrap().submit([upload.finish()]);
             }

@@ -8,8 +8,8 @@ use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, OutputOptions, PairOrder, Queries, Ray,
-    RayMode, Rays, Scene, Source, Statics,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, PairOrder, Queries, Ray, RayMode, Rays,
+    Scene, SelfQuery, Source, Statics,
 };
 
 /// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to
@@ -277,7 +277,7 @@ fn neighbors_ask_once_each_beside_a_cover_table() {
     let objects = mixed(1500, 100, 4, 1.0, &mut rng);
     let scene = Scene {
         objects: Source::Host(&objects),
-        queries: Queries::Neighbors(Neighbors {
+        queries: Queries::Objects(SelfQuery::Within {
             radius: 1.0,
             half: false,
         }),

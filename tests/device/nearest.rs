@@ -5,8 +5,8 @@ use crate::common::pool::pooled;
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Queries, Query, QueryMode, Scene, Scheme, Source, Statics,
-    Status,
+    Aabb, BroadPhaseDescriptor, NONE, NearestObject, Queries, Query, QueryMode, Scene, Scheme, SelfQuery, Source,
+    Statics, Status,
 };
 use pollster::block_on;
 
@@ -26,7 +26,8 @@ struct Case {
     /// The first objects.
     statics: usize,
     queries: Vec<Query>,
-    neighbors: Option<Neighbors>,
+    /// Radius and half, if the objects query each other.
+    neighbors: Option<(f32, bool)>,
     wanted: u32,
 }
 
@@ -43,8 +44,8 @@ impl Case {
                 generation: self.number,
             },
             queries: match self.neighbors {
-                Some(neighbors) => neighbors.into(),
-                None => Queries::Spheres(Source::Host(&self.queries)),
+                Some((radius, half)) => SelfQuery::Within { radius, half }.into(),
+                None => Queries::General(Source::Host(&self.queries)),
             },
             query_mode: QueryMode::Nearest(self.wanted),
             ..Default::default()
@@ -56,7 +57,7 @@ impl Case {
     }
 
     /// By definition: each object's distance, the least of them by distance and then by index.
-    fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Neighbor> {
+    fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<NearestObject> {
         let wanted = self.wanted as usize;
         let askers = self.neighbors.map_or(self.queries.len(), |_| self.objects.len());
         let periods = descriptor.periods;
@@ -64,18 +65,18 @@ impl Case {
         let mut rows = Vec::new();
         for asker in 0..askers {
             let query = match self.neighbors {
-                Some(neighbors) => Query {
+                Some((radius, _)) => Query {
                     bounds: self.objects[asker],
-                    radius: neighbors.radius,
+                    radius,
                     ..Query::point([0.0; 3]).in_world(self.world(asker))
                 },
                 None => self.queries[asker],
             };
             let mut found: Vec<_> = (0..self.objects.len())
                 .filter(|&object| {
-                    let is_asked = self.neighbors.is_none_or(|of| {
+                    let is_asked = self.neighbors.is_none_or(|(_, half)| {
                         let are_static = asker < self.statics && object < self.statics;
-                        !are_static && (object > asker || (object < asker && !of.half))
+                        !are_static && (object > asker || (object < asker && !half))
                     });
                     is_asked && self.world(object) == query.world && meet(&query.bounds, &self.objects[object])
                 })
@@ -94,11 +95,11 @@ impl Case {
                 })
                 .collect();
             found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let found = found.into_iter().map(|(squared_distance, object)| Neighbor {
+            let found = found.into_iter().map(|(squared_distance, object)| NearestObject {
                 object,
                 squared_distance,
             });
-            rows.extend(found.chain(std::iter::repeat(Neighbor::NONE)).take(wanted));
+            rows.extend(found.chain(std::iter::repeat(NearestObject::NONE)).take(wanted));
         }
         rows
     }
@@ -152,7 +153,7 @@ fn check(adapters: &[TestAdapter], descriptor: &BroadPhaseDescriptor<'static>, c
     }
 }
 
-fn compare(found: &[Neighbor], expected: &[Neighbor], wanted: u32, exact: bool, what: &str) {
+fn compare(found: &[NearestObject], expected: &[NearestObject], wanted: u32, exact: bool, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
         let [a, b] = [found.squared_distance, expected.squared_distance];
@@ -340,10 +341,7 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
             queries: Vec::new(),
             worlds: (0..count).map(|_| rng.below(worlds as usize) as u32).collect(),
             statics: [0, count / 3][round % 2],
-            neighbors: Some(Neighbors {
-                radius: [f32::MAX, 2.0, f32::MAX, 0.0, 30.0][rng.below(5)],
-                half: rng.below(4) == 0,
-            }),
+            neighbors: Some(([f32::MAX, 2.0, f32::MAX, 0.0, 30.0][rng.below(5)], rng.below(4) == 0)),
             wanted: [4, 1, 17, 60][rng.below(4)],
             objects,
         };
@@ -424,7 +422,7 @@ fn asked_by_all(kind: &str, count: usize, wanted: u32) -> Case {
         worlds: Vec::new(),
         statics: 0,
         queries: Vec::new(),
-        neighbors: Some(Neighbors::within(f32::MAX)),
+        neighbors: Some((f32::MAX, false)),
         wanted,
     }
 }

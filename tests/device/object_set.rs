@@ -78,7 +78,7 @@ fn record(
 ) -> wgpu::Buffer {
     let input = Scene {
         rays: Source::Host(rays).into(),
-        ..set.record(&adapter.device, encoder).unwrap()
+        ..set.upload(&adapter.device, encoder).unwrap()
     };
     let output = broad_phase.step(encoder, input).unwrap();
     output.pairs.unwrap().buffer.clone()
@@ -107,7 +107,7 @@ fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mu
 /// Uploads what changed; the device then has to hold all slots. Returns the bytes uploaded.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
     let (buffer, count) = encode(device, queue, |encoder| {
-        match set.record(device, encoder).unwrap().objects {
+        match set.upload(device, encoder).unwrap().objects {
             Source::Device { buffer, count, .. } => (buffer.clone(), count),
             other => panic!("{other:?}"),
         }
@@ -208,7 +208,7 @@ fn a_set_is_a_scene_on_the_host_and_tells_its_states_apart() {
     generations.push(generation(&set));
     for adapter in adapters() {
         let recorded = encode(&adapter.device, &adapter.queue, |encoder| {
-            set.record(&adapter.device, encoder).unwrap().statics.generation
+            set.upload(&adapter.device, encoder).unwrap().statics.generation
         });
         // Nothing has changed since.
         assert_eq!([generation(&set), generation(&set)], [recorded; 2]);
@@ -380,7 +380,7 @@ fn what_a_dropped_encoder_had_is_uploaded_again() {
         upload(&device, &queue, &mut set);
         set.set(set.handle_of(3).unwrap(), cube([3.0; 3])).unwrap();
         let mut dropped = device.create_command_encoder(&Default::default());
-        set.record(&device, &mut dropped).unwrap();
+        set.upload(&device, &mut dropped).unwrap();
         drop(dropped);
         assert_eq!(upload(&device, &queue, &mut set), BOX_BYTES * 100);
         assert_eq!(upload(&device, &queue, &mut set), 0);
@@ -401,7 +401,7 @@ fn more_objects_than_the_device_binds_are_refused() {
         (1..count).for_each(|_| _ = set.insert(cube([0.0; 3])));
         let mut encoder = device.create_command_encoder(&Default::default());
         for _ in 0..2 {
-            let refused = set.record(device, &mut encoder).err();
+            let refused = set.upload(device, &mut encoder).err();
             let (what, needed) = ("objects", BOX_BYTES * count);
             assert_eq!(refused, Some(InputError::BufferTooLarge { what, needed, limit }));
             assert_eq!(set.uploaded_bytes(), 0);

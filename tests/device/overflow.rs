@@ -576,7 +576,7 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let crowded = Scene {
             objects: Source::Host(&points),
-            queries: Queries::Spheres(Source::Host(&nearest)),
+            queries: Queries::General(Source::Host(&nearest)),
             query_mode: QueryMode::Nearest(1_024),
             ..Scene::default()
         };

@@ -16,8 +16,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
-    Growth, InputError, NONE, OutputOptions, Page, Pair, PairFilterError, PairOrder, Partners, QueryInput, QueryMode,
-    Scene, Source, Statics, StepError, StepResult, wgpu,
+    Growth, InputError, NONE, OutputOptions, Page, Pair, PairFilterError, PairOrder, QueryInput, QueryMode, Scene,
+    SelfQuery, Source, Statics, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -175,7 +175,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 ..wild.scene(number)
             };
             if asks_partners {
-                plain.queries = Partners { half }.into();
+                plain.queries = SelfQuery::Overlaps { half }.into();
                 plain.query_mode = QueryMode::All;
             }
             let all = defined(&descriptor, &plain, &|_, _| true);
@@ -238,7 +238,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 let rows = rows_of(expected, objects.len(), half);
                 assert_eq!(lists(&result), rows, "{what}: partners");
                 // Of the table that the step has left, too, and by the place of the one that is asked for.
-                let partners = Partners { half }.into();
+                let partners = SelfQuery::Overlaps { half }.into();
                 let later = block_on(headless.query(&QueryInput {
                     queries: partners,
                     ..QueryInput::default()
@@ -807,7 +807,7 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                     let what = format!("{scheme:?}, {} on {}", pair_filter.is_some(), adapter.name);
                     check(&descriptor, &scene, &result, &expected, &what);
                     let asked = QueryInput {
-                        queries: Partners::default().into(),
+                        queries: SelfQuery::Overlaps { half: false }.into(),
                         ..Default::default()
                     };
                     let mut encoder = encoder(&adapter);

@@ -6,7 +6,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
     DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputOptions, OutputRows,
-    Pair, PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source,
+    Pair, PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, Source,
     Statics, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -167,7 +167,7 @@ impl Asked {
                     excluded_pairs: Source::Host(&[Pair { a: 0, b: 1 }]),
                     pair_filter_data: Source::Host(&[7]),
                     queries: if asks {
-                        Partners::default().into()
+                        SelfQuery::Overlaps { half: false }.into()
                     } else {
                         Queries::None
                     },
@@ -344,7 +344,7 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
             let mut encoder = device.create_command_encoder(&Default::default());
             // Few of them move, so that their boxes are put in place one by one.
             set.set(handles[7], boxes[9]).expect("a handle");
-            let input = set.record(&device, &mut encoder).expect("an upload");
+            let input = set.upload(&device, &mut encoder).expect("an upload");
             let step = gpu.step(&mut encoder, input).expect("a step");
             events
                 .record(&mut encoder, &step, ObjectNames::default())

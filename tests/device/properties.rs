@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::agreement::{Expected, check, hit_bits};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, OutputOptions, Pair,
-    Partners, Queries, Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepResult, SweptRay, cpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Pair, Queries, Query,
+    QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, Source, Statics, StepResult, SweptRay, cpu,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -309,8 +309,8 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
         Kind::Exact | Kind::Whole => Just((false, false)).boxed(),
     };
     let neighbors = (select(vec![0.0, 0.5, 1.0, 2.6, 1e30]), any::<bool>())
-        .prop_map(|(radius, half)| Neighbors { radius, half }.into());
-    let partners = any::<bool>().prop_map(|half| Partners { half }.into());
+        .prop_map(|(radius, half)| SelfQuery::Within { radius, half }.into());
+    let partners = any::<bool>().prop_map(|half| SelfQuery::Overlaps { half }.into());
     let asking = prop_oneof![neighbors, partners];
     let contents = (
         vec(object_seed(), 0..48),
@@ -373,8 +373,8 @@ impl SceneSeed {
             statics: self.objects.len() * self.quarters / 4,
             is_wide: self.is_wide,
             asking: match self.asking {
-                Some(Queries::Partners(_)) | None if is_periodic => Some(
-                    Neighbors {
+                Some(Queries::Objects(_)) | None if is_periodic => Some(
+                    SelfQuery::Within {
                         radius: 1.5,
                         half: self.is_wide[0],
                     }
@@ -411,7 +411,7 @@ impl Given {
             },
             queries: match self.asking {
                 Some(asking) => asking,
-                None if self.is_wide[1] => Queries::Spheres(Source::Host(&self.rounded)),
+                None if self.is_wide[1] => Queries::General(Source::Host(&self.rounded)),
                 None => Queries::Boxes(Source::Host(&self.boxes)),
             },
             query_mode: self.mode,
@@ -571,12 +571,8 @@ fn another_order_of_the_objects_gives_the_same_answer() {
         let mut given = seed.given(&descriptor);
         // What comes after an object depends on the order.
         given.asking = given.asking.map(|asking| match asking {
-            Queries::Neighbors(neighbors) => Neighbors {
-                half: false,
-                ..neighbors
-            }
-            .into(),
-            _ => Partners { half: false }.into(),
+            Queries::Objects(SelfQuery::Within { radius, .. }) => SelfQuery::within(radius).into(),
+            _ => SelfQuery::Overlaps { half: false }.into(),
         });
         // The first ones: others after another order.
         given.statics = 0;

@@ -8,9 +8,9 @@ use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, random_
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, OutputOptions,
-    Page, Pair, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Status,
-    StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, NearestObject, OutputOptions, Page,
+    Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, Source, Status, StepResult,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -76,7 +76,7 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
     let twin = cpu::step_scene(descriptor, &nearest).unwrap().query_nearest;
     assert_eq!(rows.len(), expected.len() * wanted as usize, "{what}");
     for (query, expected) in expected.iter().enumerate() {
-        let of_query = |rows: &[Neighbor]| rows[query * wanted as usize..][..wanted as usize].to_vec();
+        let of_query = |rows: &[NearestObject]| rows[query * wanted as usize..][..wanted as usize].to_vec();
         let (rows, twin) = (of_query(&rows), of_query(&twin));
         let found = rows.iter().filter(|row| row.object != gpu_broad_phase::NONE).count();
         let most = expected.surely.len() + expected.perhaps.len();
@@ -120,7 +120,7 @@ fn random_queries_agree_with_the_reference_and_brute_force() {
                     ..Default::default()
                 };
                 for queries in [
-                    Queries::Spheres(Source::Host(&queries)),
+                    Queries::General(Source::Host(&queries)),
                     Queries::Boxes(Source::Host(&bounds)),
                 ] {
                     let scene = Scene {
@@ -166,7 +166,7 @@ fn neighbors_agree_with_the_reference_and_brute_force() {
                     };
                     let scene = Scene {
                         objects: Source::Host(&points),
-                        queries: Neighbors {
+                        queries: SelfQuery::Within {
                             radius,
                             half: case % 3 == 0,
                         }
@@ -206,7 +206,7 @@ fn partners_are_the_pairs_of_each_object() {
                 };
                 let scene = Scene {
                     objects: Source::Host(&objects),
-                    queries: Partners { half }.into(),
+                    queries: SelfQuery::Overlaps { half }.into(),
                     ..Default::default()
                 };
                 let what = format!("{descriptor:?} half {half} on {}", adapter.name);
@@ -596,7 +596,7 @@ fn neighbors_across_the_border_are_exact_on_every_device() {
                 };
                 let scene = Scene {
                     objects: Source::Host(&points),
-                    queries: Neighbors { radius, half: false }.into(),
+                    queries: SelfQuery::Within { radius, half: false }.into(),
                     ..Default::default()
                 };
                 check(&adapter, &descriptor, &scene, "border");

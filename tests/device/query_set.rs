@@ -4,8 +4,8 @@ use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, 
 use crate::common::{Rng, adapters, sweep, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Outputs, Page, PairOrder,
-    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source, Statics,
-    Status, StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
+    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source, Statics, Status,
+    StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -154,7 +154,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                     };
                     let senses = QueryInput {
                         rays: Source::Host(&frame.rays[..31]).into(),
-                        queries: Queries::Spheres(Source::Host(&frame.spheres)),
+                        queries: Queries::General(Source::Host(&frame.spheres)),
                         ..Default::default()
                     };
                     let mut encoder = encoder(&adapter);
@@ -183,7 +183,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         "{what}"
                     );
                     check(&descriptor, &own, &result, &what);
-                    let scene = frame.scene(frame.rays[..31].into(), Queries::Spheres(Source::Host(&frame.spheres)));
+                    let scene = frame.scene(frame.rays[..31].into(), Queries::General(Source::Host(&frame.spheres)));
                     check(&of_sensors, &scene, &found, &what);
                     if generation == 3 {
                         check(&of_picking, &scene, &picked, &what);
@@ -356,7 +356,7 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
         let frame = Frame::new(200, 1, 1, &mut Rng(9));
         let asked = QueryInput {
             rays: Source::Host(&frame.rays[..]).into(),
-            queries: Queries::Spheres(Source::Host(&frame.spheres)),
+            queries: Queries::General(Source::Host(&frame.spheres)),
             ..Default::default()
         };
         for number in 0..20 {

@@ -130,7 +130,7 @@ impl Asked {
         assert_eq!(seen, defined, "{what}");
         let of = |queries| brute_force::scene_queries(&descriptors[0], &Scene { queries, ..cast }).unwrap();
         check_lists(&picking, &of(Queries::Boxes(Source::Host(&self.probes))), &what);
-        check_lists(&sensors, &of(Queries::Spheres(Source::Host(&self.spheres))), &what);
+        check_lists(&sensors, &of(Queries::General(Source::Host(&self.spheres))), &what);
         let pairs = brute_force::scene_pairs(&descriptors[0], &cast).unwrap();
         assert_eq!(sorted(step.pairs), pairs, "{what}");
         let now: BTreeSet<_> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
@@ -257,7 +257,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             picking.record(&mut encoder, &gpu, picks).expect("a set");
             let senses = QueryInput {
                 rays: cast,
-                queries: Queries::Spheres(Source::Host(&spheres)),
+                queries: Queries::General(Source::Host(&spheres)),
                 ..Default::default()
             };
             sensors.record(&mut encoder, &gpu, senses).expect("a set");

@@ -6,8 +6,8 @@ use crate::common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Neighbors, OutputOptions, Pair, Queries, RayMode, Rays,
-    Scene, Scheme, Source, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, OutputOptions, Pair, Queries, RayMode, Rays, Scene, Scheme,
+    SelfQuery, Source, StepResult,
 };
 use pollster::block_on;
 
@@ -188,7 +188,7 @@ fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     let scene = Scene {
         objects: Source::Host(&objects),
         worlds: Source::Host(&worlds),
-        queries: Queries::Neighbors(Neighbors::within(0.45)),
+        queries: Queries::Objects(SelfQuery::within(0.45)),
         ..Default::default()
     };
     for adapter in adapters() {

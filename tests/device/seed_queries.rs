@@ -22,7 +22,7 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: &[Query]) -> Vec<Vec<u32>> {
     let scene = Scene {
         objects: Source::Host(objects),
-        queries: Queries::Spheres(Source::Host(queries)),
+        queries: Queries::General(Source::Host(queries)),
         ..Default::default()
     };
     let expected = lists(&cpu::step_scene(descriptor, &scene).unwrap());
@@ -76,7 +76,7 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
 
     let scene = Scene {
         objects: Source::Host(&units),
-        queries: Queries::Spheres(Source::Host(&points[1..2])),
+        queries: Queries::General(Source::Host(&points[1..2])),
         ..Default::default()
     };
     let counters = cpu::step_scene(&descriptor, &scene).unwrap().counters;

@@ -8,8 +8,8 @@ use std::io;
 
 use crate::common::Rng;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Neighbors, OutputOptions, Pair, Partners, Queries, Query, QueryMode, Ray, Rays, Scene,
-    Scheme, Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
+    Aabb, BroadPhaseDescriptor, OutputOptions, Pair, Queries, Query, QueryMode, Ray, Rays, Scene, Scheme, SelfQuery,
+    Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
 };
 
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
@@ -97,16 +97,16 @@ impl Rows {
             Rays::Plain(Source::Host(&self.rays)),
             Rays::Swept(Source::Host(&self.swept)),
         ];
-        let neighbors = Neighbors {
+        let neighbors = SelfQuery::Within {
             radius: f32::from_bits(0x7fc0_4321),
             half: true,
         };
         let queries = [
             Queries::None,
             Queries::Boxes(Source::Host(&self.objects)),
-            Queries::Spheres(Source::Host(&self.queries)),
-            Queries::Neighbors(neighbors),
-            Queries::Partners(Partners { half: true }),
+            Queries::General(Source::Host(&self.queries)),
+            Queries::Objects(neighbors),
+            Queries::Objects(SelfQuery::Overlaps { half: true }),
         ];
         let with = |rays, (place, queries): (usize, _)| Scene {
             objects: Source::Host(&self.objects),
@@ -152,8 +152,8 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
     });
     bytes.extend_from_slice(match scene.queries {
         Queries::Boxes(boxes) => of_host(boxes),
-        Queries::Spheres(queries) => of_host(queries),
-        Queries::Neighbors(ref neighbors) => bytemuck::bytes_of(&neighbors.radius),
+        Queries::General(queries) => of_host(queries),
+        Queries::Objects(SelfQuery::Within { ref radius, .. }) => bytemuck::bytes_of(radius),
         _ => &[],
     });
     let kinds = (
@@ -162,9 +162,9 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
         match scene.queries {
             Queries::None => 0,
             Queries::Boxes(_) => 1,
-            Queries::Spheres(_) => 2,
-            Queries::Neighbors(Neighbors { half, .. }) => 3 + u32::from(half),
-            Queries::Partners(Partners { half }) => 5 + u32::from(half),
+            Queries::General(_) => 2,
+            Queries::Objects(SelfQuery::Within { half, .. }) => 3 + u32::from(half),
+            Queries::Objects(SelfQuery::Overlaps { half }) => 5 + u32::from(half),
             _ => unreachable!(),
         },
     );

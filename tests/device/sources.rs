@@ -267,7 +267,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         },
         ray_count,
         queries: if has_spheres {
-            Queries::Spheres(Source::Host(&spheres))
+            Queries::General(Source::Host(&spheres))
         } else {
             Queries::Boxes(Source::Host(&asked.plain))
         },
@@ -289,7 +289,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
             Rays::Plain(strewn_rays.source())
         },
         queries: if has_spheres {
-            Queries::Spheres(strewn_spheres.source())
+            Queries::General(strewn_spheres.source())
         } else {
             Queries::Boxes(asked.source())
         },
@@ -384,7 +384,7 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                     objects: Source::device(&pool, 100).at(at).stride(stride[0]),
                     worlds: Source::device(&pool, 100).at(at).stride(stride[1]),
                     rays: Rays::Swept(Source::device(&pool, 100).at(at).stride(stride[2])),
-                    queries: Queries::Spheres(Source::device(&pool, 100).at(at).stride(stride[3])),
+                    queries: Queries::General(Source::device(&pool, 100).at(at).stride(stride[3])),
                     ..Default::default()
                 };
                 [&mut one_world, &mut two_worlds].map(|on_gpu| dispatches(&adapter, on_gpu, input))
@@ -526,7 +526,7 @@ const SOURCES: [(&str, u32, Input); 9] = [
         ..Default::default()
     }),
     ("queries", 48, |place| Scene {
-        queries: Queries::Spheres(place.source()),
+        queries: Queries::General(place.source()),
         ..Default::default()
     }),
 ];

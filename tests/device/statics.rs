@@ -11,10 +11,9 @@ use crate::common::steps::{
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, InputError, Neighbors,
-    ObjectSet, OutputOptions, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell, RayMode,
-    Rays, ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu,
-    wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, InputError, ObjectSet,
+    OutputOptions, Page, Pair, PairOrder, Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ReadBackError,
+    Scene, Scheme, SelfQuery, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -99,7 +98,7 @@ impl Case {
                 generation: self.generation,
             },
             rays: Rays::Swept(Source::Host(&self.rays)),
-            queries: Queries::Spheres(Source::Host(&self.queries)),
+            queries: Queries::General(Source::Host(&self.queries)),
             query_mode: QueryMode::All,
             ..Scene::default()
         }
@@ -208,24 +207,24 @@ fn the_answer_is_that_of_one_list() {
                     (QueryMode::All, scene.queries),
                     (
                         QueryMode::All,
-                        Queries::Neighbors(Neighbors {
+                        Queries::Objects(SelfQuery::Within {
                             radius: 1.3171,
                             half: false,
                         }),
                     ),
                     (
                         QueryMode::All,
-                        Queries::Neighbors(Neighbors {
+                        Queries::Objects(SelfQuery::Within {
                             radius: 0.9137,
                             half: true,
                         }),
                     ),
-                    (QueryMode::All, Partners { half: false }.into()),
-                    (QueryMode::All, Partners { half: true }.into()),
+                    (QueryMode::All, SelfQuery::Overlaps { half: false }.into()),
+                    (QueryMode::All, SelfQuery::Overlaps { half: true }.into()),
                     (QueryMode::Nearest(3), scene.queries),
                     (
                         QueryMode::Nearest(4),
-                        Queries::Neighbors(Neighbors {
+                        Queries::Objects(SelfQuery::Within {
                             radius: 2.1171,
                             half: false,
                         }),
@@ -451,7 +450,7 @@ fn the_table_of_both_parts_is_asked_again() {
             whole(&adapter, &mut on_gpu, scene);
             for queries in [
                 case.scene().queries,
-                Queries::Neighbors(Neighbors {
+                Queries::Objects(SelfQuery::Within {
                     radius: 1.1,
                     half: false,
                 }),
@@ -747,7 +746,7 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
                 periods: [4.0, 0.0, 5.5],
                 ..Default::default()
             };
-            scene.queries = Queries::Neighbors(Neighbors {
+            scene.queries = Queries::Objects(SelfQuery::Within {
                 radius: 1.3171,
                 half: false,
             });

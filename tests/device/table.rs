@@ -715,7 +715,7 @@ fn tables_outlive_queries_and_may_be_empty() {
             record(&mut on_gpu, &mut encoder, input);
             let asked = [Query::point([0.5; 3]), Query::point([2.0; 3])];
             let input = QueryInput {
-                queries: Queries::Spheres(Source::Host(&asked)),
+                queries: Queries::General(Source::Host(&asked)),
                 ..Default::default()
             };
             let output = on_gpu.query(&mut encoder, input).unwrap();

@@ -19,7 +19,7 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
     let objects = uniform(2000, &mut Rng(19));
     let queries = objects.iter().map(|&aabb| Query::overlaps(aabb)).collect::<Vec<_>>();
     let input = QueryInput {
-        queries: Queries::Spheres(Source::Host(&queries)),
+        queries: Queries::General(Source::Host(&queries)),
         ..QueryInput::default()
     };
     let descriptor = BroadPhaseDescriptor {

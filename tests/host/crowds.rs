@@ -15,8 +15,8 @@ use gpu_broad_phase::internals::reference::rays::ray::load_ray;
 use gpu_broad_phase::internals::reference::rays::ray_hits::{HitVisitor, walk_ray};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, OutputOptions, Queries, Query, Ray, RayMode, Rays, Scene,
-    Scheme, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, Queries, Query, Ray, RayMode, Rays, Scene, Scheme,
+    SelfQuery, Source, Statics, SweptRay,
 };
 
 /// Scenes unless more are asked for.
@@ -150,7 +150,7 @@ impl Crowd {
                 ..Statics::default()
             },
             rays: Rays::Swept(Source::Host(&self.rays)),
-            queries: Queries::Spheres(Source::Host(&self.queries)),
+            queries: Queries::General(Source::Host(&self.queries)),
             ..Scene::default()
         }
     }
@@ -328,7 +328,7 @@ fn crowds_in_one_place_take_little_work() {
         let scene = crowd.scene();
         let neighbors = Scene {
             rays: Rays::default(),
-            queries: Queries::Neighbors(Neighbors::within(0.3 * crowd.spacing)),
+            queries: Queries::Objects(SelfQuery::within(0.3 * crowd.spacing)),
             ..scene
         };
         let asked = [scene, neighbors].map(|scene| (scene, Expected::of(&descriptor(Scheme::Hierarchical), &scene)));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Frustum, Growth, Handle, MemoryUse, Neighbor,
-    Neighbors, ObjectSet, OutputOptions, Pair, PairEvent, PairOrder, Partners, Query, QueryMode, Ray, RayCell, RayHit,
-    RayMode, Scheme, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
+    Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Frustum, Growth, Handle, MemoryUse,
+    NearestObject, ObjectSet, OutputOptions, Pair, PairEvent, PairOrder, Query, QueryMode, Ray, RayCell, RayHit,
+    RayMode, Scheme, SelfQuery, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -84,16 +84,16 @@ fn finite_values_come_back_from_text_and_bytes() {
         invalid: 1,
     });
     through_both((Pair { a: 1, b: u32::MAX }, RayHit { object: 3, t: 0.1 }));
-    let neighbor = Neighbor {
+    let neighbor = NearestObject {
         object: 9,
         squared_distance: 0.2,
     };
     through_both((neighbor, [QueryMode::All, QueryMode::Nearest(1_024)]));
-    let neighbors = Neighbors {
+    let neighbors = SelfQuery::Within {
         radius: 0.1,
         half: true,
     };
-    through_both((neighbors, Partners { half: true }));
+    through_both((neighbors, SelfQuery::Overlaps { half: true }));
     let cell = RayCell {
         level: 33,
         x: i32::MIN,
@@ -166,7 +166,7 @@ fn bytes_keep_every_bit() {
         check::<SweptRay>(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&rolled)));
         check::<Query>(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&rolled[..12])));
         check::<RayHit>(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&rolled[..2])));
-        check::<Neighbor>(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&rolled[..2])));
+        check::<NearestObject>(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&rolled[..2])));
     }
 }
 

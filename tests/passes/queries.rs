@@ -8,7 +8,7 @@ use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::queries::{query_count, query_emit, query_nearest};
 use gpu_broad_phase::internals::shaders;
-use gpu_broad_phase::{Neighbor, Query};
+use gpu_broad_phase::{NearestObject, Query};
 
 /// Words that a walk for nearest objects leaves to its next round.
 const STATE_WORDS: usize = 6;
@@ -133,7 +133,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             let more = vec![
                 (
                     "query_nearest",
-                    [poison::<Neighbor>(nearest.len()), poison::<u32>(left)].concat(),
+                    [poison::<NearestObject>(nearest.len()), poison::<u32>(left)].concat(),
                 ),
                 ("counters", bytes(&used_counters())),
             ];
@@ -157,11 +157,11 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             };
             for rounds in bench.some_of([long, rounds]) {
                 let found = run(rounds);
-                let rows = &found.buffers["query_nearest"][..size_of::<Neighbor>() * nearest.len()];
+                let rows = &found.buffers["query_nearest"][..size_of::<NearestObject>() * nearest.len()];
                 found.check_left_behind("query_nearest", rows, left);
                 // Distances are rounded, and hardware may fuse a product and a sum of them: near ties change places
                 // there.
-                let given: Vec<Neighbor> = pod_collect_to_vec(rows);
+                let given: Vec<NearestObject> = pod_collect_to_vec(rows);
                 for (given, expected) in given.iter().zip(&nearest) {
                     let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
                     let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;

@@ -4,7 +4,7 @@
 //! distances are taken in f64, from the numbers that the file and the options have.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Scene, SelfQuery, Source};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::Status;
@@ -53,7 +53,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     let looked_at = args.nearest.map(|count| (count + spare).min(MOST_NEAREST));
     let asked = Scene {
         objects: Source::Host(&candidates.boxes),
-        queries: Neighbors {
+        queries: SelfQuery::Within {
             // Devices find what is within some units in the last place.
             radius: round_up((radius + off + SMALLEST) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
             half: !args.full && args.nearest.is_none(),
@@ -109,7 +109,7 @@ const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 
 /// Rows of one point, nearest first.
 fn nearest(
-    found: &[Neighbor],
+    found: &[NearestObject],
     query: u32,
     count: u32,
     radius: f64,

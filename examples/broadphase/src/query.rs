@@ -1,7 +1,7 @@
 //! The command `query`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Neighbor, Query, QueryMode, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Query, QueryMode, Scene, Source};
 
 use crate::Status;
 use crate::args::QueryArgs;
@@ -96,7 +96,7 @@ pub fn rows(offsets: &[u32], objects: &[u32], id: impl Fn(u32) -> u32) -> Vec<[u
 }
 
 /// Rows `query,object` by query, nearest first.
-pub fn nearest(found: &[Neighbor], count: u32) -> Vec<[u32; 2]> {
+pub fn nearest(found: &[NearestObject], count: u32) -> Vec<[u32; 2]> {
     let queries = found.chunks_exact(count as usize).zip(0..);
     queries
         .flat_map(|(found, query)| {

@@ -107,8 +107,8 @@ fn answerer(engine: &Engine) -> String {
 fn query_count(scene: &Scene<'_>) -> usize {
     match scene.queries {
         Queries::Boxes(boxes) => boxes.len(),
-        Queries::Spheres(queries) => queries.len(),
-        Queries::Neighbors(_) | Queries::Partners(_) => object_count(scene),
+        Queries::General(queries) => queries.len(),
+        Queries::Objects(_) => object_count(scene),
         _ => 0,
     }
 }
@@ -131,7 +131,7 @@ fn differences(
     let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
     // Periods move boxes before they are compared, of which only neighbours have a definition.
     let is_periodic = descriptor.periods != [0.0; 3];
-    let of_neighbors = matches!(scene.queries, Queries::Neighbors(_));
+    let of_neighbors = matches!(scene.queries, Queries::Objects(_));
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
     if !(by_definition && queries_by_definition) {
         let reason = if is_small {

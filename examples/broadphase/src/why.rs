@@ -198,7 +198,7 @@ impl Explainer<'_> {
         };
         let step = Step {
             objects: Source::Host(&[bounds]),
-            queries: Queries::Spheres(Source::Host(&[query])),
+            queries: Queries::General(Source::Host(&[query])),
             ..Step::default()
         };
         Ok(!cpu::step_scene(&self.descriptor, &step)?.query_objects.is_empty())

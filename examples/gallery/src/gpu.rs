@@ -29,7 +29,6 @@ pub struct Gpu {
     bytes_read: RefCell<BTreeMap<&'static str, u64>>,
 }
 
-
 /// What was submitted and read back so far, pictures aside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {

@@ -107,7 +107,7 @@ impl Told for (u32, u32) {
 
 #[cfg(test)]
 mod tests {
-    use gpu_broad_phase::RayMode;
+    use gpu_broad_phase::{OutputOptions, RayMode};
 
     use super::*;
 

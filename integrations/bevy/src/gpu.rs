@@ -174,7 +174,7 @@ impl Gpu {
     }
 
     fn record_step(&mut self, encoder: &mut wgpu::CommandEncoder, objects: &mut Objects) -> Result<(), GpuError> {
-        let input = objects.set.record(&self.device, encoder).map_err(GpuError::Input)?;
+        let input = objects.set.upload(&self.device, encoder).map_err(GpuError::Input)?;
         let buffer_of = |source: Source<'_, gpu_broad_phase::Aabb>| match source {
             Source::Device { buffer, .. } => Some(buffer.clone()),
             _ => None,

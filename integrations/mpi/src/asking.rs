@@ -100,7 +100,7 @@ impl Bounds {
             .collect();
         let found = self.step(&Scene {
             objects: self.boxes[..].into(),
-            queries: Queries::Spheres(plain[..].into()),
+            queries: Queries::General(plain[..].into()),
             query_mode: QueryMode::All,
             ..Scene::default()
         })?;

@@ -119,7 +119,7 @@ pub fn step_objects<'py>(
                         objects.set.invalidate();
                         objects.lies_with = state.number;
                     }
-                    let scene = objects.set.record(&device, &mut encoder);
+                    let scene = objects.set.upload(&device, &mut encoder);
                     let scene = scene.map_err(|error| {
                         let error = gpu_broad_phase::StepError::Input(error);
                         Failure::Device(Box::new(error.into()))

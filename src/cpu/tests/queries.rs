@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::error::DescriptorError;
 use crate::api::input::{Queries, Source};
-use crate::api::queries::{Neighbor, Neighbors, Query, QueryMode};
+use crate::api::queries::{NearestObject, Query, QueryMode, SelfQuery};
 use crate::reference::brute_force::Found;
 
 /// Whether the objects are those that have to be found and none beside those that may be.
@@ -22,7 +22,7 @@ fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
 }
 
 /// Whether these are as many of the nearest as are wanted, nearest first.
-fn are_nearest(found: &[Neighbor], expected: &Found) -> bool {
+fn are_nearest(found: &[NearestObject], expected: &Found) -> bool {
     // Gaps of denormal coordinates are 0, and those past the largest float are that.
     let clipped = |distance: f64| {
         if distance < 1e-37 {
@@ -58,7 +58,7 @@ fn are_nearest(found: &[Neighbor], expected: &Found) -> bool {
             close(exact, nearest) && (is_lost(neighbor.squared_distance) || close(exact, distance))
         })
     });
-    enough && ascending && right && found[given..].iter().all(|neighbor| *neighbor == Neighbor::NONE)
+    enough && ascending && right && found[given..].iter().all(|neighbor| *neighbor == NearestObject::NONE)
 }
 
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) {
@@ -146,7 +146,7 @@ fn queries_agree_with_brute_force() {
                         ..only(&objects)
                     };
                     for queries in [
-                        Queries::Spheres(Source::Host(&queries)),
+                        Queries::General(Source::Host(&queries)),
                         Queries::Boxes(Source::Host(&boxes)),
                     ] {
                         let scene = Scene { queries, ..base };
@@ -217,7 +217,7 @@ fn neighbors_agree_with_brute_force() {
                         let ids: Vec<_> = (0..count).map(|point| point % 4).collect();
                         let scene = Scene {
                             worlds: Source::Host(if descriptor.worlds > 1 { &ids[..] } else { &[] }),
-                            queries: Neighbors { radius, half }.into(),
+                            queries: SelfQuery::Within { radius, half }.into(),
                             ..only(&points)
                         };
                         let what =
@@ -245,7 +245,7 @@ fn neighbors_once_are_half_of_neighbors_both_ways() {
         };
         let pairs = |half| {
             let scene = Scene {
-                queries: Neighbors { radius: 0.9, half }.into(),
+                queries: SelfQuery::Within { radius: 0.9, half }.into(),
                 ..only(&points)
             };
             let result = step_scene(&descriptor, &scene).unwrap();
@@ -365,7 +365,7 @@ fn nothing_costs_more_than_testing_everything_a_few_times() {
             (0.2, [1.0; 3]),
         ] {
             let scene = Scene {
-                queries: Neighbors::within(radius).into(),
+                queries: SelfQuery::within(radius).into(),
                 ..only(&points)
             };
             let tests = step_scene(&descriptor(periods), &scene)
@@ -406,7 +406,7 @@ fn periods_and_radii_that_cannot_work_are_refused() {
     }
     for radius in [-1.0, f32::NAN, f32::INFINITY] {
         let scene = Scene {
-            queries: Neighbors { radius, half: false }.into(),
+            queries: SelfQuery::Within { radius, half: false }.into(),
             ..Scene::default()
         };
         let error = step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap_err();
@@ -448,7 +448,7 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
                 pairs: false,
                 ..Default::default()
             };
-            let neighbors = Neighbors { radius, half: false };
+            let neighbors = SelfQuery::Within { radius, half: false };
             let scene = Scene {
                 queries: neighbors.into(),
                 ..only(&points)
@@ -511,7 +511,7 @@ fn nothing_apart_is_within_a_radius_of_zero() {
             ..Default::default()
         };
         let scene = Scene {
-            queries: Neighbors {
+            queries: SelfQuery::Within {
                 radius: 0.0,
                 half: false,
             }

@@ -4,22 +4,22 @@ use super::query::squared_float;
 use super::query_count::finish_counters;
 use super::query_rings::walk_nearest;
 use super::query_walk::QueryReads;
-use crate::api::queries::Neighbor;
+use crate::api::queries::NearestObject;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::{Walked, map};
 
 /// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query,
-/// [`Neighbor::NONE`] where there are fewer. Adds invalid queries and, where they are counted, box tests to the
+/// [`NearestObject::NONE`] where there are fewer. Adds invalid queries and, where they are counted, box tests to the
 /// counters.
 pub fn query_nearest(
     params: &Params,
     walks: &[QueryReads<'_>],
     overrides: Overrides,
     counters: &mut [u32],
-) -> Vec<Neighbor> {
+) -> Vec<NearestObject> {
     let wanted = params.nearest as usize;
-    let mut nearest = vec![Neighbor::NONE; wanted * params.query_count as usize];
+    let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
     // Squared distances as integers, objects beside them.
     let mut answers = vec![Vec::<(u32, u32)>::new(); params.query_count as usize];
     for (walk, input) in walks.iter().enumerate() {
@@ -47,7 +47,7 @@ pub fn query_nearest(
     }
     for (slots, found) in nearest.chunks_mut(wanted.max(1)).zip(answers) {
         for (slot, (distance, object)) in slots.iter_mut().zip(found) {
-            *slot = Neighbor {
+            *slot = NearestObject {
                 object,
                 squared_distance: squared_float(distance),
             };

@@ -3,7 +3,7 @@
 use crate::api::types::Aabb;
 use crate::layout::blocks::ScatterParams;
 
-/// Moves boxes that changed to their slots: what [`ObjectSet::record`](crate::ObjectSet::record) runs ahead of a step.
+/// Moves boxes that changed to their slots: what [`ObjectSet::upload`](crate::ObjectSet::upload) runs ahead of a step.
 ///
 /// The box at place `n` of `changed_boxes` goes to the slot at place `n` of `changed_slots`, which lists a slot at most
 /// once; slots past the end of `objects` are passed over.

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE, Neighbors,
-    ObjectNames, ObjectSet, OutputOptions, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode,
-    RayHit, RayMode, Rays, Scene, Source, Statics, StepResult, TableShader, Uses,
+    Aabb, BoxForm, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE, ObjectNames,
+    ObjectSet, OutputOptions, Outputs, PairEvents, Queries, Query, QueryInput, QueryMode, RayHit, RayMode, Rays, Scene,
+    SelfQuery, Source, Statics, StepResult, TableShader, Uses,
 };
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -92,7 +92,7 @@ pub async fn events(gpu: &Gpu, say: Say<'_>) {
                 set.set(handle, object).expect("a handle of the set");
             }
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
-            let input = set.record(&gpu.device, &mut encoder).expect("an upload");
+            let input = set.upload(&gpu.device, &mut encoder).expect("an upload");
             let step = broad_phase.step(&mut encoder, input).expect("a step");
             events.record(&mut encoder, &step, set.names()).expect("events");
             gpu.queue.submit([encoder.finish()]);
@@ -156,8 +156,8 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
     let asked: [(&str, Queries<'_>, QueryMode); 4] = [
         ("spheres", spheres[..].into(), QueryMode::All),
         ("nearest objects", spheres[..].into(), QueryMode::Nearest(5)),
-        ("neighbours", Neighbors::within(2.5).into(), QueryMode::All),
-        ("partners", Partners::default().into(), QueryMode::All),
+        ("neighbours", SelfQuery::within(2.5).into(), QueryMode::All),
+        ("partners", SelfQuery::Overlaps { half: false }.into(), QueryMode::All),
     ];
     for (what, queries, query_mode) in asked {
         let scene = Scene {
@@ -173,7 +173,7 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
         ..descriptor
     };
     let scene = Scene {
-        queries: Neighbors::within(2.5).into(),
+        queries: SelfQuery::within(2.5).into(),
         rays: Default::default(),
         ..scene
     };

@@ -326,7 +326,7 @@ fn periods_from_the_smallest_to_the_largest_move_positions() {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let scene = Scene {
                     objects: Source::Host(&points),
-                    queries: Neighbors {
+                    queries: SelfQuery::Within {
                         radius: 0.4,
                         half: false,
                     }
@@ -356,7 +356,7 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
         };
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries: Neighbors {
+            queries: SelfQuery::Within {
                 radius: 0.5,
                 half: false,
             }

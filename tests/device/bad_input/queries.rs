@@ -69,7 +69,7 @@ fn infinite_huge_and_vanishing_queries_find_all_that_they_cover() {
     for query_mode in [QueryMode::All, QueryMode::Nearest(4)] {
         for queries in [
             Queries::Boxes(Source::Host(&boxes)),
-            Queries::Spheres(Source::Host(&queries)),
+            Queries::General(Source::Host(&queries)),
         ] {
             let scene = Scene {
                 objects: Source::Host(&objects),
@@ -99,7 +99,7 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
     for radius in [0.0, -0.0, 1e-45, 1e-30, 2.0, 1e25, 3.4e38] {
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries: Neighbors {
+            queries: SelfQuery::Within {
                 radius,
                 half: radius > 1.0,
             }
@@ -114,7 +114,7 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
         for radius in [-1e-45, -1.0, INFINITY, -INFINITY, f32::NAN] {
             let scene = Scene {
                 objects: Source::Host(&objects),
-                queries: Neighbors { radius, half: false }.into(),
+                queries: SelfQuery::Within { radius, half: false }.into(),
                 ..Default::default()
             };
             let error = on_gpu.step(&mut encoder(adapter), scene).expect_err("no radius");
@@ -282,8 +282,8 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
             ..Default::default()
         };
         for queries in [
-            Queries::Spheres(Source::Host(&[Query::sphere([0.5; 3], -0.0)])),
-            Neighbors::within(-0.0).into(),
+            Queries::General(Source::Host(&[Query::sphere([0.5; 3], -0.0)])),
+            SelfQuery::within(-0.0).into(),
         ] {
             for query_mode in [QueryMode::All, QueryMode::Nearest(3)] {
                 let scene = Scene {
@@ -316,8 +316,8 @@ fn a_radius_of_the_largest_float_reaches_everything() {
     let objects = [f32::MIN, f32::MAX].map(|far| Aabb::point([far, 0.0, 0.0]));
     let queries = [Query::sphere([f32::MIN, 0.0, 0.0], f32::MAX)];
     for queries in [
-        Queries::Spheres(Source::Host(&queries)),
-        Neighbors {
+        Queries::General(Source::Host(&queries)),
+        SelfQuery::Within {
             radius: f32::MAX,
             half: false,
         }

@@ -1,6 +1,7 @@
 //! Functions and lists that cannot be used.
 
 use super::*;
+use gpu_broad_phase::Queries;
 
 #[test]
 fn the_reference_takes_a_function_and_the_text_is_for_devices() {
@@ -26,7 +27,7 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
     let mut kept = cpu::CpuBroadPhase::new(&descriptor).unwrap();
     kept.step_scene_where(&scene, &|_, _| true).unwrap();
     let partners = QueryInput {
-        queries: Queries::Partners(Partners::default()),
+        queries: Queries::Objects(SelfQuery::Overlaps { half: false }),
         ..QueryInput::default()
     };
     assert_eq!(kept.query(&partners).unwrap_err(), BroadPhaseError::PairFilterOnCpu);

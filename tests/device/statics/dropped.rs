@@ -107,7 +107,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
             for round in 0..3 {
                 let mut uploaded = Vec::new();
                 let told = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
-                    let input = set.record(&adapter.device, encoder).unwrap();
+                    let input = set.upload(&adapter.device, encoder).unwrap();
                     record(on_gpu, encoder, input);
                     uploaded.push(set.uploaded_bytes());
                 });
@@ -116,7 +116,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 // On top of an open encoder nothing is uploaded twice.
                 assert_eq!(uploaded[1] > 0, !is_told, "{what}, round {round}");
                 let mut last = encoder(&adapter);
-                let input = set.record(&adapter.device, &mut last).unwrap();
+                let input = set.upload(&adapter.device, &mut last).unwrap();
                 record(&mut on_gpu, &mut last, input);
                 adapter.queue.submit([last.finish()]);
                 let objects: Vec<_> = set.static_slots().iter().chain(set.slots()).copied().collect();
@@ -149,7 +149,7 @@ fn a_step_whose_uploads_did_not_run_is_told() {
             let wall = set.insert_static(unit(0.7));
             let mut pairs = |set: &mut ObjectSet, is_in_order: bool| {
                 let [mut uploads, mut step] = [encoder(&adapter), encoder(&adapter)];
-                let input = set.record(&adapter.device, &mut uploads).unwrap();
+                let input = set.upload(&adapter.device, &mut uploads).unwrap();
                 record(&mut on_gpu, &mut step, input);
                 let (uploads, step) = (uploads.finish(), step.finish());
                 if is_in_order {

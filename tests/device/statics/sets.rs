@@ -184,7 +184,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
                     let mut encoder = encoder(&adapter);
                     let input = Scene {
                         rays: scene.rays,
-                        ..set.record(&adapter.device, &mut encoder).unwrap()
+                        ..set.upload(&adapter.device, &mut encoder).unwrap()
                     };
                     generations.push(input.statics.generation);
                     record(&mut on_gpu, &mut encoder, input);
@@ -223,7 +223,7 @@ fn sets_do_not_share_static_objects() {
         });
         let mut pairs = |set: &mut ObjectSet| {
             let mut encoder = encoder(&adapter);
-            let input = set.record(&adapter.device, &mut encoder).unwrap();
+            let input = set.upload(&adapter.device, &mut encoder).unwrap();
             record(&mut on_gpu, &mut encoder, input);
             adapter.queue.submit([encoder.finish()]);
             read(&mut on_gpu).pairs
@@ -236,7 +236,7 @@ fn sets_do_not_share_static_objects() {
         let wall = sets[1].handle_of(0).unwrap();
         sets[1].move_to(wall, [1.0; 3], [2.0; 3]).unwrap();
         let mut dropped = encoder(&adapter);
-        sets[1].record(&adapter.device, &mut dropped).unwrap();
+        sets[1].upload(&adapter.device, &mut dropped).unwrap();
         drop(dropped);
         assert_eq!(pairs(&mut sets[1]), [Pair { a: 0, b: 1 }], "{}", adapter.name);
     }

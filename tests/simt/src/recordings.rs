@@ -157,11 +157,11 @@ fn check_events(adapter: &TestAdapter) {
         }
         // Events of a step that overflows are incomplete.
         let mut encoder = encoder(adapter);
-        let scene = set.record(&adapter.device, &mut encoder).unwrap();
+        let scene = set.upload(&adapter.device, &mut encoder).unwrap();
         adapter.queue.submit([encoder.finish()]);
         steps::whole(adapter, &mut gpu, scene);
         let mut encoder = steps::encoder(adapter);
-        let scene = set.record(&adapter.device, &mut encoder).unwrap();
+        let scene = set.upload(&adapter.device, &mut encoder).unwrap();
         let output = steps::record(&mut gpu, &mut encoder, scene);
         events.record(&mut encoder, &output, set.names()).unwrap();
         let (handles, boxes): (Vec<_>, Vec<_>) = set.iter().map(|(handle, &object)| (handle, object)).unzip();

@@ -172,7 +172,7 @@ impl Defined {
         answer.pairs.retain(|pair| features.admits(pair.a, pair.b));
         let found = brute_force::scene_queries(descriptor, scene);
         let mut found = found.expect("the scene lies on the host");
-        if let Queries::Partners(_) = scene.queries {
+        if let Queries::Objects(_) = scene.queries {
             for (object, found) in (0..).zip(&mut found) {
                 found
                     .surely
@@ -344,6 +344,8 @@ mod tests {
 
     use super::super::features::{self, Asks};
     use super::super::scenes;
+    use gpu_broad_phase::SelfQuery;
+
     use super::*;
 
     fn features(seed: u64) -> Features {
@@ -415,13 +417,13 @@ mod tests {
                 wrong.asked.query_mode = QueryMode::All;
             }),
             (Part::Neighbors, "query", |wrong| {
-                if let Asks::Neighbors(neighbors) = &mut wrong.asked.queries {
-                    neighbors.half = !neighbors.half;
+                if let Asks::Objects(SelfQuery::Within { half, .. }) = &mut wrong.asked.queries {
+                    *half = !*half;
                 }
             }),
             (Part::Partners, "query", |wrong| {
-                if let Asks::Partners(partners) = &mut wrong.asked.queries {
-                    partners.half = !partners.half;
+                if let Asks::Objects(SelfQuery::Overlaps { half }) = &mut wrong.asked.queries {
+                    *half = !*half;
                 }
             }),
             (Part::Sets, "hit", |wrong| {

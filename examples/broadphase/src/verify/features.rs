@@ -3,8 +3,8 @@
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::{Buffer, Device};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Frustum, Neighbors, OutputOptions, Pair, Partners, Queries, Query, QueryInput,
-    QueryMode, Ray, RayMode, Rays, Scene, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Frustum, OutputOptions, Pair, Queries, Query, QueryInput, QueryMode, Ray, RayMode,
+    Rays, Scene, SelfQuery, Source, Statics, SweptRay,
 };
 
 use super::scenes;
@@ -86,8 +86,7 @@ pub enum Asks {
     Nothing,
     Boxes(Vec<Aabb>),
     Spheres(Vec<Query>),
-    Neighbors(Neighbors),
-    Partners(Partners),
+    Objects(SelfQuery),
 }
 
 /// A scene and what the step is to do beside what [`scenes`] ask of it.
@@ -229,14 +228,14 @@ fn questions(
         _ if random.once_in(8) => Asks::Nothing,
         0 => Asks::Boxes((0..count).map(|_| query(boxes, worlds, random).bounds).collect()),
         1 => Asks::Spheres((0..count).map(|_| query(boxes, worlds, random)).collect()),
-        2 if boxes.len() <= ASKING => Asks::Neighbors(Neighbors {
+        2 if boxes.len() <= ASKING => Asks::Objects(SelfQuery::Within {
             radius: radius(boxes, random),
             half,
         }),
-        _ => Asks::Partners(Partners { half }),
+        _ => Asks::Objects(SelfQuery::Overlaps { half }),
     };
     let query_mode = match queries {
-        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Neighbors(_) if (turn / 4).is_multiple_of(3) => {
+        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Objects(SelfQuery::Within { .. }) if (turn / 4).is_multiple_of(3) => {
             QueryMode::Nearest([1, 3, 8, 70][random.below(4) as usize])
         }
         _ => QueryMode::All,
@@ -337,9 +336,8 @@ impl Asked {
             queries: match &self.queries {
                 Asks::Nothing => Queries::None,
                 Asks::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
-                Asks::Spheres(queries) => Queries::Spheres(Source::Host(queries)),
-                Asks::Neighbors(neighbors) => (*neighbors).into(),
-                Asks::Partners(partners) => (*partners).into(),
+                Asks::Spheres(queries) => Queries::General(Source::Host(queries)),
+                Asks::Objects(query) => (*query).into(),
             },
             query_mode: self.query_mode,
             ..QueryInput::default()
@@ -359,7 +357,7 @@ impl Asked {
             },
             queries: match input.queries {
                 Queries::Boxes(_) => Queries::Boxes(queries.boxes(in_queries)),
-                Queries::Spheres(_) => Queries::Spheres(queries.source(in_queries)),
+                Queries::General(_) => Queries::General(queries.source(in_queries)),
                 asking => asking,
             },
             ..input
@@ -377,7 +375,7 @@ impl Asked {
             Asks::Nothing => 0,
             Asks::Boxes(boxes) => boxes.len(),
             Asks::Spheres(queries) => queries.len(),
-            Asks::Neighbors(_) | Asks::Partners(_) => objects,
+            Asks::Objects(_) => objects,
         }
     }
 }
@@ -465,8 +463,8 @@ impl Features {
             Asks::Nothing => {}
             Asks::Boxes(_) => parts.push((Part::Boxes, queries)),
             Asks::Spheres(_) => parts.push((Part::Spheres, queries)),
-            Asks::Neighbors(_) => parts.push((Part::Neighbors, queries)),
-            Asks::Partners(_) => parts.push((Part::Partners, queries)),
+            Asks::Objects(SelfQuery::Within { .. }) => parts.push((Part::Neighbors, queries)),
+            Asks::Objects(SelfQuery::Overlaps { .. }) => parts.push((Part::Partners, queries)),
         }
         if matches!(self.asked.query_mode, QueryMode::Nearest(_)) {
             parts.push((Part::Nearest, queries));

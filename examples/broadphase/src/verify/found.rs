@@ -1,7 +1,7 @@
 //! What queries found, held to the definition.
 
 use gpu_broad_phase::reference::brute_force::Found;
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbor, QueryMode, Scene, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, NearestObject, QueryMode, Scene, StepResult};
 
 use super::answer::first_difference;
 
@@ -87,7 +87,7 @@ fn distance(expected: &Found, object: u32) -> Option<f64> {
     of(&expected.surely).or_else(|| of(&expected.perhaps))
 }
 
-fn nearest_fault(row: &[Neighbor], expected: &Found, slack: &Slack) -> Option<String> {
+fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Option<String> {
     let mut nearest: Vec<_> = expected.surely.iter().map(|&(_, distance)| distance).collect();
     nearest.sort_unstable_by(f64::total_cmp);
     let (found, rest) = row.split_at(row.iter().take_while(|row| row.object != NONE).count());
@@ -95,7 +95,7 @@ fn nearest_fault(row: &[Neighbor], expected: &Found, slack: &Slack) -> Option<St
     if let Some(two) = sorted(&objects).windows(2).find(|two| two[0] == two[1]) {
         return Some(format!("object {} twice", two[0]));
     }
-    if found.len() < nearest.len().min(row.len()) || rest.iter().any(|row| *row != Neighbor::NONE) {
+    if found.len() < nearest.len().min(row.len()) || rest.iter().any(|row| *row != NearestObject::NONE) {
         return Some(format!("{} objects, {} are near enough", found.len(), nearest.len()));
     }
     found.iter().enumerate().find_map(|(place, row)| {
@@ -218,7 +218,10 @@ mod tests {
                 |result| result.query_nearest[3].object = 0,
                 "query 1: object 0 is too far",
             ),
-            (|result| result.query_nearest[0] = Neighbor::NONE, "query 0: 0 objects"),
+            (
+                |result| result.query_nearest[0] = NearestObject::NONE,
+                "query 0: 0 objects",
+            ),
         ] {
             let [by_definition, by_other] = checked(nearest, spoil);
             let by_definition = by_definition.unwrap();

@@ -2,8 +2,8 @@
 
 use crate::support::{Folder, pairs};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, OutputOptions, Pair, PairOrder, Partners,
-    Queries, Query, QueryMode, Ray, RayMode, Scene, Scheme, Snapshot, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
+    QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, Snapshot, Source, Statics, SweptRay,
 };
 
 /// Boxes that are whole, not a number, inverted, infinite and excluded.
@@ -141,7 +141,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         .zip(0..)
         .map(|(object, place)| Query::sphere(object.max, 3.0).in_world(place % 4))
         .collect();
-    let neighbors = Neighbors {
+    let neighbors = SelfQuery::Within {
         radius: 2.5,
         half: false,
     };
@@ -178,7 +178,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
             },
         ),
         (
-            Partners { half: false }.into(),
+            SelfQuery::Overlaps { half: false }.into(),
             QueryMode::All,
             BroadPhaseDescriptor {
                 outputs: OutputOptions {

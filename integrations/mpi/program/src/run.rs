@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, Query, Ray};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, SelfQuery, Query, Ray};
 use gpu_broad_phase_mpi::{Communicator, Hit, Objects, Owned, RankError, Ranks, RanksDescriptor, Rows, agreed};
 
 use crate::args::{Cli, Command, Mode, NeighborsArgs, PairsArgs, QueryArgs, RaysArgs};
@@ -253,7 +253,7 @@ impl<C: Communicator> Run<'_, C> {
         };
         agreed(self.communicator(), given)?;
         let mut ranks = self.begin(&mut input, BroadPhaseDescriptor { periods, ..no_pairs() })?;
-        let asked = Neighbors {
+        let asked = SelfQuery::Within {
             radius: args.radius,
             half: !args.full,
         };

@@ -281,7 +281,7 @@ pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usi
         ..scene
     };
     let of_queries = |query_mode| Scene {
-        queries: Queries::Spheres(asked[..].into()),
+        queries: Queries::General(asked[..].into()),
         query_mode,
         ..scene
     };
@@ -372,7 +372,7 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
     }
     rows.sort_unstable();
     let scene = Scene {
-        queries: Queries::Neighbors(asked),
+        queries: Queries::Objects(asked),
         ..given.scene()
     };
     let expected = given.step(RayMode::Closest, &scene);

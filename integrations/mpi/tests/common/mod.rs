@@ -4,7 +4,7 @@ pub mod checks;
 #[path = "../../../../tests/common/rng.rs"]
 mod rng;
 
-use gpu_broad_phase::{Aabb, Neighbors, Query, Ray, SweptRay};
+use gpu_broad_phase::{Aabb, SelfQuery, Query, Ray, SweptRay};
 use gpu_broad_phase_mpi::{Objects, Owned};
 pub use rng::Rng;
 
@@ -202,8 +202,8 @@ pub fn share(world: &[Aabb], statics: usize, worlds: u32, spread: Spread, rank: 
     owned
 }
 
-pub fn within(rng: &mut Rng) -> Neighbors {
-    Neighbors {
+pub fn within(rng: &mut Rng) -> SelfQuery::Within {
+    SelfQuery::Within {
         radius: [0.0, 0.7, 2.5, 40.0][rng.below(4)],
         half: rng.below(2) == 0,
     }

@@ -88,7 +88,7 @@ impl<'a> Asking<'a> for Scene<'a> {
                 Rays::Plain(input.source::<Ray>(Part::Rays))
             },
             queries: question.of_objects().unwrap_or_else(|| match question.askers {
-                Askers::Spheres => Queries::Spheres(input.source::<Query>(Part::Queries)),
+                Askers::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
                 _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
             }),
             query_mode: question.query_mode(),

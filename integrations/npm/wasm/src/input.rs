@@ -2,7 +2,7 @@
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, DeviceCount, Neighbors, ObjectNames, Partners, Queries, QueryInput, QueryMode, Rays,
+    Aabb, BoxForm, BoxWords, DeviceCount, ObjectNames, SelfQuery, Queries, QueryInput, QueryMode, Rays,
     Scene, Source, Statics,
 };
 use wasm_bindgen::prelude::*;
@@ -87,11 +87,11 @@ impl Question {
     /// The objects' own queries, if it is they who ask.
     pub fn of_objects(self) -> Option<Queries<'static>> {
         match self.askers {
-            Askers::Neighbors => Some(Queries::Neighbors(Neighbors {
+            Askers::Neighbors => Some(Queries::Objects(SelfQuery::Within {
                 radius: self.radius,
                 half: self.is_half,
             })),
-            Askers::Partners => Some(Queries::Partners(Partners { half: self.is_half })),
+            Askers::Partners => Some(Queries::Objects(SelfQuery::Overlaps { half: self.is_half })),
             Askers::Boxes | Askers::Spheres => None,
         }
     }
@@ -204,7 +204,7 @@ impl Input {
             },
             ray_count: self.device_count(Counted::Rays),
             queries: question.of_objects().unwrap_or_else(|| match question.askers {
-                Askers::Spheres => Queries::Spheres(self.source(Part::Queries)),
+                Askers::Spheres => Queries::General(self.source(Part::Queries)),
                 _ => Queries::Boxes(self.boxes(Part::Queries)),
             }),
             query_count: self.device_count(Counted::Queries),

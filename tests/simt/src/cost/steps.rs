@@ -1,8 +1,8 @@
 //! Steady steps of the hierarchical scheme, and queries of their tables, recorded as a frame loop records them.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Neighbors, ObjectNames, OutputOptions,
-    PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Scene, Source, StepOutput,
+    Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, ObjectNames, OutputOptions, PairEvents,
+    Queries, Query, QueryInput, QueryMode, Ray, RayMode, Scene, SelfQuery, Source, StepOutput,
 };
 
 use crate::common::steps::{broad_phase, encoder, read, record, submit, whole};
@@ -89,9 +89,9 @@ pub fn count(objects: &[Aabb], work: &Work) -> (Vec<CostedDispatch>, usize) {
             count
         }
         Work::Neighbors(radius) => {
-            let neighbors = Neighbors { radius, half: false };
+            let neighbors = SelfQuery::Within { radius, half: false };
             frames.query(QueryInput {
-                queries: Queries::Neighbors(neighbors),
+                queries: Queries::Objects(neighbors),
                 ..QueryInput::default()
             });
             objects.len()

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Random};
 use glam::Vec2;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, OutputOptions, Queries, Scene, Source,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Queries, Scene, SelfQuery, Source,
 };
 
 /// Width by height of the world, which repeats itself in both.
@@ -93,7 +93,7 @@ impl Boids {
     ) -> Result<()> {
         let input = Scene {
             objects: Source::device(&self.boxes, self.count),
-            queries: Queries::Neighbors(Neighbors {
+            queries: Queries::Objects(SelfQuery::Within {
                 radius: RADIUS,
                 half: false,
             }),

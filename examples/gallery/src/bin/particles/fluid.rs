@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use gallery::Gpu;
 use glam::{IVec3, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Neighbors, OutputOptions, Queries, Scheme, Source,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Queries, Scheme, SelfQuery, Source,
 };
 
 /// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
@@ -174,7 +174,7 @@ impl Fluid {
     pub fn advance(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let input = gpu_broad_phase::Scene {
             objects: Source::device(&self.boxes, self.count),
-            queries: Queries::Neighbors(Neighbors {
+            queries: Queries::Objects(SelfQuery::Within {
                 radius: self.scene.reach(),
                 half: false,
             }),

@@ -141,7 +141,7 @@ impl Picking {
         let Gpu { device, .. } = gpu;
         // Nothing changes afterwards: the set records nothing more, and one step's table serves all queries.
         if self.boxes.is_none() {
-            let input = self.objects.record(device, encoder)?;
+            let input = self.objects.upload(device, encoder)?;
             self.broad_phase.step(encoder, input)?;
             let Source::Device { buffer, .. } = input.statics.objects else {
                 bail!("a set's objects lie on the device");
@@ -172,7 +172,7 @@ impl Picking {
         }
         let input = QueryInput {
             rays: Rays::Plain(Source::device(&self.cut_ray, 1)),
-            queries: Queries::Spheres(Source::device(&self.sphere, 1)),
+            queries: Queries::General(Source::device(&self.sphere, 1)),
             ..QueryInput::default()
         };
         let answer = self.broad_phase.query(encoder, input)?;
