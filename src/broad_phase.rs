@@ -3,7 +3,7 @@
 use crate::api::backend::Backend;
 use crate::api::counters::Counters;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, RayMode};
-use crate::api::error::{BroadPhaseError, InputError};
+use crate::api::error::{BroadPhaseError, DescriptorError, InputError};
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Ray};
@@ -124,8 +124,7 @@ impl BroadPhase {
             }
             Some(adapter) => match Whole::open(adapter, descriptor, cache).await {
                 Ok(gpu) => Engine::Gpu(Box::new(gpu)),
-                Err(error @ BroadPhaseError::Descriptor(_)) => return Err(error),
-                Err(error) if is_auto => {
+                Err(error) if is_auto && is_of_device(&error) => {
                     log::warn!("gpu_broad_phase: {error}; the CPU engine answers");
                     Engine::cpu(descriptor)?
                 }
@@ -172,10 +171,15 @@ impl BroadPhase {
     /// # Errors
     /// As [`with_backend`](Self::with_backend): nothing is changed then.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), BroadPhaseError> {
-        match &mut self.engine {
-            Engine::Gpu(gpu) => gpu.set_descriptor(descriptor)?,
-            Engine::Cpu(_) => self.engine = Engine::cpu(descriptor)?,
+        if let Engine::Gpu(gpu) = &mut self.engine {
+            match gpu.set_descriptor(descriptor) {
+                Err(error) if self.is_auto && is_of_device(&error) => {
+                    log::warn!("gpu_broad_phase: {error}; the CPU engine answers from now on");
+                }
+                set => return set,
+            }
         }
+        self.engine = Engine::cpu(descriptor)?;
         Ok(())
     }
 
@@ -285,6 +289,11 @@ impl BroadPhase {
             Engine::Cpu(_) => None,
         }
     }
+}
+
+/// Returns whether the CPU engine can go on where a device cannot.
+const fn is_of_device(error: &BroadPhaseError) -> bool {
+    !matches!(error, BroadPhaseError::Descriptor(error) if !matches!(error, DescriptorError::NoStepFits(_)))
 }
 
 impl Engine {

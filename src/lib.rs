@@ -25,7 +25,8 @@
 //!   binds. The [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads the buffers,
 //!   after the submission.
 //! - [`ObjectSet`] keeps objects that live across steps. It hands out handles and uploads only what changed.
-//! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
+//! - [`PairEvents`] finds which pairs begin, persist and end from step to step. [`PairTracker`] keeps the overlapping
+//!   pairs on the host by them.
 //! - [`Culling`] finds which objects each of several views sees, and makes an indirect draw of each.
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
 //! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
@@ -230,6 +231,7 @@ pub use addons::dispatch::DispatchArgs;
 pub use addons::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use addons::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use addons::object_set::{Handle, ObjectSet, StaleHandle};
+pub use addons::pair_tracker::{PairChanges, PairTracker};
 pub use addons::table_shader::TableShader;
 pub use api::backend::Backend;
 pub use api::counters::{Counters, Status};
@@ -306,6 +308,12 @@ pub mod internals {
             };
         }
         twins!(table scan sort pairs limits rays queries order events draw dispatch cull);
+    }
+
+    pub mod submission {
+        #[cfg(all(panic = "unwind", not(target_arch = "wasm32")))]
+        pub use crate::gpu::submission_probe::is_told_at_submission;
+        pub use crate::shared::submission::learn_late;
     }
 
     pub mod shaders {

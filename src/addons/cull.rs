@@ -340,13 +340,11 @@ impl Culling {
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
         let home = self.own.hear().await.inspect_err(|_| self.trim())?;
         let Recorded { written, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        if !written.is_there() {
-            written.tells_wrong();
-            return Err(ReadBackError::NotSubmitted);
-        }
+        reading::check_submitted(&written, false)?;
         let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&home, encoder, &params));
         let (reading, submission) = reading::submit(&home, record).await?;
         reading.map(home.device(), submission, self.timeout).await?;
+        reading::check_submitted(&written, true)?;
         let seen = seen(&reading, &params);
         reading.put_back(self.readings.shelf());
         seen

@@ -610,14 +610,12 @@ impl PairEvents {
     async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
         let home = self.own.hear().await.inspect_err(|_| self.trim())?;
         let Recorded { written, rows, .. } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        if !written.is_there() {
-            written.tells_wrong();
-            return Err(ReadBackError::NotSubmitted);
-        }
+        reading::check_submitted(&written, false)?;
         let RowSide { side, .. } = rows;
         let counters: Vec<u32> = self
             .read_rows(&home, COUNTER_SIDES[side], 0..word::COUNT as u64)
             .await?;
+        reading::check_submitted(&written, true)?;
         let [persisting, begun, ended] =
             [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
         let first = if all { 0 } else { persisting };

@@ -8,4 +8,5 @@ pub(crate) mod draw;
 pub(crate) mod events;
 pub(crate) mod mirror;
 pub(crate) mod object_set;
+pub(crate) mod pair_tracker;
 pub(crate) mod table_shader;

@@ -87,7 +87,12 @@ impl<T> Later<T> {
 
     /// Whether [`take`](Self::take) has something to say: the answer is there, or will never be.
     pub fn is_ready(&self) -> bool {
-        !matches!(*self.slot.lock(), State::UnderWay(_))
+        !matches!(*self.slot.lock(), State::UnderWay(_)) && !self.is_undecided()
+    }
+
+    /// Whether the answer is there and its submission is not yet reported.
+    fn is_undecided(&self) -> bool {
+        matches!(*self.slot.lock(), State::There(_)) && self.copied.is_undecided()
     }
 
     /// The answer, `None` while it is under way and after it was taken.
@@ -96,6 +101,9 @@ impl<T> Later<T> {
     /// [`ReadBackError::NotSubmitted`] where the encoder was dropped, or what the answer is of was not submitted before
     /// it. [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost.
     pub fn take(&mut self) -> Option<Result<T, ReadBackError>> {
+        if self.is_undecided() {
+            return None;
+        }
         let state = {
             let mut state = self.slot.lock();
             if matches!(*state, State::UnderWay(_)) {
@@ -128,6 +136,10 @@ impl<T> Future for Later<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::UnderWay(waker) = &mut *self.slot.lock() {
             *waker = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        if self.is_undecided() {
+            context.waker().wake_by_ref();
             return Poll::Pending;
         }
         Poll::Ready(self.take().unwrap_or(Err(ReadBackError::NoStep)))

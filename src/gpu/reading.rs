@@ -10,7 +10,7 @@ use super::staging::{self, Shelf, Staging};
 use super::waiting;
 use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
-use crate::shared::submission;
+use crate::shared::submission::{self, Dependency};
 use crate::shared::watch::end_if_stopped;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
@@ -295,6 +295,21 @@ pub(crate) async fn submit(
         None => submitted.ok_or(ReadBackError::NoStep),
         Some(error) => Err(or_lost(device, ReadBackError::Map(error))),
     }
+}
+
+/// Fails if what a read-back is of did not run over what it needs. `is_done` is whether the device has done the
+/// read-back, so that this is certain.
+pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(), ReadBackError> {
+    let is_there = if is_done {
+        written.is_there()
+    } else {
+        written.may_be_there()
+    };
+    if is_there {
+        return Ok(());
+    }
+    written.tells_wrong();
+    Err(ReadBackError::NotSubmitted)
 }
 
 /// The error, or that the device is lost, which shows in many ways.

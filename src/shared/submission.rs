@@ -2,16 +2,20 @@
 //!
 //! wgpu has no call that asks for it. But it runs what was registered with `map_buffer_on_submit` while `Queue::submit`
 //! runs, if the mapping fails at once, and it fails at once where the buffer is mapped already: on every backend, and
-//! without an error of the device. (Its documentation speaks of a panic there; its code has none.) Where the encoder or
-//! its command buffer is dropped, what was registered is dropped as well. So one small buffer that stays mapped tells
-//! of both, and nothing polls or waits.
+//! without an error of the device. Where the encoder or its command buffer is dropped, what was registered is dropped as
+//! well. So one small buffer that stays mapped tells of both, and nothing polls or waits.
+//!
+//! wgpu's documentation says that such a submission panics; versions 30.0.1 and 30.0.2 do not. So the first broad phase
+//! of a program tries it (`src/gpu/submission_probe.rs`). If it fails, recordings learn of their submission only when
+//! the device is done with it, by `on_submitted_work_done`: reads are as exact as before, and the errors of other calls
+//! come some frames later.
 //!
 //! Encoders may be submitted in another order than they were recorded in. So each recording says which [`Part`]s of its
 //! owner's buffers it overwrites, and which [`Dependency`]s it reads. It is right if each of these is still the last
 //! that was submitted of its part at the moment of its own submission. Later submissions change nothing of that.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 /// The recordings of one owner, which write into the same buffers and are numbered as they are made.
 #[derive(Debug)]
@@ -67,6 +71,14 @@ pub(crate) struct Dependency {
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<Dependency>);
 
+/// Whether recordings learn of their submission only when the device is done with it.
+static LEARNS_LATE: AtomicBool = AtomicBool::new(false);
+
+/// Makes recordings from now on learn of their submission only when the device is done with it.
+pub fn learn_late() {
+    LEARNS_LATE.store(true, Ordering::Relaxed);
+}
+
 const OPEN: u8 = 0;
 /// Submitted while all was there that it needs.
 const RIGHT: u8 = 1;
@@ -119,7 +131,11 @@ impl Recordings {
     /// Ends a recording in its encoder.
     pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
         let mark = Mark(draft);
-        encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
+        if LEARNS_LATE.load(Ordering::Relaxed) {
+            encoder.on_submitted_work_done(move || mark.submit());
+        } else {
+            encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
+        }
     }
 
     /// Ends a recording of one part that overwrites it and reads `needs`.
@@ -152,6 +168,16 @@ impl Dependency {
     /// Returns whether the recording ran over all that it needs, and nothing has overwritten what it left.
     pub fn is_there(&self) -> bool {
         self.recording.state() == RIGHT && self.is_last()
+    }
+
+    /// Returns whether the recording may have been submitted without anybody knowing.
+    pub fn is_undecided(&self) -> bool {
+        self.recording.state() == OPEN && LEARNS_LATE.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether [`is_there`](Self::is_there) can be true once the device is done.
+    pub fn may_be_there(&self) -> bool {
+        self.is_there() || self.is_undecided()
     }
 
     /// Returns whether that cannot be any more.
@@ -259,7 +285,7 @@ impl Drop for Mark {
 
 /// A small buffer that is mapped for writing: wgpu-core 30 never frees what it maps other buffers with, unless they are
 /// unmapped. A device that is lost gives one without memory.
-fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
+pub(crate) fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("gpu_broad_phase/submissions"),
         size: 16,

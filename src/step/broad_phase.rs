@@ -24,6 +24,7 @@ use crate::gpu::recorder;
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::{Pass, Variant};
 use crate::gpu::staging::Staging;
+use crate::gpu::submission_probe;
 use crate::gpu::timing::Timing;
 use crate::layout::grid;
 use crate::shared::bounds::binding_limit;
@@ -159,6 +160,7 @@ impl GpuBroadPhase {
         if let Some(error) = missing {
             return Err(error);
         }
+        submission_probe::probe(device, queue);
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
         let constants = constants(descriptor, device);
         let descriptor = &BroadPhaseDescriptor {

@@ -97,6 +97,8 @@ impl GpuBroadPhase {
             // A device that was lost in between has nothing to tell.
             if copied.was_right() {
                 self.observe(received);
+            } else if copied.is_undecided() {
+                self.counter_readback.arrived.lock().push((received, copied));
             }
         }
     }

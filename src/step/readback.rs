@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::api::counters::{Counters, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
-use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
+use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, check_submitted, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
@@ -163,7 +163,7 @@ impl GpuBroadPhase {
     pub(crate) fn is_answered(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| {
             recorded.answers.tells_wrong();
-            recorded.answers.is_there()
+            recorded.answers.may_be_there()
         })
     }
 
@@ -197,10 +197,17 @@ impl GpuBroadPhase {
     ) -> Result<Counters, ReadBackError> {
         self.hear().await?;
         let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
-        let (plan, number) = (recorded.plan, recorded.answers.number());
+        let (plan, answers) = (recorded.plan, recorded.answers.clone());
         self.map(reading, submission).await?;
+        check_submitted(&answers, true)?;
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
-        let received = received(reading, plan, number, stages, self.home.queue().get_timestamp_period())?;
+        let received = received(
+            reading,
+            plan,
+            answers.number(),
+            stages,
+            self.home.queue().get_timestamp_period(),
+        )?;
         let counters = received.counters;
         // Of what was submitted before, so that the newest has the last word.
         self.take_in();

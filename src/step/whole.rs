@@ -91,9 +91,12 @@ impl Whole {
     }
 
     /// Selects the hits of later rays. The last step can still be queried.
-    pub const fn set_ray_mode(&mut self, mode: RayMode) {
-        (self.steps_fit, self.queries_fit) = (false, false);
-        self.broad_phase.descriptor.outputs.ray_mode = mode;
+    pub fn set_ray_mode(&mut self, mode: RayMode) {
+        let own = &mut self.broad_phase.descriptor.outputs.ray_mode;
+        if *own != mode {
+            *own = mode;
+            (self.steps_fit, self.queries_fit) = (false, false);
+        }
     }
 
     /// Answers a scene.

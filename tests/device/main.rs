@@ -33,6 +33,7 @@ mod object_set;
 mod order;
 mod overflow;
 mod pair_filter;
+mod pair_tracker;
 mod prepare;
 mod properties;
 mod queries;

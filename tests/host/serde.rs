@@ -189,8 +189,7 @@ fn what_an_older_descriptor_lacks_has_its_default() {
     // One of a newer version has more.
     let stored = json!({
         "scheme": { "Uniform": { "cell_size": 2.0 } },
-        "ray_mode": "Any",
-        "capacities": { "pairs": 9 },
+        "outputs": { "ray_mode": "Any", "capacities": { "pairs": 9 }, "of_tomorrow": true },
         "of_tomorrow": true,
     });
     assert_eq!(read(stored), expected);

@@ -1,94 +1,72 @@
-//! What finds things on a rank: a device of its own, or the CPU engine.
+//! The broad phase of a rank, on a device of its own or on the CPU.
 
 use std::sync::mpsc;
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, QueryInput, Scene, StepResult, cpu};
-use pollster::block_on;
-use wgpu::{AdapterInfo, Backends, Buffer, BufferDescriptor, BufferUsages, DeviceType, MapMode, PollType};
+use gpu_broad_phase::{
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, QueryInput, Scene, StepResult, adapters, block_on,
+};
+use wgpu::util::DownloadBuffer;
+use wgpu::{AdapterInfo, Backends, Buffer, BufferUsages, DeviceType, PollType};
 
-/// What finds things on a rank.
+/// Where the broad phase of a rank runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// A GPU of any backend; the CPU where there is none.
+    /// A hardware GPU of any backend but GL; the CPU where there is none. Equally good ones take turns. A machine with
+    /// one best GPU has [`Backend::Auto`]: the CPU takes over where the GPU cannot bind the boxes.
     #[default]
     Auto,
-    /// An adapter of these backends, whether it is a GPU or not.
+    /// An adapter of these backends, software ones among them.
     Adapter(Backends),
     /// The CPU engine.
     Cpu,
 }
 
-pub(crate) enum Engine {
-    Device {
-        headless: Box<Headless>,
-        descriptor: Box<BroadPhaseDescriptor<'static>>,
-    },
-    Cpu,
-}
+pub(crate) struct Engine(pub BroadPhase);
 
-/// How good an adapter is; the smaller the better.
-fn grade(info: &AdapterInfo) -> u32 {
-    match info.device_type {
-        DeviceType::DiscreteGpu => 0,
-        DeviceType::IntegratedGpu => 1,
-        DeviceType::VirtualGpu => 2,
-        DeviceType::Other => 3,
-        DeviceType::Cpu => 4,
-    }
-}
+/// Kinds of adapters, the best first, software last.
+const KINDS: [DeviceType; 5] = [
+    DeviceType::DiscreteGpu,
+    DeviceType::IntegratedGpu,
+    DeviceType::VirtualGpu,
+    DeviceType::Other,
+    DeviceType::Cpu,
+];
 
 impl Engine {
-    /// An engine for one of several ranks of a machine: the adapters that are as good as the best one take turns.
+    /// Makes an engine for one of several ranks of a machine: the adapters that are as good as the best one take turns.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'static>,
         device: Device,
         rank_on_machine: usize,
     ) -> Result<Self, String> {
-        let (backends, needs_gpu) = match device {
-            Device::Auto => (Backends::all(), true),
-            Device::Adapter(backends) => (backends, false),
-            Device::Cpu => return Ok(Self::Cpu),
+        let (backends, kinds, mut backend) = match device {
+            Device::Auto => (Backends::all() - Backends::GL, &KINDS[..4], Backend::Auto),
+            Device::Adapter(backends) => (backends, &KINDS[..], Backend::Gpu(backends)),
+            Device::Cpu => (Backends::empty(), &KINDS[..0], Backend::Cpu),
         };
-        let adapters: Vec<_> = block_on(gpu_broad_phase::adapters(backends))
-            .iter()
-            .map(|adapter| adapter.get_info())
-            .collect();
-        let usable = |info: &&AdapterInfo| !needs_gpu || info.device_type != DeviceType::Cpu;
-        let Some(best) = adapters.iter().filter(usable).min_by_key(|info| grade(info)) else {
-            return match device {
-                Device::Auto => Ok(Self::Cpu),
-                _ => Err("there is no adapter of the backends that were asked for".into()),
-            };
-        };
+        let found = block_on(adapters(backends));
+        let found: Vec<_> = found.iter().map(|adapter| adapter.get_info()).collect();
+        let of_kind = |&kind: &DeviceType| found.iter().find(|info| info.device_type == kind);
+        let best = kinds.iter().find_map(of_kind);
         // An adapter may stand there once per backend: those of one backend count.
         let is_as_good = |&index: &usize| {
-            let info: &AdapterInfo = &adapters[index];
-            grade(info) == grade(best) && info.backend == best.backend
+            let info: &AdapterInfo = &found[index];
+            best.is_some_and(|best| info.device_type == best.device_type && info.backend == best.backend)
         };
-        let good: Vec<_> = (0..adapters.len()).filter(is_as_good).collect();
-        let index = good[rank_on_machine % good.len()].to_string();
-        let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(backends),
-            adapter: Some(&index),
-            broad_phase: *descriptor,
-        }))
-        .map_err(|error| error.to_string())?;
-        Ok(Self::Device {
-            headless: Box::new(headless),
-            descriptor: Box::new(*descriptor),
-        })
-    }
-
-    pub fn headless(&self) -> Option<&Headless> {
-        match self {
-            Self::Device { headless, .. } => Some(headless),
-            Self::Cpu => None,
+        let good: Vec<_> = (0..found.len()).filter(is_as_good).collect();
+        let name;
+        if good.len() > 1 {
+            name = good[rank_on_machine % good.len()].to_string();
+            backend = Backend::Adapter { backends, name: &name };
         }
+        let broad_phase = block_on(BroadPhase::with_backend(descriptor, backend));
+        broad_phase.map(Self).map_err(|error| error.to_string())
     }
 
-    /// The first boxes of a buffer of the device.
+    /// Returns the first boxes of a buffer of the device.
     pub fn read_boxes(&self, buffer: &Buffer, count: usize) -> Result<Vec<Aabb>, String> {
-        let headless = self.headless().ok_or("a rank on the CPU has no buffers")?;
+        let on_device = self.0.device().zip(self.0.queue());
+        let (device, queue) = on_device.ok_or("a rank on the CPU has no buffers")?;
         let bytes = (count * size_of::<Aabb>()) as u64;
         if bytes > buffer.size() {
             return Err(format!(
@@ -102,72 +80,30 @@ impl Engine {
         if count == 0 {
             return Ok(Vec::new());
         }
-        let (device, queue) = (headless.device(), headless.queue());
-        let read = device.create_buffer(&BufferDescriptor {
-            label: Some("gpu_broad_phase_mpi/boxes"),
-            size: bytes,
-            usage: BufferUsages::COPY_DST | BufferUsages::MAP_READ,
-            mapped_at_creation: false,
-        });
-        let mut encoder = device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(buffer, 0, &read, 0, bytes);
-        queue.submit([encoder.finish()]);
         let (done, result) = mpsc::channel();
-        read.map_async(MapMode::Read, .., move |mapped| {
+        DownloadBuffer::read_buffer(device, queue, &buffer.slice(..bytes), move |read| {
             // Nobody listens where the device was lost meanwhile.
-            let _ = done.send(mapped);
+            let _ = done.send(read.map(|bytes| bytemuck::pod_collect_to_vec(&bytes)));
         });
         device
             .poll(PollType::wait_indefinitely())
             .map_err(|error| error.to_string())?;
-        let mapped = result.recv().map_err(|_| "the device is lost")?;
-        mapped.map_err(|error| error.to_string())?;
-        let view = read.get_mapped_range(..).map_err(|error| error.to_string())?;
-        Ok(bytemuck::pod_collect_to_vec(&view))
+        let read = result.recv().map_err(|_| "the device is lost")?;
+        read.map_err(|error| error.to_string())
     }
 
-    /// A whole step.
-    pub fn step(
-        &mut self,
-        descriptor: &BroadPhaseDescriptor<'static>,
-        scene: &Scene<'_>,
-    ) -> Result<StepResult, String> {
-        match self {
-            Self::Device {
-                headless,
-                descriptor: last,
-            } => {
-                if **last != *descriptor {
-                    headless.set_descriptor(descriptor).map_err(|error| error.to_string())?;
-                    **last = *descriptor;
-                }
-                block_on(headless.step_scene(scene)).map_err(|error| error.to_string())
-            }
-            Self::Cpu => cpu::step_scene(descriptor, scene).map_err(|error| error.to_string()),
+    /// Runs a whole step.
+    pub fn step(&mut self, pairs: bool, scene: &Scene<'_>) -> Result<StepResult, String> {
+        let mut descriptor = *self.0.descriptor();
+        if descriptor.pairs != pairs {
+            descriptor.pairs = pairs;
+            self.0.set_descriptor(&descriptor).map_err(|error| error.to_string())?;
         }
+        block_on(self.0.step_scene(scene)).map_err(|error| error.to_string())
     }
 
-    /// What is asked in `scene`, whose objects are those of the last step. A device that takes another mode of rays
-    /// than the last time builds its table again, and so does the CPU each time.
-    pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<StepResult, String> {
-        let asked = QueryInput {
-            rays: scene.rays,
-            queries: scene.queries,
-            query_mode: scene.query_mode,
-            ..QueryInput::default()
-        };
-        let alone = BroadPhaseDescriptor {
-            pairs: false,
-            ..*descriptor
-        };
-        match self {
-            Self::Device {
-                headless,
-                descriptor: last,
-            } if **last == *descriptor || **last == alone => {
-                block_on(headless.query(&asked)).map_err(|error| error.to_string())
-            }
-            _ => self.step(&alone, scene),
-        }
+    /// Asks the boxes of the last step.
+    pub fn ask(&mut self, input: &QueryInput<'_>) -> Result<StepResult, String> {
+        block_on(self.0.query(input)).map_err(|error| error.to_string())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
-use gpu_broad_phase::{Aabb, NONE, SelfQuery, Queries, Query, QueryMode, Scene, Source};
+use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryInput, QueryMode, Scene, Source};
 
 use crate::agreement::{RankError, agree};
 use crate::asking::{Routes, Rows, farther};
@@ -19,7 +19,7 @@ use crate::ranks::Ranks;
 pub struct Near {
     /// Id of the box.
     pub id: u64,
-    /// Squared distance, as in [`NearestObject`](gpu_broad_phase::NearestObject).
+    /// Squared distance, as in [`Neighbor`](gpu_broad_phase::Neighbor).
     pub squared_distance: f32,
     /// 0 for a static box, 1 for one that moves: static ones come first at the same distance.
     pub is_moving: u32,
@@ -86,7 +86,7 @@ impl<C: Communicator> Ranks<C> {
             let found = ranks.ask_here(queries, QueryMode::Nearest(count))?;
             let lists = found.query_nearest.chunks(count as usize).map(|list| {
                 let there = list.iter().filter(|neighbor| neighbor.object != NONE);
-                let near = |neighbor: &gpu_broad_phase::NearestObject| Near {
+                let near = |neighbor: &gpu_broad_phase::Neighbor| Near {
                     id: ranks.local.id(neighbor.object),
                     squared_distance: neighbor.squared_distance,
                     is_moving: ranks.local.is_moving(neighbor.object).into(),
@@ -135,12 +135,11 @@ impl<C: Communicator> Ranks<C> {
                 ..Default::default()
             });
         }
-        let scene = Scene {
-            queries: Queries::General(Source::Host(queries)),
+        self.engine.ask(&QueryInput {
+            queries: Queries::Spheres(Source::Host(queries)),
             query_mode: mode,
-            ..self.local.scene()
-        };
-        self.engine.ask(&self.descriptor.broad_phase, &scene)
+            ..QueryInput::default()
+        })
     }
 
     /// For each box that this rank holds, static ones first, the boxes of all ranks within a radius of it, by ascending
@@ -250,14 +249,12 @@ impl<C: Communicator> Ranks<C> {
         self.local.statics = Side::join(&owned.statics, &statics)?;
         self.local.moving = Side::join(&owned.moving, &moving)?;
         let local = &self.local;
-        let mut descriptor = self.descriptor.broad_phase;
-        descriptor.pairs = false;
         let scene = Scene {
-            queries: Queries::Objects(neighbors),
+            queries: Queries::Neighbors(neighbors),
             query_mode: QueryMode::All,
             ..local.scene()
         };
-        let found = self.engine.step(&descriptor, &scene)?;
+        let found = self.engine.step(false, &scene)?;
         let mut lists = vec![Vec::new(); owned.statics.len() + owned.moving.len()];
         let firsts = [
             (&local.statics, 0, 0),

@@ -91,9 +91,7 @@ impl<C: Communicator> Ranks<C> {
         } else {
             Engine::new(&descriptor.broad_phase, descriptor.device, ranks.rank_on_machine())
         };
-        // What the CPU would say of it, whatever the engine.
-        let checked = cpu::step(&descriptor.broad_phase, &[], &[]).map_err(|error| error.to_string());
-        let engine = agree(&ranks, engine.and_then(|engine| checked.map(|_| engine)), &mut [])?;
+        let engine = agree(&ranks, engine, &mut [])?;
         let mut hasher = DefaultHasher::new();
         let told = RanksDescriptor {
             device: Device::Auto,
@@ -133,14 +131,12 @@ impl<C: Communicator> Ranks<C> {
 
     /// The adapter of this rank; none where it is the CPU.
     pub fn adapter(&self) -> Option<&AdapterInfo> {
-        self.engine.headless().map(|headless| headless.adapter_info())
+        self.engine.0.adapter_info()
     }
 
     /// The device of this rank and its queue, for passes of the caller's that move boxes; none where it is the CPU.
     pub fn device(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
-        self.engine
-            .headless()
-            .map(|headless| (headless.device(), headless.queue()))
+        self.engine.0.device().zip(self.engine.0.queue())
     }
 
     /// Takes over the boxes that passes have moved: as many as `objects` has ids, from the start of a buffer of

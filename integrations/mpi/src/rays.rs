@@ -1,11 +1,12 @@
 //! Rays across ranks.
 
 use bytemuck::{Pod, Zeroable};
-use gpu_broad_phase::{NONE, Ray, RayHit, RayMode, Rays, Scene, Source, StepResult, SweptRay};
+use gpu_broad_phase::{NONE, QueryInput, Ray, RayHit, RayMode, Rays, Source, StepResult, SweptRay};
 
 use crate::agreement::RankError;
 use crate::asking::Rows;
 use crate::communicator::Communicator;
+use crate::engine::Engine;
 use crate::ranks::Ranks;
 
 /// A box that a ray meets.
@@ -120,13 +121,14 @@ impl<C: Communicator> Ranks<C> {
             if rays.is_empty() {
                 return Ok(Vec::new());
             }
-            let mut descriptor = ranks.descriptor.broad_phase;
-            descriptor.outputs.ray_mode = mode;
-            let scene = Scene {
+            let Engine(broad_phase) = &mut ranks.engine;
+            if broad_phase.descriptor().ray_mode != mode {
+                broad_phase.set_ray_mode(mode);
+            }
+            let found = ranks.engine.ask(&QueryInput {
                 rays: R::all(rays),
-                ..ranks.local.scene()
-            };
-            let found = ranks.engine.ask(&descriptor, &scene)?;
+                ..QueryInput::default()
+            })?;
             Ok(rows(ranks, rays.len(), found))
         })
     }

@@ -175,7 +175,7 @@ impl<C: Communicator> Ranks<C> {
             excluded_pairs: Source::Host(&excluded),
             ..local.scene()
         };
-        let result = self.engine.step(&self.descriptor.broad_phase, &scene)?;
+        let result = self.engine.step(self.descriptor.broad_phase.pairs, &scene)?;
         let corners: Vec<_> = [&local.statics, &local.moving]
             .into_iter()
             .map(|side| self.compared(&side.objects))

@@ -43,8 +43,8 @@ def clocked() -> Iterator[list[float]]:
 def crate_seconds(given: list[str], backend: str, sort: bool, boxes: str) -> float | None:
     """The time of the Rust crate alone for the same boxes, where --crate told it.
 
-    It is to be measured from boxes in memory to a vector of pairs in memory: on the GPU by `Headless::step`, on the CPU
-    by `cpu::step`, with the same boxes, in the same order of pairs, after a warm-up.
+    It is to be measured from boxes in memory to a vector of pairs in memory: by `BroadPhase::step` on the GPU and on
+    the CPU, with the same boxes, in the same order of pairs, after a warm-up.
     """
     wanted = f"{backend}/{'sorted' if sort else 'unsorted'}/{boxes}"
     return {name: float(value) for name, _, value in (one.partition("=") for one in given)}.get(wanted)

@@ -1,6 +1,6 @@
 //! Collision candidates: elements of a mesh whose boxes meet, and that share no vertex.
 
-use gpu_broad_phase::{Aabb, Pair};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Scene};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::arrays::{Matrix, Numbers, table};
 use crate::boxes::{round_down, round_up};
-use crate::engine::{Engine, Filter, Kind, Side, State};
+use crate::engine::{Engine, Finder};
 use crate::work;
 
 /// Says on a device whether two elements share a vertex. Each has three words, the vertices that it is made of.
@@ -63,7 +63,7 @@ impl Elements {
     }
 
     /// The boxes in single precision. Where there are two kinds, each meets the other alone.
-    fn boxes(&self, owners: Option<ArrayView1<'_, u32>>, boxes: &mut Vec<Aabb>) {
+    fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
         let aabb = |(element, bounds): (usize, &Bounds)| {
             // An element is of whom its first vertex is.
             let owner = owners.map_or(0, |owners| owners[self.vertices[element][0] as usize]);
@@ -74,8 +74,7 @@ impl Elements {
                 Some(false) => aabb.with_layers(2, 1),
             }
         };
-        boxes.clear();
-        boxes.par_extend(self.bounds.par_iter().enumerate().map(aabb));
+        self.bounds.par_iter().enumerate().map(aabb).collect()
     }
 
     fn are_incident(&self, a: u32, b: u32) -> bool {
@@ -140,7 +139,7 @@ pub fn candidates<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyArray2<u32>>>> {
     let mut state = engine.lock(py)?;
-    let state = &mut *state;
+    let finder = &mut state.finder;
     let frames = [Some(start.view()), end.as_ref().map(Matrix::view)];
     let (edges, faces) = (edges.as_array(), faces.as_array());
     let owners = owners.as_ref().map(PyReadonlyArray1::as_array);
@@ -162,7 +161,7 @@ pub fn candidates<'py>(
                 elements.second = Some(elements.bounds.len());
                 elements.add(&of_vertices, &rows[second]);
             }
-            lists.push(found(state, &elements, owners)?);
+            lists.push(found(finder, &elements, owners)?);
         }
         Ok::<_, PyErr>(lists)
     })??;
@@ -170,22 +169,24 @@ pub fn candidates<'py>(
 }
 
 /// The pairs of one kind, under the numbers of their elements among those of their kind.
-fn found(state: &mut State, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
-    state.forget_table();
-    elements.boxes(owners, &mut state.last.boxes);
-    let admits = |a: u32, b: u32| !elements.are_incident(a, b) && elements.meet(a, b);
-    let kind = Kind {
+fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
+    let boxes = elements.boxes(owners);
+    finder.choose(&boxes);
+    let descriptor = BroadPhaseDescriptor {
         pair_filter: Some(NOT_INCIDENT),
-        ..Kind::default()
+        ..finder.plain
     };
-    let filter = Filter {
-        admits: Some(&admits),
-        words: bytemuck::cast_slice(&elements.vertices),
+    let scene = Scene {
+        objects: boxes[..].into(),
+        pair_filter_data: bytemuck::cast_slice(&elements.vertices).into(),
+        ..Scene::default()
     };
-    let result = state.step(kind, filter);
-    state.forget_table();
+    let admits = |a: u32, b: u32| !elements.are_incident(a, b) && elements.meet(a, b);
+    let result = finder.step(&descriptor, &scene, Some(&admits));
+    // Its boxes are not those that the caller gave.
+    finder.has_table = false;
     let mut pairs = result?.pairs;
-    if let Side::Device(_) = *state.side {
+    if finder.broad_phase.gpu().is_some() {
         // The device looked at boxes in single precision.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();

@@ -1,6 +1,6 @@
 //! Errors of the library as exceptions.
 
-use gpu_broad_phase::{CreateError, HeadlessError, InputError, ReadBackError, ReferenceError, StepError};
+use gpu_broad_phase::BroadPhaseError;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
@@ -28,31 +28,15 @@ fn whole(error: &dyn std::error::Error) -> String {
     text
 }
 
-pub fn of_device(error: &HeadlessError) -> PyErr {
-    let text = whole(error);
+/// Returns the exception of an error.
+pub fn raised(error: BroadPhaseError) -> PyErr {
+    let text = whole(&error);
     match error {
-        HeadlessError::NoAdapter { .. } => NoAdapterError::new_err(text),
-        HeadlessError::Create(CreateError::Descriptor(_)) | HeadlessError::Step(StepError::Input(_)) => {
-            PyValueError::new_err(text)
-        }
-        HeadlessError::Step(StepError::NoStep) | HeadlessError::ReadBack(ReadBackError::NoStep) => no_step(),
-        HeadlessError::TooManyResults { .. } => PyOverflowError::new_err(text),
+        BroadPhaseError::Descriptor(_) | BroadPhaseError::Input(_) => PyValueError::new_err(text),
+        BroadPhaseError::TooManyResults { .. } => PyOverflowError::new_err(text),
+        BroadPhaseError::NoAdapter { .. } => NoAdapterError::new_err(text),
+        BroadPhaseError::NoStep => no_step(),
         _ => DeviceError::new_err(text),
-    }
-}
-
-pub fn of_create(error: CreateError) -> PyErr {
-    of_device(&error.into())
-}
-
-pub fn of_cpu(error: &ReferenceError) -> PyErr {
-    match error {
-        ReferenceError::NoStep => no_step(),
-        ReferenceError::Input(InputError::TooMany {
-            what: "pairs" | "hits" | "results of queries",
-            ..
-        }) => PyOverflowError::new_err(whole(error)),
-        _ => PyValueError::new_err(whole(error)),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The broad phase finds all that may be near enough, in single precision and within a radius that makes up for the
 //! rounding. Then distances are taken in double precision, of positions as they were given.
 
-use gpu_broad_phase::{Aabb, SelfQuery, Queries, Scene};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Neighbors, Queries, Scene};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -132,7 +132,7 @@ pub fn neighbors<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<NeighborRows<'py>> {
     let mut state = engine.lock(py)?;
-    let state = &mut *state;
+    let finder = &mut state.finder;
     let points = points.view();
     let is_periodic = periods.iter().any(|period| period.is_finite());
     let near = work::run(py, progress.as_ref(), || {
@@ -159,10 +159,18 @@ pub fn neighbors<'py>(
         };
         let scene = Scene {
             objects: candidates[..].into(),
-            queries: Queries::Objects(SelfQuery::Within { radius: wide, half }),
+            queries: Queries::Neighbors(Neighbors { radius: wide, half }),
             ..Scene::default()
         };
-        let result = state.neighbors(&scene, std::array::from_fn(own))?;
+        let descriptor = BroadPhaseDescriptor {
+            pairs: false,
+            periods: [0, 1, 2].map(own),
+            ..finder.plain
+        };
+        let result = finder.step(&descriptor, &scene, None);
+        // Its points are not those that the caller gave.
+        finder.has_table = false;
+        let result = result?;
         let limit = radius * radius;
         let share = |first: usize| {
             let mut near = Near::default();

@@ -1,7 +1,7 @@
 //! Rays and queries, asked of the table of the last step.
 
 use gpu_broad_phase::{
-    Aabb, NearestObject, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
+    Aabb, Neighbor, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
 };
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -64,7 +64,7 @@ pub fn rays<'py>(
         }
     };
     let mut state = engine.lock(py)?;
-    let state = &mut *state;
+    let finder = &mut state.finder;
     let (origins, directions) = (origins.view(), directions.view());
     let half_extents = half_extents.as_ref().map(Matrix::view);
     let (t_min, t_max) = (t_min.view(), t_max.view());
@@ -108,7 +108,8 @@ pub fn rays<'py>(
             rays: Rays::Swept(Source::Host(&rays)),
             ..QueryInput::default()
         };
-        Ok(state.ask(&input, Some(mode))?)
+        finder.set_ray_mode(mode);
+        finder.ask(&input)
     })??;
     let offsets = if mode == RayMode::Any {
         result.ray_any
@@ -148,7 +149,7 @@ pub fn query<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Results<'py>> {
     let mut state = engine.lock(py)?;
-    let state = &mut *state;
+    let finder = &mut state.finder;
     let given = BoxArrays {
         name: if name == "points" { "points" } else { "boxes" },
         lower: lower.view(),
@@ -176,13 +177,13 @@ pub fn query<'py>(
         };
         let queries: Vec<_> = bounds.into_par_iter().enumerate().map(query).collect();
         let input = QueryInput {
-            queries: Queries::General(Source::Host(&queries)),
+            queries: Queries::Spheres(Source::Host(&queries)),
             query_mode: nearest.map_or(QueryMode::All, QueryMode::Nearest),
             ..QueryInput::default()
         };
-        Ok(state.ask(&input, None)?)
+        finder.ask(&input)
     })??;
-    let near: Vec<NearestObject> = result.query_nearest;
+    let near: Vec<Neighbor> = result.query_nearest;
     let offsets = match nearest {
         None if result.query_offsets.is_empty() => vec![0],
         _ => result.query_offsets,

@@ -3,14 +3,14 @@
 use std::mem::{swap, take};
 
 use gpu_broad_phase::reference::{PairRule, pair_rule};
-use gpu_broad_phase::{Aabb, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scene};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Each, Matrix, table};
 use crate::boxes::{self, BoxArrays};
-use crate::engine::{Engine, Failure, Filter, Kind, Side, counts};
+use crate::engine::{Engine, State, counts};
 use crate::errors;
 use crate::object_set::{EventRows, ObjectTable};
 use crate::work;
@@ -42,7 +42,7 @@ pub fn step<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Found<'py>> {
     let mut state = engine.lock(py)?;
-    let state = &mut *state;
+    let State { finder, last, spare } = &mut *state;
     let given = BoxArrays {
         name: "boxes",
         lower: lower.view(),
@@ -54,19 +54,19 @@ pub fn step<'py>(
     let worlds = worlds.as_ref().map(PyReadonlyArray1::as_array);
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let result = work::run(py, progress.as_ref(), || {
-        boxes::read(given, &mut state.spare)?;
-        state.drop_table();
-        swap(&mut state.last.boxes, &mut state.spare);
-        state.last.worlds.clear();
-        state.last.worlds.extend(worlds.iter().flatten());
-        state.last.exclude(excluded);
-        let kind = Kind {
+        boxes::read(given, spare)?;
+        finder.has_table = false;
+        swap(&mut last.boxes, spare);
+        last.worlds.clear();
+        last.worlds.extend(worlds.iter().flatten());
+        last.exclude(excluded);
+        finder.choose(&last.boxes);
+        let descriptor = BroadPhaseDescriptor {
             worlds: world_count,
             pairs,
-            ..Kind::default()
+            ..finder.plain
         };
-        let result = state.step(kind, Filter::default())?;
-        Ok::<_, PyErr>(result)
+        finder.step(&descriptor, &last.scene(), None)
     })??;
     found(py, result)
 }
@@ -84,59 +84,41 @@ pub fn step_objects<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Found<'py>, Option<EventRows<'py>>)> {
     let mut state = engine.lock(py)?;
-    let state = &mut *state;
+    let State { finder, last, .. } = &mut *state;
     let mut objects = objects.lock(py)?;
     let objects = &mut *objects;
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let (result, events) = work::run(py, progress.as_ref(), || {
-        state.drop_table();
-        let last = &mut state.last;
+        finder.has_table = false;
         last.boxes.clear();
         let mark = |aabb: &Aabb| aabb.with_owner(aabb.owner | Aabb::STATIC);
         last.boxes.extend(objects.set.static_slots().iter().map(mark));
         last.boxes.extend(objects.set.slots());
         last.worlds.clear();
         last.exclude(excluded);
-        let last = take(&mut state.last);
-        let stepped = state.prepare_objects(&last.boxes, pairs).and_then(|()| {
-            let excluded_pairs = Source::Host(&last.excluded[..]);
-            match &*state.side {
-                Side::Cpu(_) => {
-                    let scene = objects.set.scene();
-                    state.scene(
-                        &Scene {
-                            excluded_pairs,
-                            ..scene
-                        },
-                        None,
-                    )
+        finder.choose(&last.boxes);
+        let descriptor = BroadPhaseDescriptor { pairs, ..finder.plain };
+        let excluded_pairs = last.excluded[..].into();
+        let scene = match finder.broad_phase.device().zip(finder.broad_phase.queue()) {
+            None => objects.set.scene(),
+            Some((device, queue)) => {
+                if objects.lies_with != finder.number {
+                    // Another instance may give its device's buffers the same names.
+                    objects.set.invalidate();
+                    objects.lies_with = finder.number;
                 }
-                Side::Device(headless) => {
-                    let (device, queue) = (headless.device().clone(), headless.queue().clone());
-                    let mut encoder = device.create_command_encoder(&Default::default());
-                    if objects.lies_with != state.number {
-                        // Another instance may give its device's buffers the same names.
-                        objects.set.invalidate();
-                        objects.lies_with = state.number;
-                    }
-                    let scene = objects.set.upload(&device, &mut encoder);
-                    let scene = scene.map_err(|error| {
-                        let error = gpu_broad_phase::StepError::Input(error);
-                        Failure::Device(Box::new(error.into()))
-                    })?;
-                    queue.submit([encoder.finish()]);
-                    state.scene(
-                        &Scene {
-                            excluded_pairs,
-                            ..scene
-                        },
-                        None,
-                    )
-                }
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let scene = objects.set.record(device, &mut encoder);
+                let scene = scene.map_err(|error| errors::raised(error.into()))?;
+                queue.submit([encoder.finish()]);
+                scene
             }
-        });
-        state.last = last;
-        let result = stepped?;
+        };
+        let scene = Scene {
+            excluded_pairs,
+            ..scene
+        };
+        let result = finder.step(&descriptor, &scene, None)?;
         let events = (pairs && objects.tells_events).then(|| objects.events(&result.pairs));
         Ok::<_, PyErr>((result, events))
     })??;
@@ -152,12 +134,11 @@ pub fn step_objects<'py>(
 /// Returns a sentence with the rule that decides whether two objects of the last step are a pair.
 #[pyfunction]
 pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32) -> PyResult<String> {
-    let state = engine.lock(py)?;
-    if state.last.boxes.is_empty() {
+    let State { finder, last, .. } = &*engine.lock(py)?;
+    if !finder.has_table {
         return Err(errors::no_step());
     }
-    let scene = state.last.scene(&[]);
-    let rule = pair_rule(&state.of_step, &scene, a, b).map_err(|error| errors::of_cpu(&error))?;
+    let rule = pair_rule(finder.broad_phase.descriptor(), &last.scene(), a, b).map_err(errors::raised)?;
     let verdict = if rule == PairRule::Overlap { "are" } else { "are not" };
     Ok(format!("Boxes {a} and {b} {verdict} a pair: {rule}."))
 }

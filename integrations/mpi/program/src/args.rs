@@ -103,7 +103,7 @@ pub struct NeighborsArgs {
 
 #[derive(Args)]
 pub struct EngineArgs {
-    /// What finds things on a rank. auto: a GPU, or the CPU where there is none.
+    /// What finds things on a rank. auto: a hardware GPU, or the CPU where there is none.
     #[arg(long, value_enum, default_value_t = Backend::Auto, global = true)]
     pub backend: Backend,
     /// How boxes are put into cells.

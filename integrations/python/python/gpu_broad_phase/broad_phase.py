@@ -64,8 +64,9 @@ class BroadPhase:
         Whether pairs, and the rows of each list, come ascending, with the same bytes on every backend. Without it the
         order depends on the device, and calls are faster.
     backend : {"auto", "gpu", "cpu", "vulkan", "metal", "dx12", "gl"}
-        "auto" is the best hardware GPU that has Vulkan, Metal or Direct3D 12, and the CPU where there is none. "gpu" and
-        the names of interfaces take the best adapter, software drivers among them, and raise where there is none.
+        "auto" is the best hardware GPU that has Vulkan, Metal or Direct3D 12, and the CPU where there is none. The CPU
+        also takes over, for good, from a GPU that cannot bind the boxes of an array. "gpu" and the names of interfaces
+        take the best adapter, software drivers among them, and raise where there is none.
     adapter : str or int, optional
         Only an adapter whose name contains this text, or the one at this place of `adapters`.
     invalid : {"raise", "ignore"}

@@ -1,0 +1,154 @@
+//! Pairs that are tracked on the host by late events, through overflow, dropped encoders and disorder.
+
+use std::collections::BTreeSet;
+
+use gpu_broad_phase::reference::brute_force;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, ObjectNames, OutputOptions, PairChanges, PairEvent, PairTracker, Scene,
+    Source, wgpu,
+};
+
+use crate::common::rng::Rng;
+use crate::common::steps::{broad_phase, encoder};
+use crate::common::{TestAdapter, daily_adapters};
+
+fn scene(objects: &[Aabb]) -> Scene<'_> {
+    Scene {
+        objects: Source::Host(objects),
+        ..Scene::default()
+    }
+}
+
+/// Pairs by brute force, under the names that indices are.
+fn expected(objects: &[Aabb]) -> BTreeSet<PairEvent> {
+    let event = |pair: gpu_broad_phase::Pair| PairEvent {
+        a: pair.a,
+        b: pair.b,
+        ..PairEvent::default()
+    };
+    brute_force::pairs(objects).into_iter().map(event).collect()
+}
+
+fn boxes(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
+    let unit = |rng: &mut Rng| Aabb::from_center_half([0; 3].map(|_| side * rng.unit()), [0.5; 3]);
+    (0..count).map(|_| unit(rng)).collect()
+}
+
+fn poll(adapter: &TestAdapter) {
+    let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
+    polled.expect("a device that answers");
+}
+
+/// Applies changes as a caller does. Each has to be one.
+fn apply(known: &mut BTreeSet<PairEvent>, changes: PairChanges, what: &str) {
+    assert!(changes.begun.is_sorted() && changes.ended.is_sorted(), "{what}");
+    for event in changes.ended {
+        assert!(known.remove(&event), "{what}: {event:?} ends twice");
+    }
+    for event in changes.begun {
+        assert!(known.insert(event), "{what}: {event:?} begins twice");
+    }
+}
+
+/// What becomes of a frame's encoder.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Submitted,
+    Dropped,
+    /// Submitted behind the next frame's.
+    Late,
+}
+
+#[test]
+fn pairs_follow_the_steps_through_overflow_loss_and_disorder() {
+    for adapter in daily_adapters() {
+        let mut rng = Rng(0x7ac5);
+        let descriptor = BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(16),
+                    ..Default::default()
+                },
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut gpu = broad_phase(&adapter, &descriptor);
+        let mut tracker = PairTracker::new(None);
+        let mut known = BTreeSet::new();
+        let mut synced = 0;
+        let mut late = None;
+        let mut objects = boxes(300, 6.0, &mut rng);
+        for frame in 0..60 {
+            let what = format!("frame {frame} on {}", adapter.name);
+            // From time to time there are many more pairs than before.
+            if frame % 15 == 7 {
+                objects = boxes(300, [3.0, 6.0][frame / 15 % 2], &mut rng);
+            }
+            for _ in 0..20 {
+                let moved = rng.below(objects.len());
+                objects[moved] = boxes(1, 6.0, &mut rng)[0];
+            }
+            let fate = match frame {
+                12 | 13 | 40 => Fate::Dropped,
+                25 | 45 => Fate::Late,
+                _ => Fate::Submitted,
+            };
+            let mut encoder = encoder(&adapter);
+            let step = gpu.step(&mut encoder, scene(&objects));
+            // A recording that ran over something else is told once.
+            let Ok(step) = step else { continue };
+            tracker
+                .record(&mut encoder, &step, ObjectNames::default())
+                .expect("a step");
+            let ready = encoder.finish();
+            match fate {
+                Fate::Submitted => drop(adapter.queue.submit([ready].into_iter().chain(late.take()))),
+                Fate::Dropped => drop(ready),
+                Fate::Late => late = Some(ready),
+            }
+            if frame % 3 == 0 {
+                poll(&adapter);
+            }
+            apply(&mut known, tracker.update().expect("changes"), &what);
+            assert!(tracker.pairs().collect::<BTreeSet<_>>() == known, "{what}");
+            assert!(known.iter().all(|&event| tracker.contains(event)), "{what}");
+            let is_current = tracker.in_flight() == 0 && fate == Fate::Submitted && frame != 26 && frame != 46;
+            if is_current && tracker.is_synced() {
+                assert!(known == expected(&objects), "{what}");
+                synced += 1;
+            }
+        }
+        assert!(synced >= 8, "{synced} of 20 on {}", adapter.name);
+    }
+}
+
+/// More pairs begin than events in flight have room for at first.
+#[test]
+fn a_burst_of_pairs_is_known_after_a_few_frames() {
+    for adapter in daily_adapters() {
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut tracker = PairTracker::new(None);
+        let mut known = BTreeSet::new();
+        for (objects, name) in [
+            (vec![Aabb::new([0.0; 3], [1.0; 3]); 200], "crowd"),
+            (Vec::new(), "nothing"),
+        ] {
+            let what = format!("{name} on {}", adapter.name);
+            let all = expected(&objects);
+            let mut frames = 0;
+            while !(tracker.is_synced() && known == all) {
+                let mut encoder = encoder(&adapter);
+                let step = gpu.step(&mut encoder, scene(&objects)).expect("a step");
+                tracker
+                    .record(&mut encoder, &step, ObjectNames::default())
+                    .expect("a step");
+                adapter.queue.submit([encoder.finish()]);
+                poll(&adapter);
+                apply(&mut known, tracker.update().expect("changes"), &what);
+                frames += 1;
+                assert!(frames < 10, "{what}");
+            }
+        }
+    }
+}

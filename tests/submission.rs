@@ -1,0 +1,274 @@
+//! A program of its own for what holds for all of it: how recordings learn that they were submitted, and the log.
+
+use std::sync::{Mutex, Once, PoisonError};
+
+use gpu_broad_phase::internals::submission::{is_told_at_submission, learn_late};
+use gpu_broad_phase::reference::{brute_force, cull};
+use gpu_broad_phase::{
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, CullOptions, Culling, Frustum, GpuBroadPhase, Growth,
+    ObjectSet, OutputOptions, Outputs, Pair, PairEvents, QueryInput, ReadBackError, Scene, Source, Statics, StepError,
+    adapters, block_on, wgpu,
+};
+
+/// Devices of each adapter that has to be there.
+fn devices() -> Vec<(String, wgpu::Device, wgpu::Queue)> {
+    let wanted = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
+    let backends = match wanted.as_str() {
+        "" => wgpu::Backends::all(),
+        wanted => wgpu::Backends::from_comma_list(wanted),
+    };
+    let found = block_on(adapters(backends));
+    assert!(wanted.is_empty() || !found.is_empty(), "no adapter of {wanted}");
+    let open = |adapter: &wgpu::Adapter| {
+        let descriptor = GpuBroadPhase::device_descriptor(adapter);
+        let (device, queue) = block_on(adapter.request_device(&descriptor)).expect("a device");
+        (adapter.get_info().name, device, queue)
+    };
+    found.iter().map(open).collect()
+}
+
+/// Unit boxes, each of which overlaps the next.
+fn row(count: u32) -> Vec<Aabb> {
+    (0..count)
+        .map(|place| Aabb::new([0.9 * place as f32, 0.0, 0.0], [0.9 * place as f32 + 1.0, 1.0, 1.0]))
+        .collect()
+}
+
+fn scene(objects: &[Aabb]) -> Scene<'_> {
+    Scene {
+        objects: Source::Host(objects),
+        ..Scene::default()
+    }
+}
+
+fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs
+}
+
+/// If this fails, wgpu has changed. Nothing panics then: recordings learn late, as the next test has it.
+#[test]
+fn wgpu_reports_a_submission_that_maps_a_mapped_buffer_at_once() {
+    for (name, device, queue) in devices() {
+        assert!(is_told_at_submission(&device, &queue), "{name}");
+    }
+}
+
+/// Steps, sets, events, views and whole answers, of encoders that are submitted, dropped, open and in disorder.
+#[test]
+fn recordings_that_learn_late_are_read_as_exactly() {
+    learn_late();
+    for (name, device, queue) in devices() {
+        let encoder = || device.create_command_encoder(&Default::default());
+        let poll = || {
+            drop(
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device"),
+            )
+        };
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let (long, short) = (row(40), row(7));
+
+        // Not yet submitted, then submitted, and dropped.
+        let mut open = encoder();
+        gpu.step(&mut open, scene(&long)).expect("a step");
+        assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
+        queue.submit([open.finish()]);
+        let found = block_on(gpu.read_back()).expect("an answer");
+        assert_eq!(sorted(found.pairs), brute_force::pairs(&long), "{name}");
+        let mut dropped = encoder();
+        gpu.step(&mut dropped, scene(&short)).expect("a step");
+        drop(dropped);
+        assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
+
+        // A query that is submitted ahead of its step.
+        let asked = QueryInput {
+            queries: short[..1].into(),
+            ..QueryInput::default()
+        };
+        let [mut first, mut second] = [encoder(), encoder()];
+        gpu.step(&mut first, scene(&short)).expect("a step");
+        gpu.query(&mut second, asked).expect("a query");
+        queue.submit([second.finish()]);
+        queue.submit([first.finish()]);
+        assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
+
+        // What nobody reads is told by a later call, once.
+        let [mut first, mut second] = [encoder(), encoder()];
+        gpu.step(&mut first, scene(&short)).expect("a step");
+        gpu.query(&mut second, asked).expect("a query");
+        queue.submit([second.finish()]);
+        queue.submit([first.finish()]);
+        poll();
+        let mut next = encoder();
+        assert_eq!(
+            gpu.step(&mut next, scene(&long)).err(),
+            Some(StepError::Dropped),
+            "{name}"
+        );
+
+        // All that is recorded over a step.
+        let mut objects = ObjectSet::new();
+        for &object in &short {
+            objects.insert(object);
+        }
+        objects.insert_static(long[39]);
+        let (mut events, mut culling) = (PairEvents::new(None), Culling::new(None));
+        let everything = Frustum::new([[0.0, 0.0, 1.0, 100.0]; 4]);
+        let mut set = gpu.query_set("set", &descriptor.outputs);
+        let mut frame = encoder();
+        let input = objects.upload(&device, &mut frame).expect("an upload");
+        let step = gpu.step(&mut frame, input).expect("a step");
+        events.record(&mut frame, &step, objects.names()).expect("events");
+        let views = Source::Host(std::slice::from_ref(&everything));
+        culling
+            .record(&mut frame, &step, views, CullOptions::default())
+            .expect("views");
+        set.record(&mut frame, &gpu, asked).expect("a set");
+        let mut later = gpu.read_later(&mut frame, Outputs::ALL).expect("a handle");
+        assert!(!later.is_ready(), "{name}");
+        queue.submit([frame.finish()]);
+        assert_eq!(block_on(events.read_back()).expect("events").begun.len(), 6, "{name}");
+        let in_view = block_on(culling.read_back()).expect("views");
+        let host = objects.scene();
+        let expected = cull(&descriptor, &host, &[everything]).expect("views");
+        assert_eq!(in_view, expected, "{name}");
+        assert_eq!(
+            block_on(set.read_back()).expect("a set").query_objects.len(),
+            2,
+            "{name}"
+        );
+        let found = later.take().expect("it is there").expect("an answer");
+        assert_eq!(found.pairs.len(), 6, "{name}");
+        assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(6), "{name}");
+
+        // A static table is kept, and built again after its encoder was dropped.
+        for is_dropped in [true, false, false] {
+            let statics = Statics {
+                objects: Source::Host(&short),
+                generation: 1,
+                ..Statics::default()
+            };
+            let mut encoder = encoder();
+            let input = Scene {
+                statics,
+                ..scene(&long[..3])
+            };
+            gpu.step(&mut encoder, input).expect("a step");
+            if is_dropped {
+                continue;
+            }
+            queue.submit([encoder.finish()]);
+            let found = block_on(gpu.read_back()).expect("an answer");
+            assert_eq!(found.pairs.len(), 2 + 9, "{name}");
+        }
+    }
+    // Whole answers, in pages and without.
+    for max_bytes in [None, Some(400_000)] {
+        let descriptor = BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                max_bytes,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let any = Backend::Gpu(wgpu::Backends::all());
+        let mut whole = block_on(BroadPhase::with_backend(&descriptor, any)).expect("a broad phase");
+        let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 300];
+        for _ in 0..2 {
+            let found = block_on(whole.step(&crowd, &[])).expect("an answer");
+            assert_eq!(sorted(found.pairs), brute_force::pairs(&crowd));
+        }
+    }
+}
+
+/// Keeps the warnings of the library.
+struct Log(Mutex<Vec<String>>);
+
+static LOG: Log = Log(Mutex::new(Vec::new()));
+
+impl log::Log for Log {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::Level::Warn && metadata.target().starts_with("gpu_broad_phase")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            self.lines().push(record.args().to_string());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+impl Log {
+    fn lines(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The warnings of one label so far.
+    fn of(&self, label: &str) -> Vec<String> {
+        let lines = self.lines();
+        lines.iter().filter(|line| line.starts_with(label)).cloned().collect()
+    }
+}
+
+fn install_log() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        log::set_logger(&LOG).expect("no other logger");
+        log::set_max_level(log::LevelFilter::Warn);
+    });
+}
+
+#[test]
+fn overflow_and_invalid_input_are_logged_when_they_begin() {
+    install_log();
+    for (index, (name, device, queue)) in devices().into_iter().enumerate() {
+        let label = format!("log_{index}");
+        for (growth, next) in [
+            (Growth::Grow, "a later step makes room"),
+            (Growth::Fixed, "the capacity is fixed"),
+        ] {
+            let label = format!("{label}_{growth:?}");
+            let descriptor = BroadPhaseDescriptor {
+                label: Some(&label),
+                outputs: OutputOptions {
+                    growth,
+                    capacities: Capacities {
+                        pairs: Some(10),
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            let mut objects = row(40);
+            objects.push(Aabb::new([f32::NAN; 3], [1.0; 3]));
+            for _ in 0..4 {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                gpu.step(&mut encoder, scene(&objects)).expect("a step");
+                queue.submit([encoder.finish()]);
+                let _ = block_on(gpu.read_back()).expect("an answer");
+            }
+            let expected = [
+                format!("{label}: 1 invalid objects are ignored"),
+                format!("{label}: overflow: 39 pairs needed, room for 10; {next}"),
+            ];
+            assert_eq!(LOG.of(&label), expected, "{name}");
+        }
+    }
+    // The CPU engine says so, too.
+    let descriptor = BroadPhaseDescriptor::default();
+    let mut cpu = block_on(BroadPhase::with_backend(&descriptor, Backend::Cpu)).expect("the CPU");
+    for _ in 0..2 {
+        block_on(cpu.step(&[Aabb::new([1.0; 3], [0.0; 3]); 3], &[])).expect("an answer");
+    }
+    assert_eq!(
+        LOG.of("gpu_broad_phase: 3 invalid"),
+        ["gpu_broad_phase: 3 invalid objects are ignored"]
+    );
+}
