@@ -1,6 +1,6 @@
 //! What finds overlaps and hits: a device, or the CPU engine.
 
-use gpu_broad_phase::{OutputOptions, BroadPhaseDescriptor, QueryInput, Scene, cpu};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, QueryInput, Scene, cpu};
 
 use crate::batch::{Answer, Batch};
 use crate::gpu::{Gpu, GpuError};
@@ -123,10 +123,13 @@ impl Cpu {
 /// The descriptor of all steps.
 pub(crate) fn descriptor(dimensions: gpu_broad_phase::Dimensions, margin: f32) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
-label: Some("gpu_broad_phase/bevy"),
-dimensions,
-margin,
-outputs: OutputOptions { ray_mode: gpu_broad_phase::RayMode::All, ..Default::default() },
-..BroadPhaseDescriptor::default()
-}
+        label: Some("gpu_broad_phase/bevy"),
+        dimensions,
+        margin,
+        outputs: OutputOptions {
+            ray_mode: gpu_broad_phase::RayMode::All,
+            ..Default::default()
+        },
+        ..BroadPhaseDescriptor::default()
+    }
 }

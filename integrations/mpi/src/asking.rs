@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bytemuck::Pod;
-use gpu_broad_phase::{OutputOptions, 
-    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, cpu,
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, cpu,
 };
 
 use crate::agreement::{RankError, agree};
@@ -124,12 +124,15 @@ impl<C: Communicator> Ranks<C> {
                 .map(|[min, max]| Aabb::new(min, max))
                 .collect(),
             flat: BroadPhaseDescriptor {
-dimensions: self.descriptor.broad_phase.dimensions,
-pairs: false,
-outputs: OutputOptions { ray_mode: RayMode::All, ..Default::default() },
-filters: false,
-..BroadPhaseDescriptor::default()
-},
+                dimensions: self.descriptor.broad_phase.dimensions,
+                pairs: false,
+                outputs: OutputOptions {
+                    ray_mode: RayMode::All,
+                    ..Default::default()
+                },
+                filters: false,
+                ..BroadPhaseDescriptor::default()
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
-use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryInput, QueryMode, Scene, Source};
+use gpu_broad_phase::{Aabb, NONE, Queries, Query, QueryInput, QueryMode, Scene, SelfQuery, Source};
 
 use crate::agreement::{RankError, agree};
 use crate::asking::{Routes, Rows, farther};
@@ -19,7 +19,7 @@ use crate::ranks::Ranks;
 pub struct Near {
     /// Id of the box.
     pub id: u64,
-    /// Squared distance, as in [`Neighbor`](gpu_broad_phase::Neighbor).
+    /// Squared distance, as in [`NearestObject`](gpu_broad_phase::NearestObject).
     pub squared_distance: f32,
     /// 0 for a static box, 1 for one that moves: static ones come first at the same distance.
     pub is_moving: u32,
@@ -86,7 +86,7 @@ impl<C: Communicator> Ranks<C> {
             let found = ranks.ask_here(queries, QueryMode::Nearest(count))?;
             let lists = found.query_nearest.chunks(count as usize).map(|list| {
                 let there = list.iter().filter(|neighbor| neighbor.object != NONE);
-                let near = |neighbor: &gpu_broad_phase::Neighbor| Near {
+                let near = |neighbor: &gpu_broad_phase::NearestObject| Near {
                     id: ranks.local.id(neighbor.object),
                     squared_distance: neighbor.squared_distance,
                     is_moving: ranks.local.is_moving(neighbor.object).into(),
@@ -136,7 +136,7 @@ impl<C: Communicator> Ranks<C> {
             });
         }
         self.engine.ask(&QueryInput {
-            queries: Queries::Spheres(Source::Host(queries)),
+            queries: Queries::General(Source::Host(queries)),
             query_mode: mode,
             ..QueryInput::default()
         })
@@ -250,7 +250,7 @@ impl<C: Communicator> Ranks<C> {
         self.local.moving = Side::join(&owned.moving, &moving)?;
         let local = &self.local;
         let scene = Scene {
-            queries: Queries::Neighbors(neighbors),
+            queries: Queries::Objects(neighbors),
             query_mode: QueryMode::All,
             ..local.scene()
         };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Kind, checks};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, SelfQuery, Query, Ray};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Query, Ray, SelfQuery};
 use gpu_broad_phase_mpi::{Communicator, Device, Objects, Owned, RankError, Ranks, RanksDescriptor, Threads, agreed};
 
 const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, Pair, PairOrder, QueryInput, RayMode, Scene,
-    Scheme, StepResult, block_on,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, OutputOptions, Pair, PairOrder, QueryInput,
+    RayMode, Scene, Scheme, StepResult, block_on,
 };
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use parking_lot::MutexGuard;
@@ -174,13 +174,16 @@ impl Engine {
             },
             scheme,
             margin,
-            pair_order: if sort {
-                PairOrder::Sorted
-            } else {
-                PairOrder::Deterministic
+            outputs: OutputOptions {
+                pair_order: if sort {
+                    PairOrder::Sorted
+                } else {
+                    PairOrder::Deterministic
+                },
+                max_bytes,
+                timeout,
+                ..Default::default()
             },
-            max_bytes,
-            timeout,
             ..BroadPhaseDescriptor::default()
         };
         let backend = backend_of(backend, adapter)?;

@@ -3,7 +3,7 @@
 //! The broad phase finds all that may be near enough, in single precision and within a radius that makes up for the
 //! rounding. Then distances are taken in double precision, of positions as they were given.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Neighbors, Queries, Scene};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Scene, SelfQuery};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -159,7 +159,7 @@ pub fn neighbors<'py>(
         };
         let scene = Scene {
             objects: candidates[..].into(),
-            queries: Queries::Neighbors(Neighbors { radius: wide, half }),
+            queries: Queries::Objects(SelfQuery::Within { radius: wide, half }),
             ..Scene::default()
         };
         let descriptor = BroadPhaseDescriptor {

@@ -1,7 +1,7 @@
 //! Rays and queries, asked of the table of the last step.
 
 use gpu_broad_phase::{
-    Aabb, Neighbor, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
+    Aabb, NearestObject, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
 };
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -177,13 +177,13 @@ pub fn query<'py>(
         };
         let queries: Vec<_> = bounds.into_par_iter().enumerate().map(query).collect();
         let input = QueryInput {
-            queries: Queries::Spheres(Source::Host(&queries)),
+            queries: Queries::General(Source::Host(&queries)),
             query_mode: nearest.map_or(QueryMode::All, QueryMode::Nearest),
             ..QueryInput::default()
         };
         finder.ask(&input)
     })??;
-    let near: Vec<Neighbor> = result.query_nearest;
+    let near: Vec<NearestObject> = result.query_nearest;
     let offsets = match nearest {
         None if result.query_offsets.is_empty() => vec![0],
         _ => result.query_offsets,

@@ -108,7 +108,7 @@ pub fn step_objects<'py>(
                     objects.lies_with = finder.number;
                 }
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let scene = objects.set.record(device, &mut encoder);
+                let scene = objects.set.upload(device, &mut encoder);
                 let scene = scene.map_err(|error| errors::raised(error.into()))?;
                 queue.submit([encoder.finish()]);
                 scene

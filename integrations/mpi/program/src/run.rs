@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, SelfQuery, Query, Ray};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Query, Ray, SelfQuery};
 use gpu_broad_phase_mpi::{Communicator, Hit, Objects, Owned, RankError, Ranks, RanksDescriptor, Rows, agreed};
 
 use crate::args::{Cli, Command, Mode, NeighborsArgs, PairsArgs, QueryArgs, RaysArgs};

@@ -1,9 +1,9 @@
 //! Checks of ranks of any kind against the undivided world, which rank 0 steps by the reference.
 
 use bytemuck::Pod;
-use gpu_broad_phase::{OutputOptions, 
-    Aabb, BroadPhaseDescriptor, Dimensions, NONE, Pair, Queries, QueryMode, RayHit, RayMode, Scene, Scheme, Source,
-    Statics, StepResult, cpu,
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Dimensions, NONE, OutputOptions, Pair, Queries, QueryMode, RayHit, RayMode, Scene,
+    Scheme, Source, Statics, StepResult, cpu,
 };
 use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDescriptor, Rows};
 
@@ -148,9 +148,12 @@ impl Round {
 
     fn step(&self, ray_mode: RayMode, scene: &Scene<'_>) -> StepResult {
         let descriptor = BroadPhaseDescriptor {
-outputs: OutputOptions { ray_mode, ..self.settings.broad_phase.outputs },
-..self.settings.broad_phase
-};
+            outputs: OutputOptions {
+                ray_mode,
+                ..self.settings.broad_phase.outputs
+            },
+            ..self.settings.broad_phase
+        };
         cpu::step_scene(&descriptor, scene).unwrap()
     }
 }

@@ -4,7 +4,7 @@ pub mod checks;
 #[path = "../../../../tests/common/rng.rs"]
 mod rng;
 
-use gpu_broad_phase::{Aabb, SelfQuery, Query, Ray, SweptRay};
+use gpu_broad_phase::{Aabb, Query, Ray, SelfQuery, SweptRay};
 use gpu_broad_phase_mpi::{Objects, Owned};
 pub use rng::Rng;
 

@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, DeviceCount, ObjectNames, SelfQuery, Queries, QueryInput, QueryMode, Rays,
-    Scene, Source, Statics,
+    Aabb, BoxForm, BoxWords, DeviceCount, ObjectNames, Queries, QueryInput, QueryMode, Rays, Scene, SelfQuery, Source,
+    Statics,
 };
 use wasm_bindgen::prelude::*;
 

@@ -1,6 +1,8 @@
 //! What a broad phase is made from.
 
-use gpu_broad_phase::{OutputOptions, BroadPhaseDescriptor, Capacities, Dimensions, PairOrder, RayMode, Scene, Scheme, cpu};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Capacities, Dimensions, OutputOptions, PairOrder, RayMode, Scene, Scheme, cpu,
+};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
@@ -96,39 +98,45 @@ impl Settings {
 impl Settings {
     pub fn descriptor(&self) -> BroadPhaseDescriptor<'_> {
         BroadPhaseDescriptor {
-scheme: match self.scheme {
+            scheme: match self.scheme {
                 SchemeKind::Hierarchical => Scheme::Hierarchical,
                 SchemeKind::Uniform => Scheme::Uniform { cell_size: self.scale },
                 SchemeKind::Adaptive => Scheme::Adaptive { min_scale: self.scale },
             },
-dimensions: if self.is_flat {
+            dimensions: if self.is_flat {
                 Dimensions::Two
             } else {
                 Dimensions::Three
             },
-margin: self.margin,
-periods: [self.period_x, self.period_y, self.period_z],
-worlds: self.worlds,
-pairs: self.pairs,
-outputs: OutputOptions { pair_order: if self.is_sorted {
-                PairOrder::Sorted
-            } else {
-                PairOrder::Deterministic
-            }, ray_mode: match self.ray_mode {
-                RayModeKind::Closest => RayMode::Closest,
-                RayModeKind::All => RayMode::All,
-                RayModeKind::Any => RayMode::Any,
-            }, capacities: Capacities {
-                pairs: self.capacity_pairs,
-                hits: self.capacity_hits,
-                entries: self.capacity_entries,
-                results: self.capacity_results,
-                rounds: self.capacity_rounds,
-                ..Capacities::default()
-            }, max_bytes: self.max_bytes.map(|bytes| bytes as u64), ..Default::default() },
-filters: self.filters,
-pair_filter: self.pair_filter.as_deref(),
-..BroadPhaseDescriptor::default()
-}
+            margin: self.margin,
+            periods: [self.period_x, self.period_y, self.period_z],
+            worlds: self.worlds,
+            pairs: self.pairs,
+            outputs: OutputOptions {
+                pair_order: if self.is_sorted {
+                    PairOrder::Sorted
+                } else {
+                    PairOrder::Deterministic
+                },
+                ray_mode: match self.ray_mode {
+                    RayModeKind::Closest => RayMode::Closest,
+                    RayModeKind::All => RayMode::All,
+                    RayModeKind::Any => RayMode::Any,
+                },
+                capacities: Capacities {
+                    pairs: self.capacity_pairs,
+                    hits: self.capacity_hits,
+                    entries: self.capacity_entries,
+                    results: self.capacity_results,
+                    rounds: self.capacity_rounds,
+                    ..Capacities::default()
+                },
+                max_bytes: self.max_bytes.map(|bytes| bytes as u64),
+                ..Default::default()
+            },
+            filters: self.filters,
+            pair_filter: self.pair_filter.as_deref(),
+            ..BroadPhaseDescriptor::default()
+        }
     }
 }
