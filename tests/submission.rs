@@ -162,7 +162,8 @@ fn recordings_that_learn_late_are_read_as_exactly() {
             }
             queue.submit([encoder.finish()]);
             let found = block_on(gpu.read_back()).expect("an answer");
-            assert_eq!(found.pairs.len(), 2 + 9, "{name}");
+            // Two of moving boxes, and two or three of each with static ones.
+            assert_eq!(found.pairs.len(), 2 + 8, "{name}");
         }
     }
     // Whole answers, in pages and without.

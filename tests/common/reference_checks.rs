@@ -1,7 +1,7 @@
 //! Compares the result of a step with the definition and with the CPU engine.
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, QueryMode, RayMode, Rays, Scene, StepResult,
+    BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, QueryMode, RayMode, Rays, Scene, SelfQuery, StepResult,
 };
 
 use crate::agreement::{Expected, check};
@@ -89,7 +89,7 @@ pub fn check_reference(
     }
     assert!(found.ray_any == reference.ray_any, "any hit");
     let is_exact = match scene.queries {
-        Queries::Boxes(_) | Queries::Objects(_) => true,
+        Queries::Boxes(_) | Queries::Objects(SelfQuery::Overlaps { .. }) => true,
         Queries::General(queries) => queries.elements().unwrap().iter().all(|query| query.radius == 0.0),
         _ => false,
     };

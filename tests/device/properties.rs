@@ -373,7 +373,7 @@ impl SceneSeed {
             statics: self.objects.len() * self.quarters / 4,
             is_wide: self.is_wide,
             asking: match self.asking {
-                Some(Queries::Objects(_)) | None if is_periodic => Some(
+                Some(Queries::Objects(SelfQuery::Overlaps { .. })) | None if is_periodic => Some(
                     SelfQuery::Within {
                         radius: 1.5,
                         half: self.is_wide[0],

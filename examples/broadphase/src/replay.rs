@@ -7,7 +7,7 @@ use anyhow::{Error, Result, bail};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, OutputOptions, Queries, Scene, StepResult,
+    BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, OutputOptions, Queries, Scene, SelfQuery, StepResult,
 };
 
 use crate::Status;
@@ -131,7 +131,7 @@ fn differences(
     let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
     // Periods move boxes before they are compared, of which only neighbours have a definition.
     let is_periodic = descriptor.periods != [0.0; 3];
-    let of_neighbors = matches!(scene.queries, Queries::Objects(_));
+    let of_neighbors = matches!(scene.queries, Queries::Objects(SelfQuery::Within { .. }));
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
     if !(by_definition && queries_by_definition) {
         let reason = if is_small {

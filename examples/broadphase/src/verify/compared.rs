@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::wgpu::{Device, Queue};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CullOptions, Culling, GpuBroadPhase, OutputOptions, Queries, Scene, Scheme, Source,
-    StepResult, Visible, cpu, reference,
+    BroadPhaseDescriptor, CullOptions, Culling, GpuBroadPhase, OutputOptions, Queries, Scene, Scheme, SelfQuery,
+    Source, StepResult, Visible, cpu, reference,
 };
 use pollster::block_on;
 
@@ -172,7 +172,7 @@ impl Defined {
         answer.pairs.retain(|pair| features.admits(pair.a, pair.b));
         let found = brute_force::scene_queries(descriptor, scene);
         let mut found = found.expect("the scene lies on the host");
-        if let Queries::Objects(_) = scene.queries {
+        if let Queries::Objects(SelfQuery::Overlaps { .. }) = scene.queries {
             for (object, found) in (0..).zip(&mut found) {
                 found
                     .surely
