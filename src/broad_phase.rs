@@ -213,7 +213,7 @@ impl BroadPhase {
     /// Answers everything that a scene can hold, on the host or on this broad phase's device.
     ///
     /// # Errors
-    /// As [`step`](Self::step), if worlds are missing, and on the CPU [`BroadPhaseError::NotOnHost`] for input on a
+    /// As [`step`](Self::step), if worlds are missing, and on the CPU [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a
     /// device and [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
@@ -271,7 +271,9 @@ impl BroadPhase {
                 let mut cpu = CpuBroadPhase::new(gpu.broad_phase().descriptor())?;
                 match cpu.step(scene, admits) {
                     // Only the device has the input, or runs the filter.
-                    Err(BroadPhaseError::NotOnHost(_) | BroadPhaseError::PairFilterOnCpu) => Err(error),
+                    Err(BroadPhaseError::Input(InputError::NotOnHost { .. }) | BroadPhaseError::PairFilterOnCpu) => {
+                        Err(error)
+                    }
                     answer => {
                         log::warn!("gpu_broad_phase: {error}; the CPU engine answers from now on");
                         self.engine = Engine::Cpu(cpu);

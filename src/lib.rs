@@ -31,8 +31,7 @@
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
 //! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
-//! - [`cpu::step`] gives the same answer on the CPU, without futures. [`cpu::CpuBroadPhase`] keeps the table of its last
-//!   step.
+//! - [`cpu::step_scene`] gives the same answer on the CPU, without a future.
 //!
 //! # Buffers
 //!
@@ -179,9 +178,8 @@ mod layout;
 pub mod reference {
     //! The definition of an answer, and the compute passes in plain Rust.
     //!
-    //! [`pair_rule`] returns the rule that decides whether two objects are a pair. [`cull()`] lists the objects that
-    //! views see. [`cpu`](crate::cpu) has the answers of a step on the CPU. Brute force, which tests compare with, tests
-    //! every box against every other.
+    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) has the answers of a step on the CPU. Brute force,
+    //! which tests compare with, tests every box against every other.
     //!
     //! `pairs::pair_count` in `pairs/pair_count.rs` is the reference pass of `shaders/pairs/pair_count.wgsl`, and so on
     //! in the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine builds
@@ -214,6 +212,7 @@ pub mod reference {
     pub(crate) mod trace;
 
     pub use cull::visible::cull;
+    #[doc(hidden)]
     pub use pair_rule::{PairRule, pair_rule};
 
     /// Names of what [`cpu`](crate::cpu) has now.
@@ -231,7 +230,7 @@ pub use addons::dispatch::DispatchArgs;
 pub use addons::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use addons::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use addons::object_set::{Handle, ObjectSet, StaleHandle};
-pub use addons::pair_tracker::{PairChanges, PairTracker};
+pub use addons::pair_tracker::PairTracker;
 pub use addons::table_shader::TableShader;
 pub use api::backend::Backend;
 pub use api::counters::{Counters, Status};
@@ -241,8 +240,7 @@ pub use api::descriptor::{
     BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, PairOrder, RayMode, Scheme, Uses,
 };
 pub use api::error::{
-    BadPrefix, BroadPhaseError, CreateError, DescriptorError, InputError, NotOnHost, PairFilterError, ReadBackError,
-    StepError,
+    BroadPhaseError, CreateError, DescriptorError, InputError, PairFilterError, ReadBackError, StepError,
 };
 pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
@@ -271,6 +269,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     pollster::block_on(future)
 }
 
+#[doc(hidden)]
 pub mod grid {
     //! The layouts of a [`Table`](crate::Table)'s buffers.
 

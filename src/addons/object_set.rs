@@ -95,7 +95,7 @@ const fn is_live(generation: u32) -> bool {
 /// Boxes that live across steps, each under a [`Handle`], and buffers on the device that follow them.
 ///
 /// An object keeps its index for as long as it lives; the next insertion takes the index of a removed one. Every change
-/// takes constant time. [`record`](Self::record) uploads what changed since its last call and gives the sources of a
+/// takes constant time. [`upload`](Self::upload) uploads what changed since its last call and gives the sources of a
 /// step:
 ///
 /// ```no_run
@@ -153,7 +153,7 @@ struct Part {
 }
 
 impl ObjectSet {
-    /// A set without objects. Buffers on the device come with the first [`record`](Self::record).
+    /// A set without objects. Buffers on the device come with the first [`upload`](Self::upload).
     pub fn new() -> Self {
         Self::with_capacity(0)
     }
@@ -439,7 +439,7 @@ impl ObjectSet {
         self.moving.mirror.prepare(home).and(self.statics.mirror.prepare(home))
     }
 
-    /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything,
+    /// Gives up what lies on the device, so that the next [`upload`](Self::upload) starts over and uploads everything,
     /// and the step after it builds the table of static objects anew. Another device is found out without it.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
@@ -456,7 +456,7 @@ impl ObjectSet {
         }
     }
 
-    /// Bytes that the last [`record`](Self::record) uploads, once submitted; copies on the device do not count.
+    /// Bytes that the last [`upload`](Self::upload) uploads, once submitted; copies on the device do not count.
     pub const fn uploaded_bytes(&self) -> u64 {
         self.moving.mirror.uploaded + self.statics.mirror.uploaded
     }

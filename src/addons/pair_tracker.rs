@@ -53,15 +53,6 @@ struct InFlight {
     is_restart: bool,
 }
 
-/// Changes of the pairs since the update before, without pairs that came and went in between. Both lists are ascending.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PairChanges {
-    /// Pairs that overlap now and did not.
-    pub begun: Vec<PairEvent>,
-    /// Pairs that overlapped and do not any more, or of which an object was removed.
-    pub ended: Vec<PairEvent>,
-}
-
 impl PairTracker {
     /// Creates a tracker for the steps of one broad phase. `label` is that of its [`PairEvents`].
     pub fn new(label: Option<&str>) -> Self {
@@ -109,12 +100,14 @@ impl PairTracker {
         Ok(recorded)
     }
 
-    /// Applies the events that have arrived, in the order of their steps, and returns the changes. Native devices report
-    /// what has arrived in the course of later submissions, or of [`wgpu::Device::poll`].
+    /// Applies the events that have arrived, in the order of their steps, and returns the changes since the update
+    /// before: [`begun`](Events::begun) and [`ended`](Events::ended), each ascending and without pairs that came and went
+    /// in between. Native devices report what has arrived in the course of later submissions, or of
+    /// [`wgpu::Device::poll`].
     ///
     /// # Errors
     /// [`ReadBackError::DeviceLost`] or [`ReadBackError::Map`] if the device is lost.
-    pub fn update(&mut self) -> Result<PairChanges, ReadBackError> {
+    pub fn update(&mut self) -> Result<Events, ReadBackError> {
         let mut changes = Changes::default();
         while self.in_flight.front().is_some_and(|front| front.events.is_ready())
             && let Some(InFlight { mut events, is_restart }) = self.in_flight.pop_front()
@@ -198,8 +191,8 @@ impl Changes {
         }
     }
 
-    fn sorted(self) -> PairChanges {
-        let mut changes = PairChanges::default();
+    fn sorted(self) -> Events {
+        let mut changes = Events::default();
         for (pair, begins) in self.0 {
             let list = if begins { &mut changes.begun } else { &mut changes.ended };
             list.push(pair);

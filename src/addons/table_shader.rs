@@ -1,7 +1,7 @@
 //! The table of a step in a caller's own shaders.
 
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::{BadPrefix, StepError};
+use crate::api::error::{InputError, StepError};
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::link;
 use crate::gpu::scope::Scopes;
@@ -77,7 +77,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// Rays through both tables, where boxes move and where they are static:
 ///
 /// ```
-/// # use gpu_broad_phase::{BadPrefix, BroadPhaseDescriptor, StepError, StepOutput, TableShader, wgpu};
+/// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, StepError, StepOutput, TableShader, wgpu};
 /// /// The two texts, and the whole shader.
 /// fn shader(descriptor: &BroadPhaseDescriptor<'_>) -> Result<([TableShader; 2], String), BadPrefix> {
 ///     let moving = TableShader::with_rays(descriptor, "bp_", 1)?;
@@ -197,10 +197,10 @@ impl TableShader {
     /// `group`.
     ///
     /// # Errors
-    /// [`BadPrefix`] where no names of WGSL come out. A prefix is made of ASCII letters, digits and `_`, and begins
+    /// [`InputError::Prefix`](crate::InputError::Prefix) where no names of WGSL come out. A prefix is made of ASCII letters, digits and `_`, and begins
     /// with a letter or one `_`. It is refused, too, where it and one name of the text make another name of the text,
     /// as `un` and `ordered` do.
-    pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+    pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::None, prefix, group, None)
     }
 
@@ -208,8 +208,8 @@ impl TableShader {
     /// layers, a `t_min` and a world.
     ///
     /// # Errors
-    /// [`BadPrefix`] as [`new`](Self::new). There are more names.
-    pub fn with_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`new`](Self::new). There are more names.
+    pub fn with_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::Plain, prefix, group, None)
     }
 
@@ -217,8 +217,12 @@ impl TableShader {
     /// a box takes longer for it.
     ///
     /// # Errors
-    /// [`BadPrefix`] as [`with_rays`](Self::with_rays).
-    pub fn with_swept_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`with_rays`](Self::with_rays).
+    pub fn with_swept_rays(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        prefix: &str,
+        group: u32,
+    ) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::Swept, prefix, group, None)
     }
 
@@ -227,12 +231,18 @@ impl TableShader {
     /// tables of a step need fewer buffers. It casts rays if this text does.
     ///
     /// # Errors
-    /// [`BadPrefix`] as [`new`](Self::new), and where both texts would have names in common.
-    pub fn second_table(&self, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`new`](Self::new), and where both texts would have names in common.
+    pub fn second_table(&self, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(self.kind, self.casts, prefix, group, Some(self))
     }
 
-    fn write(kind: TableKind, casts: Casts, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
+    fn write(
+        kind: TableKind,
+        casts: Casts,
+        prefix: &str,
+        group: u32,
+        first: Option<&Self>,
+    ) -> Result<Self, InputError> {
         let mut text = link::join(&files(casts), None);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
@@ -258,7 +268,7 @@ impl TableShader {
             .collect();
         let is_used = |of: &str| words(of).any(|word| names.iter().any(|(_, name)| name == word));
         if !begins_names(prefix) || is_used(&text) || first.is_some_and(|first| is_used(&first.source)) {
-            return Err(BadPrefix {
+            return Err(InputError::Prefix {
                 prefix: prefix.to_owned(),
             });
         }
@@ -492,7 +502,7 @@ mod tests {
     use super::*;
     use crate::api::descriptor::Scheme;
 
-    type Make = fn(&BroadPhaseDescriptor<'_>, &str, u32) -> Result<TableShader, BadPrefix>;
+    type Make = fn(&BroadPhaseDescriptor<'_>, &str, u32) -> Result<TableShader, InputError>;
 
     const MAKERS: [Make; 3] = [TableShader::new, TableShader::with_rays, TableShader::with_swept_rays];
 
@@ -661,7 +671,7 @@ mod tests {
         for make in MAKERS {
             let first = make(&descriptor, "bp_", 0).unwrap();
             for prefix in ["", "1x", "a-b", "a b", "__", "__a", "é", "a.", "//", "\n", "a;", "fn a"] {
-                let expected = BadPrefix {
+                let expected = InputError::Prefix {
                     prefix: prefix.to_owned(),
                 };
                 assert_eq!(make(&descriptor, prefix, 0), Err(expected.clone()));

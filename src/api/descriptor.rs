@@ -300,7 +300,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// to end.
     ///
     /// [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) ask it, too. Rays and other queries do not. The CPU engine cannot run it: see
-    /// [`cpu::step_scene_where`](crate::cpu::step_scene_where). A text that does not compile is an error
+    /// [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). A text that does not compile is an error
     /// when the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by
     /// serde.
     #[cfg_attr(feature = "serde", serde(skip))]

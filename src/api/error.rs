@@ -151,6 +151,24 @@ pub enum InputError {
         /// Bytes the descriptor allows.
         limit: u64,
     },
+    /// Part of a [`Scene`](crate::Scene) is on a device, and the host needs it. Read it back, and give a copy on the host
+    /// in its place. In place of a count on the device, give sources of that length.
+    #[error(
+        "the host needs the {what} of the step, which only the device has: read it back and give a copy on the host"
+    )]
+    NotOnHost {
+        /// The part.
+        what: &'static str,
+    },
+    /// A prefix that a [`TableShader`](crate::TableShader) cannot begin its names with.
+    #[error(
+        "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the \
+         front, where no name comes out that is used already"
+    )]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+    },
     /// No object of the scene has this index.
     #[error("there is no object {index}: the scene has {count}")]
     NoObject {
@@ -331,27 +349,6 @@ pub enum StepError {
     DeviceLost,
 }
 
-/// A prefix that a [`TableShader`](crate::TableShader) cannot begin its names with.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the \
-     front, where no \
-     name comes out that is used already"
-)]
-pub struct BadPrefix {
-    /// What was given.
-    pub prefix: String,
-}
-
-/// A part of a [`Scene`](crate::Scene) that the host does not have. Read it back, and give a copy on the host in its
-/// place. In place of a count that only the device knows, give sources of so many elements.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the host needs the {what} of the step, which only the device has: read it back and give a copy on the host")]
-pub struct NotOnHost {
-    /// What lies on the device.
-    pub what: &'static str,
-}
-
 /// Why results could not be read back.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -390,9 +387,6 @@ pub enum BroadPhaseError {
     /// The input cannot be taken.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Part of the input is on a device, where the CPU engine cannot read it.
-    #[error(transparent)]
-    NotOnHost(#[from] NotOnHost),
     /// The CPU engine cannot run the WGSL of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
     #[error("the CPU engine cannot run a pair filter: give the same rule as a function to step_scene_where")]
     PairFilterOnCpu,

@@ -139,7 +139,7 @@ pub enum QueryMode {
 pub struct NearestObject {
     /// The object, or [`NONE`] past the last one that is near enough.
     pub object: u32,
-    /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite
+    /// Squared distance between the query and the object's closed box (of [`SelfQuery::Within`]: its lower corner); infinite
     /// for [`NONE`]. The order is that of distances even where their squares are past the range of `f32`: infinite from
     /// 2^64 on, 0 below 2^-63. Distances beyond the largest float along one axis count as that float, and come by
     /// index.

@@ -1,6 +1,6 @@
 //! The input of a step.
 
-use crate::api::error::{InputError, NotOnHost};
+use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, Source, check};
 use crate::api::queries::{QueryMode, SelfQuery};
 use crate::api::types::{Aabb, Pair};
@@ -103,7 +103,7 @@ pub struct Scene<'a> {
 }
 
 /// What is asked of the table of the last step: the input of [`GpuBroadPhase::query`](crate::GpuBroadPhase::query) and
-/// [`CpuBroadPhase::query`](crate::cpu::CpuBroadPhase::query).
+/// [`BroadPhase::query`](crate::BroadPhase::query).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueryInput<'a> {
     /// The rays; none by default.
@@ -120,7 +120,7 @@ pub struct QueryInput<'a> {
 
 impl<'a> Scene<'a> {
     /// Whether all of it lies on the host, and the host knows how many of everything there are.
-    pub(crate) fn check_on_host(&self) -> Result<(), NotOnHost> {
+    pub(crate) fn check_on_host(&self) -> Result<(), InputError> {
         let parts = [
             ("number of objects", self.object_count.is_some()),
             ("number of rays", self.ray_count.is_some()),
@@ -135,7 +135,7 @@ impl<'a> Scene<'a> {
             ("queries", self.queries.is_caller_owned()),
         ];
         match parts.into_iter().find(|&(_, is_on_device)| is_on_device) {
-            Some((what, _)) => Err(NotOnHost { what }),
+            Some((what, _)) => Err(InputError::NotOnHost { what }),
             None => Ok(()),
         }
     }

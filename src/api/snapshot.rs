@@ -6,7 +6,7 @@ use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::NotOnHost;
+use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, Source};
 use crate::api::queries::{Query, QueryMode, SelfQuery};
 use crate::api::scene::{Scene, Statics};
@@ -158,7 +158,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// Where part of the scene lies on a device: read it back, and give the copy in its place.
-    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Self, NotOnHost> {
+    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Self, InputError> {
         scene.check_on_host()?;
         Ok(Self {
             descriptor: BroadPhaseDescriptor {

@@ -95,7 +95,7 @@ impl<'a> CpuBroadPhase<'a> {
     /// [`BroadPhaseError::PairFilterOnCpu`] for [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) if the descriptor has a
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter);
     /// [`BroadPhaseError::NoStep`] before the first step; where rays, queries or an answer are more than indices can
-    /// name; and [`BroadPhaseError::NotOnHost`] where part of the input lies on a device.
+    /// name; and [`InputError::NotOnHost`](crate::InputError::NotOnHost) where part of the input lies on a device.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         if self.descriptor.pair_filter.is_some()
             && matches!(input.queries, Queries::Objects(SelfQuery::Overlaps { .. }))

@@ -1,7 +1,8 @@
 //! The broad phase on the CPU: what a GPU step answers, without a GPU.
 //!
-//! [`step`] and its kin answer a scene. [`CpuBroadPhase`] keeps the table of a step for further rays and queries.
-//! A [`Watch`] reports their progress and ends them early. Answers are those of a GPU step. Without
+//! [`step`] and [`step_scene`] answer a scene, without a future. A [`BroadPhase`](crate::BroadPhase) with
+//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table of a step for further rays and queries. A [`Watch`] reports the
+//! progress and ends the work early. Answers are those of a GPU step. Without
 //! [`PairOrder::Sorted`](crate::PairOrder::Sorted) rows may come in another order, and distances of queries may differ
 //! by 4 ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes).
 //!
@@ -15,6 +16,7 @@ mod query_lists;
 mod table;
 mod walks;
 
+#[doc(hidden)]
 pub use broad_phase::CpuBroadPhase;
 
 use crate::api::descriptor::BroadPhaseDescriptor;
@@ -55,7 +57,7 @@ pub fn step(
 ///
 /// # Errors
 ///
-/// As [`step`], if worlds are missing, [`BroadPhaseError::NotOnHost`] for input on a device, and
+/// As [`step`], if worlds are missing, [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device, and
 /// [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a
 /// [`pair_filter`](BroadPhaseDescriptor::pair_filter): [`step_scene_where`] takes the rule as a function.
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
@@ -69,6 +71,7 @@ pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> R
 /// # Errors
 ///
 /// As [`step_scene`].
+#[doc(hidden)]
 pub fn step_scene_where(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -83,6 +86,7 @@ pub fn step_scene_where(
 /// # Errors
 ///
 /// As [`step_scene`].
+#[doc(hidden)]
 pub fn compared_objects(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::rays::ray::{enter_box, load_ray};
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::NotOnHost;
+use crate::api::error::InputError;
 use crate::api::queries::{Query, SelfQuery};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
@@ -76,7 +76,7 @@ fn excluded(scene: &HostScene<'_>) -> HashSet<Pair> {
 ///
 /// # Errors
 /// Where part of the scene lies on a device.
-pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Pair>, NotOnHost> {
+pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Pair>, InputError> {
     Ok(pairs_of(descriptor, &HostScene::of(scene)?))
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
 ///
 /// # Errors
 /// Where part of the scene lies on a device.
-pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Vec<RayHit>>, NotOnHost> {
+pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Vec<RayHit>>, InputError> {
     Ok(rays_of(descriptor, &HostScene::of(scene)?))
 }
 
@@ -200,7 +200,7 @@ impl Found {
 ///
 /// # Errors
 /// Where part of the scene lies on a device.
-pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Found>, NotOnHost> {
+pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Found>, InputError> {
     Ok(queries_of(descriptor, &HostScene::of(scene)?))
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::api::error::NotOnHost;
+use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::Query;
 use crate::api::scene::{QueryInput, Scene};
@@ -34,7 +34,7 @@ impl<'a> HostScene<'a> {
     ///
     /// # Errors
     /// Where part of it lies on a device.
-    pub fn of(scene: &Scene<'a>) -> Result<Self, NotOnHost> {
+    pub fn of(scene: &Scene<'a>) -> Result<Self, InputError> {
         scene.check_on_host()?;
         Ok(Self {
             objects: scene.objects.on_host(),

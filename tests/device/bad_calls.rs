@@ -14,7 +14,7 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase,
-    Growth, InputError, NotOnHost, OutputOptions, Outputs, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays,
+    Growth, InputError, OutputOptions, Outputs, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays,
     ReadBackError, Scene, Scheme, SelfQuery, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -368,7 +368,7 @@ fn what_lies_on_the_device_alone_is_refused_by_the_reference() {
         ];
         let of_sources = sources(buffer, 1).map(|(what, _, input)| (what, input));
         for (what, input) in of_statics.into_iter().chain(of_sources) {
-            let refused = Err(NotOnHost { what });
+            let refused = Err(InputError::NotOnHost { what });
             let by_reference = cpu::step_scene(&descriptor, &input).map(drop);
             assert_eq!(by_reference, refused.clone().map_err(BroadPhaseError::from));
             assert_eq!(brute_force::scene_pairs(&descriptor, &input).map(drop), refused);

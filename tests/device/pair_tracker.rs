@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, ObjectNames, OutputOptions, PairChanges, PairEvent, PairTracker, Scene,
-    Source, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Events, ObjectNames, OutputOptions, PairEvent, PairTracker, Scene, Source,
+    wgpu,
 };
 
 use crate::common::rng::Rng;
@@ -40,7 +40,7 @@ fn poll(adapter: &TestAdapter) {
 }
 
 /// Applies changes as a caller does. Each has to be one.
-fn apply(known: &mut BTreeSet<PairEvent>, changes: PairChanges, what: &str) {
+fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
     assert!(changes.begun.is_sorted() && changes.ended.is_sorted(), "{what}");
     for event in changes.ended {
         assert!(known.remove(&event), "{what}: {event:?} ends twice");

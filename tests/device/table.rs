@@ -14,7 +14,7 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, OutputOptions, Queries, Query, QueryInput, Ray,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, InputError, OutputOptions, Queries, Query, QueryInput, Ray,
     RayHit, RayMode, Scene, Scheme, Source, Statics, StepError, SweptRay, TableShader, wgpu,
 };
 use texts::*;
@@ -730,7 +730,7 @@ fn tables_outlive_queries_and_may_be_empty() {
 fn prefixes_that_begin_no_name_are_refused() {
     let descriptor = BroadPhaseDescriptor::default();
     for prefix in ["", "1x", "a-b", "__", "__bp_", "un", "é_"] {
-        let expected = BadPrefix {
+        let expected = InputError::Prefix {
             prefix: prefix.to_owned(),
         };
         let refused = TableShader::new(&descriptor, prefix, 0).unwrap_err();
