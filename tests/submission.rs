@@ -126,7 +126,7 @@ fn recordings_that_learn_late_are_read_as_exactly() {
         culling
             .record(&mut frame, &step, views, CullOptions::default())
             .expect("views");
-        set.record(&mut frame, &gpu, asked).expect("a set");
+        set.record(&mut frame, &step, asked).expect("a set");
         let mut later = gpu.read_later(&mut frame, Outputs::ALL).expect("a handle");
         assert!(!later.is_ready(), "{name}");
         queue.submit([frame.finish()]);

@@ -15,6 +15,9 @@ pub enum DescriptorError {
     /// The margin is negative, infinite or not a number.
     #[error("the margin {0} is not a finite length")]
     Margin(f32),
+    /// The headroom is negative, too large or not a number.
+    #[error("the headroom {0} is not between 0 and 16")]
+    Headroom(f32),
     /// A period is negative, infinite, not a number or out of range.
     #[error("the period {0} is neither 0 nor between 2^-100 and 2^90")]
     Period(f32),

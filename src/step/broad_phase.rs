@@ -7,7 +7,7 @@ use super::demand::DemandTracker;
 use super::output::{StepOutput, Table, table_kind};
 use super::pair_filter;
 use super::plan;
-use super::recorded::Recorded;
+use super::recorded::{QuerySource, Recorded};
 use super::walk_shrink::WalkShrink;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
@@ -58,6 +58,8 @@ pub struct GpuBroadPhase {
     pub(super) counter_readback: CounterReadback,
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
+    /// Of a query set: the step that it asked last.
+    pub(super) asked_source: Option<Arc<QuerySource>>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
     pub(super) splits_submissions: bool,
 }
@@ -219,6 +221,7 @@ impl GpuBroadPhase {
             caught,
             recorded: None,
             statics: None,
+            asked_source: None,
             splits_submissions: false,
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
@@ -477,6 +480,7 @@ impl GpuBroadPhase {
             queries: plan.queries.output(params, &self.buffers),
             pairs_written: recorded.pairs.clone(),
             answers_written: recorded.answers.clone(),
+            query_source: self.query_source()?,
             table: self.table(recorded, TableOf::Moving),
             static_table: params.has_statics().then(|| self.table(recorded, TableOf::Static)),
         })

@@ -66,13 +66,13 @@ impl Demand {
         }
     }
 
-    /// Returns the capacities of the next step: a quarter more than was needed of each output that was too small.
-    pub fn grown(self, needed: Self, held: Self) -> Self {
+    /// Returns the capacities of the next step: the need and `headroom` of each output that was too small.
+    pub fn grown(self, needed: Self, held: Self, headroom: f32) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {
             if needed <= held {
                 return wanted;
             }
-            wanted.max(needed.saturating_add(needed / 4))
+            wanted.max(with_headroom(needed, headroom))
         };
         Self {
             entries: grown(self.entries, needed.entries, held.entries),
@@ -95,6 +95,12 @@ impl Demand {
     }
 }
 
+/// Returns a need and a share of it, rounded down.
+fn with_headroom(needed: u32, headroom: f32) -> u32 {
+    let more = f64::from(needed) * f64::from(headroom);
+    needed.saturating_add(more as u32)
+}
+
 /// The peak of the demand over recent read-backs, by which room that is no longer needed goes.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentPeak {
@@ -106,7 +112,7 @@ impl RecentPeak {
     /// Returns the capacities of the next step after one more read-back, of a step or of a query of its table. Only
     /// those of steps count, since a query says nothing of what steps need. Static entries stay: other room for them
     /// would rebuild their table.
-    fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool) -> Demand {
+    fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool, headroom: f32) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
         most.pairs = most.pairs.max(needed.pairs);
@@ -120,7 +126,7 @@ impl RecentPeak {
         }
         let Self { most, .. } = std::mem::take(self);
         let fewer = |wanted: u32, most: u32, fewest: u32| {
-            let enough = most.saturating_add(most / 4).max(fewest);
+            let enough = with_headroom(most, headroom).max(fewest);
             if enough <= wanted / 2 { enough } else { wanted }
         };
         let shrunk = |wanted, most| fewer(wanted, most, FEW_ROWS);
@@ -170,8 +176,8 @@ impl DemandTracker {
         &self.last
     }
 
-    /// Takes in the counters of a read-back; `grows` where outputs may grow by it.
-    pub fn observe(&mut self, counters: &Counters, observed: Observed, grows: bool) {
+    /// Takes in the counters of a read-back. Outputs grow by it with `headroom`, if there is one.
+    pub fn observe(&mut self, counters: &Counters, observed: Observed, headroom: Option<f32>) {
         self.walk_shrink
             .observe(observed.walk_shrink, counters.status.has(Status::CUT));
         self.hint.walk_shrink = self.walk_shrink.level();
@@ -181,9 +187,9 @@ impl DemandTracker {
         };
         // Whatever outputs do about their room.
         self.hint.is_crowded = observed.is_crowded.or(self.hint.is_crowded);
-        if grows {
-            let grown = self.hint.grown(self.last, Demand::held(counters));
-            self.hint = self.recent.observe(grown, self.last, observed.is_of_step);
+        if let Some(headroom) = headroom {
+            let grown = self.hint.grown(self.last, Demand::held(counters), headroom);
+            self.hint = self.recent.observe(grown, self.last, observed.is_of_step, headroom);
         }
     }
 
@@ -224,7 +230,7 @@ mod tests {
             hits_kept,
             ..Demand::default()
         };
-        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Demand::default()).hits_kept;
+        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Demand::default(), 0.25).hits_kept;
         assert_eq!(next(None, Some(8)), Some(8));
         assert_eq!(next(Some(8), Some(16)), Some(16));
         assert_eq!(next(Some(32), Some(32)), Some(32));
@@ -232,6 +238,19 @@ mod tests {
         assert_eq!(next(Some(32), Some(8)), Some(8));
         assert_eq!(next(Some(32), Some(0)), Some(0));
         assert_eq!(next(Some(32), None), Some(32));
+    }
+
+    #[test]
+    fn outputs_grow_by_the_need_and_the_headroom() {
+        for (headroom, room) in [(0.0, 1_001), (0.25, 1_251), (1.0, 2_002), (16.0, 17_017)] {
+            let needed = Demand {
+                pairs: 1_001,
+                hits: u32::MAX,
+                ..Demand::default()
+            };
+            let grown = Demand::default().grown(needed, Demand::default(), headroom);
+            assert_eq!((grown.pairs, grown.hits), (room, u32::MAX));
+        }
     }
 
     #[test]
@@ -249,10 +268,10 @@ mod tests {
         };
         let mut late = RecentPeak::default();
         for _ in 0..10 * LATE_READS {
-            assert_eq!(late.observe(held, few, false), held);
+            assert_eq!(late.observe(held, few, false, 0.25), held);
         }
         for _ in 1..LATE_READS {
-            assert_eq!(late.observe(held, few, true), held);
+            assert_eq!(late.observe(held, few, true, 0.25), held);
         }
         let fewer = Demand {
             pairs: FEW_ROWS,
@@ -260,15 +279,15 @@ mod tests {
             rounds: 1,
             ..Demand::default()
         };
-        assert_eq!(late.observe(held, few, true), fewer);
+        assert_eq!(late.observe(held, few, true, 0.25), fewer);
         // What a query needs in between stays, and so does what is not twice as much as needed.
         let asked = Demand {
             hits: 1 << 19,
             rounds: 4,
             ..Demand::default()
         };
-        late.observe(held, asked, false);
-        let last = (0..LATE_READS).map(|_| late.observe(held, few, true)).last();
+        late.observe(held, asked, false, 0.25);
+        let last = (0..LATE_READS).map(|_| late.observe(held, few, true, 0.25)).last();
         assert_eq!(
             last,
             Some(Demand {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::recorded::QuerySource;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::{Range, RangeRef};
@@ -31,6 +32,8 @@ pub struct StepOutput {
     pub table: Table,
     /// The cell table of the static objects, where there are any.
     pub static_table: Option<Table>,
+    /// What query sets need of the step.
+    pub(crate) query_source: Arc<QuerySource>,
     /// What writes the pairs.
     pub(crate) pairs_written: Option<Dependency>,
     /// What writes the counters and the answers to rays and queries.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
 use super::output::StepOutput;
-use super::recorded::LastTable;
+use super::recorded::{LastTable, QuerySource};
 use crate::api::counters::Counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses};
 use crate::api::error::{ReadBackError, StepError};
@@ -13,10 +13,12 @@ use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::api::scene::QueryInput;
 use crate::api::types::Page;
 use crate::gpu::later::Later;
+use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::Input;
 use crate::gpu::scope::Caught;
 use crate::gpu::timing::Timing;
+use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
 
 /// Rays and queries that ask the table of a broad phase and have outputs of their own: so what one part of an engine
@@ -26,7 +28,7 @@ use crate::stages::table::buffer;
 /// Pipelines are those of the broad phase. Buffers, counters, capacities and what grows by them are the set's.
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{OutputOptions,
+/// # use gpu_broad_phase::{
 /// #     GpuBroadPhase, OutputOptions, QueryInput, QuerySet, RayMode, StepError, Scene, wgpu,
 /// # };
 /// # fn load(broad_phase: &GpuBroadPhase) -> [QuerySet; 2] {
@@ -39,9 +41,9 @@ use crate::stages::table::buffer;
 /// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: Scene<'_>,
 /// #     [picking, shadows]: &mut [QuerySet; 2], mouse: QueryInput<'_>, lights: QueryInput<'_>,
 /// # ) -> Result<(), StepError> {
-/// broad_phase.step(encoder, input)?;
-/// let picked = picking.record(encoder, broad_phase, mouse)?;
-/// let lit = shadows.record(encoder, broad_phase, lights)?;
+/// let step = broad_phase.step(encoder, input)?;
+/// let picked = picking.record(encoder, &step, mouse)?;
+/// let lit = shadows.record(encoder, &step, lights)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -66,27 +68,28 @@ impl GpuBroadPhase {
             &label,
             descriptor,
         );
-        own.follow(self);
+        own.follow(&self.descriptor, &self.pipelines);
+        own.lost = self.lost;
         QuerySet { own }
     }
 
     /// Takes over what is said of the table of another.
-    fn follow(&mut self, other: &Self) {
-        self.descriptor = with_outputs(&self.descriptor.outputs, &other.descriptor);
-        self.lost |= other.lost;
-        if !Arc::ptr_eq(&self.pipelines, &other.pipelines) {
-            self.pipelines = Arc::clone(&other.pipelines);
+    fn follow(&mut self, descriptor: &BroadPhaseDescriptor<'static>, pipelines: &Arc<Pipelines>) {
+        self.descriptor = with_outputs(&self.descriptor.outputs, descriptor);
+        if !Arc::ptr_eq(&self.pipelines, pipelines) {
+            self.pipelines = Arc::clone(pipelines);
             self.bindings.clear();
         }
     }
 
-    /// The last table, to be asked by another with this descriptor.
-    fn lent_table(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<LastTable, StepError> {
+    /// Returns what query sets need of the last step.
+    pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
+        // A set hands on what it asked.
+        if let Some(asked) = &self.asked_source {
+            return Ok(Arc::clone(asked));
+        }
         let mut table = self.last_table()?;
-        let LastTable {
-            plan, inputs, sorted, ..
-        } = &mut table;
-        *plan = plan.lent(descriptor);
+        let LastTable { inputs, sorted, .. } = &mut table;
         let known = |inputs: &[Input], id| inputs.iter().any(|input: &Input| input.variable == id);
         for id in [
             buffer::GRID,
@@ -101,7 +104,11 @@ impl GpuBroadPhase {
                 inputs.push(Input::whole(id, own));
             }
         }
-        Ok(table)
+        Ok(Arc::new(QuerySource {
+            table,
+            descriptor: self.descriptor,
+            pipelines: Arc::clone(&self.pipelines),
+        }))
     }
 }
 
@@ -131,24 +138,32 @@ impl QuerySet {
         &self.own.descriptor.outputs
     }
 
-    /// Records rays and queries against the table of the last step of a broad phase, the one that the set is of. As
-    /// with [`GpuBroadPhase::query`], a caller's buffers of that step have to hold what they held then. The output is
-    /// that of the set, without pairs, and with the table that was asked.
+    /// Records rays and queries against the table of a step of the broad phase that made the set. Buffers of the caller
+    /// that the step read have to hold what they held then. The output is that of the set, without pairs, and with the
+    /// table that was asked.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped, or once where
-    /// the set's last call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a
-    /// broad phase on another device, [`StepError::OtherBroadPhase`] for another one on the same device; otherwise as
+    /// [`StepError::Dropped`] if the step's encoder was dropped or a later step was submitted, or once if the set's last
+    /// call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a step on another
+    /// device, [`StepError::OtherBroadPhase`] for a step of another broad phase on the same device; otherwise as
     /// [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        broad_phase: &GpuBroadPhase,
+        step: &StepOutput,
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
-        self.own.home.check_broad_phase(&broad_phase.home)?;
-        self.own.follow(broad_phase);
-        let table = broad_phase.lent_table(&self.own.descriptor)?;
+        self.own.home.check_broad_phase(&step.table.home)?;
+        let source = &step.query_source;
+        if source.table.dependencies.iter().any(Dependency::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        self.own.follow(&source.descriptor, &source.pipelines);
+        let table = LastTable {
+            plan: source.table.plan.lent(&self.own.descriptor),
+            ..source.table.clone()
+        };
+        self.own.asked_source = Some(Arc::clone(source));
         self.own.guarded(encoder, |own, encoder| {
             own.record_asked(encoder, table, &input)?;
             own.record_outputs(encoder, true);
@@ -200,7 +215,8 @@ impl QuerySet {
     /// those of `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`. Call it again where another
     /// [descriptor](GpuBroadPhase::set_descriptor) has another scheme or other filters.
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
-        self.own.follow(broad_phase);
+        self.own.follow(&broad_phase.descriptor, &broad_phase.pipelines);
+        self.own.lost |= broad_phase.lost;
         self.own.prepare(uses)
     }
 

@@ -37,7 +37,8 @@ impl GpuBroadPhase {
             is_of_step: plan.is_of_step,
         };
         let grows = self.grows();
-        self.demand.observe(&counters, observed, grows);
+        let headroom = grows.then_some(self.descriptor.outputs.headroom);
+        self.demand.observe(&counters, observed, headroom);
         // Whole answers are repeated until nothing is missing.
         if !self.splits_submissions {
             warn(&self.label, &counters, self.counter_readback.counters.as_ref(), grows);

@@ -1,9 +1,14 @@
 //! What was recorded last.
 
+use std::fmt;
+use std::sync::Arc;
+
 use super::plan::Plan;
+use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::StepError;
 use crate::gpu::bindings::Range;
 use crate::gpu::buffers::BufferId;
+use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::Input;
 use crate::shared::submission::Dependency;
 use crate::stages::pairs::buffer::{DATA, EXCLUDED, EXCLUSIONS};
@@ -40,7 +45,21 @@ impl Recorded {
     }
 }
 
+/// What query sets need of a step.
+pub(crate) struct QuerySource {
+    pub table: LastTable,
+    pub descriptor: BroadPhaseDescriptor<'static>,
+    pub pipelines: Arc<Pipelines>,
+}
+
+impl fmt::Debug for QuerySource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("QuerySource").finish_non_exhaustive()
+    }
+}
+
 /// What a step left to be asked.
+#[derive(Clone)]
 pub(crate) struct LastTable {
     pub plan: Plan,
     /// Inputs that are the table's.

@@ -302,7 +302,8 @@ impl<'a> World<'a> {
         match rng.below(9) {
             0 => {
                 let named = |error| ("set", error);
-                self.set.record(encoder, &self.gpu, self.asked.input()).map_err(named)?;
+                let step = &self.kept.last().unwrap().output;
+                self.set.record(encoder, step, self.asked.input()).map_err(named)?;
                 let answer = self.last.clone().unwrap().without_pairs();
                 let later = self.set.read_later(encoder, Outputs::ALL).map_err(named)?;
                 self.coming.push(Coming::Answer("set", later, answer.clone()));
@@ -506,7 +507,7 @@ impl<'a> World<'a> {
         let views = Source::Host(&self.asked.views[..]);
         let asked = self.asked.input();
         self.set
-            .record(&mut encoder, &self.gpu, asked)
+            .record(&mut encoder, &step.output, asked)
             .expect("reads have told what was wrong");
         self.culling
             .record(&mut encoder, &step.output, views, CullOptions::default())

@@ -174,7 +174,7 @@ fn lists_of_nothing_have_outputs() {
                 check_outputs(&adapter, &out, &descriptor, mode, &what);
                 // A page of it, a query, and a set.
                 let mut page = encoder(&adapter);
-                gpu.page(&mut page, Page::default()).expect("a page");
+                let step = gpu.page(&mut page, Page::default()).expect("a page");
                 for result in reads(&adapter, &mut gpu, page) {
                     check(&result, &expected, &what);
                 }
@@ -186,7 +186,7 @@ fn lists_of_nothing_have_outputs() {
                 check_outputs(&adapter, &out, &descriptor, mode, &what);
                 let mut set = gpu.query_set("set", &descriptor.outputs);
                 let mut own = encoder(&adapter);
-                let out = set.record(&mut own, &gpu, asked).expect("a set");
+                let out = set.record(&mut own, &step, asked).expect("a set");
                 let mut later = set.read_later(&mut own, Outputs::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 check(&block_on(set.read_back()).expect("an answer"), &expected, &what);

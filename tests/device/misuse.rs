@@ -82,35 +82,12 @@ fn things_of_another_instance_are_refused() {
     for adapter in adapters() {
         let name = &adapter.name;
         let open = || opened(&adapter, &BroadPhaseDescriptor::default());
-        let [mut one, mut other] = [open(), open()];
+        let [one, other] = [open(), open()];
         assert!(
             one.device().unwrap() == other.device().unwrap(),
             "{name}: wgpu tells them apart, and this test shows nothing"
         );
-        block_on(one.step(&TWO, &[])).expect("a step");
-        block_on(other.step(&APART, &[])).expect("a step");
         let new_encoder = |of: &BroadPhase| of.device().unwrap().create_command_encoder(&Default::default());
-
-        let mut set = one
-            .gpu()
-            .unwrap()
-            .query_set("set", &one.gpu().unwrap().descriptor().outputs);
-        let queries = [Query::point([50.5; 3])];
-        let asked = QueryInput {
-            queries: queries[..].into(),
-            ..QueryInput::default()
-        };
-        let mut own = new_encoder(&one);
-        let refused = set.record(&mut own, other.gpu().unwrap(), asked).map(drop);
-        assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
-        // And the set is as it was.
-        set.record(&mut own, one.gpu().unwrap(), asked).expect("its own");
-        one.queue().unwrap().submit([own.finish()]);
-        assert_eq!(
-            block_on(set.read_back()).expect("an answer").query_objects,
-            [],
-            "{name}"
-        );
 
         // What was used with one device, and what was prepared for it.
         let mut gpus = [&one, &other].map(|of| {
@@ -127,6 +104,24 @@ fn things_of_another_instance_are_refused() {
             steps.push(gpu.step(&mut encoder, scene(&TWO)).expect("a step"));
             of.queue().unwrap().submit([encoder.finish()]);
         }
+        let mut set = gpus[0].query_set("set", &gpus[0].descriptor().outputs);
+        let queries = [Query::point([50.5; 3])];
+        let asked = QueryInput {
+            queries: queries[..].into(),
+            ..QueryInput::default()
+        };
+        let mut own = new_encoder(&one);
+        let refused = set.record(&mut own, &steps[1], asked).map(drop);
+        assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
+        // And the set is as it was.
+        set.record(&mut own, &steps[0], asked).expect("its own");
+        one.queue().unwrap().submit([own.finish()]);
+        assert_eq!(
+            block_on(set.read_back()).expect("an answer").query_objects,
+            [],
+            "{name}"
+        );
+
         let (mut used, mut prepared) = (Components::new(), Components::new());
         let mut own = new_encoder(&one);
         for (of, recorded) in used.record(&mut own, &steps[0]) {
@@ -176,9 +171,10 @@ fn sets_and_events_belong_to_one_broad_phase() {
             record(&mut other, &mut open, scene(&TWO)),
         ];
         let mut set = one.query_set("set", &one.descriptor().outputs);
-        let refused = set.record(&mut open, &other, QueryInput::default()).map(drop);
+        let refused = set.record(&mut open, &steps[1], QueryInput::default()).map(drop);
         assert_eq!(refused, Err(StepError::OtherBroadPhase), "{name}");
-        set.record(&mut open, &one, QueryInput::default()).expect("its own");
+        set.record(&mut open, &steps[0], QueryInput::default())
+            .expect("its own");
         let mut components = Components::new();
         for (round, step) in steps.iter().enumerate() {
             for (of, recorded) in components.record(&mut open, step) {
@@ -194,7 +190,9 @@ fn sets_and_events_belong_to_one_broad_phase() {
             assert_eq!(recorded, Ok(()), "{of} on {name}");
         }
         // The output of a set is that of its broad phase.
-        let found = set.record(&mut open, &one, QueryInput::default()).expect("its own");
+        let found = set
+            .record(&mut open, &steps[0], QueryInput::default())
+            .expect("its own");
         let views = [Frustum::default()];
         let options = CullOptions::default();
         components
@@ -410,7 +408,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             query_count: counters(10),
             ..asked
         };
-        gpu.query(&mut open, by_pairs).expect("a query");
+        let step = gpu.query(&mut open, by_pairs).expect("a query");
         let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
         let of_answers = QueryInput {
             query_count: Some(DeviceCount {
@@ -419,7 +417,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             }),
             ..asked
         };
-        set.record(&mut open, &gpu, of_answers).expect("another's buffer");
+        set.record(&mut open, &step, of_answers).expect("another's buffer");
         // And nothing is left of the refusals.
         record(&mut gpu, &mut open, host);
         adapter.queue.submit([open.finish()]);
@@ -449,7 +447,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
             for (of, recorded) in components.record(&mut beside, &out) {
                 assert_eq!(recorded, Ok(()), "{of} on {name}");
             }
-            set.record(&mut beside, &gpu, asked).expect("a set");
+            set.record(&mut beside, &out, asked).expect("a set");
             assert_eq!(texts.bind(&layout, &out.table).map(drop), Ok(()), "{name}");
             let next = record(&mut gpu, &mut second, scene(&APART));
             let [beside, second] = [beside.finish(), second.finish()];
@@ -470,7 +468,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
             for (of, recorded) in components.record(&mut third, &next) {
                 assert_eq!(recorded, told, "{of}, ordered {is_ordered}, on {name}");
             }
-            assert_eq!(set.record(&mut third, &gpu, asked).map(drop), told, "{name}");
+            assert_eq!(set.record(&mut third, &next, asked).map(drop), told, "{name}");
             if !is_ordered {
                 // Which pairs they know is not certain until then.
                 let again = components.events.record(&mut third, &next, ObjectNames::default());
@@ -479,7 +477,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
                 for (of, recorded) in components.record(&mut third, &next) {
                     assert_eq!(recorded, Ok(()), "{of} on {name}");
                 }
-                set.record(&mut third, &gpu, asked).expect("a set");
+                set.record(&mut third, &next, asked).expect("a set");
             }
             adapter.queue.submit([third.finish()]);
             assert_eq!(
@@ -521,7 +519,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                 for (of, recorded) in components.record(&mut own, &out) {
                     assert_eq!(recorded, Ok(()), "{of}, frame {frame} of {round} on {name}");
                 }
-                set.record(&mut own, &gpu, asked).expect("a set");
+                set.record(&mut own, &out, asked).expect("a set");
                 let mut seen = components.culling.read_later(&mut own).expect("a handle");
                 let mut hits = set.read_later(&mut own, Outputs::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
@@ -577,10 +575,10 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
         };
         let mut open = encoder(&adapter);
         let input = objects.upload(&adapter.device, &mut open).expect("a scene");
-        record(&mut gpu, &mut open, input);
+        let step = record(&mut gpu, &mut open, input);
         adapter.queue.submit([open.finish()]);
         let [mut own, mut upload] = [(); 2].map(|()| encoder(&adapter));
-        set.record(&mut own, &gpu, asked).expect("a set");
+        set.record(&mut own, &step, asked).expect("a set");
         objects.exclude(handle).expect("an object");
         objects.upload(&adapter.device, &mut upload).expect("a scene");
         adapter.queue.submit([upload.finish(), own.finish()]);
@@ -592,13 +590,13 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
         let mut late = encoder(&adapter);
         assert_eq!(gpu.query(&mut late, asked).err(), Some(StepError::Dropped), "{name}");
         assert_eq!(
-            set.record(&mut late, &gpu, asked).err(),
+            set.record(&mut late, &step, asked).err(),
             Some(StepError::Dropped),
             "{name}"
         );
         let input = objects.upload(&adapter.device, &mut late).expect("a scene");
-        record(&mut gpu, &mut late, input);
-        set.record(&mut late, &gpu, asked).expect("a set");
+        let step = record(&mut gpu, &mut late, input);
+        set.record(&mut late, &step, asked).expect("a set");
         adapter.queue.submit([late.finish()]);
         assert_eq!(
             block_on(set.read_back()).expect("an answer").query_objects,
@@ -620,16 +618,16 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
             ..QueryInput::default()
         };
         let mut first = encoder(&adapter);
-        record(&mut gpu, &mut first, scene(&TWO));
-        set.record(&mut first, &gpu, asked).expect("a set");
+        let step = record(&mut gpu, &mut first, scene(&TWO));
+        set.record(&mut first, &step, asked).expect("a set");
         let mut later = gpu.read_later(&mut first, Outputs::ALL).expect("a handle");
         let mut of_set = set.read_later(&mut first, Outputs::ALL).expect("a handle");
         adapter.queue.submit([first.finish()]);
         poll(&adapter);
         let disordered = [(); 2].map(|()| {
             let mut encoder = encoder(&adapter);
-            record(&mut gpu, &mut encoder, scene(&APART));
-            set.record(&mut encoder, &gpu, asked).expect("a set");
+            let step = record(&mut gpu, &mut encoder, scene(&APART));
+            set.record(&mut encoder, &step, asked).expect("a set");
             encoder.finish()
         });
         let [a, b] = disordered;

@@ -811,7 +811,8 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                         ..Default::default()
                     };
                     let mut encoder = encoder(&adapter);
-                    set.record(&mut encoder, &on_gpu, asked).unwrap();
+                    let step = on_gpu.step(&mut encoder, scene).unwrap();
+                    set.record(&mut encoder, &step, asked).unwrap();
                     adapter.queue.submit([encoder.finish()]);
                     let found = block_on(set.read_back()).unwrap();
                     assert_eq!(lists(&found), rows_of(&expected, objects.len(), false), "{what}");

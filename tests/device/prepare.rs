@@ -524,13 +524,13 @@ fn sets_are_prepared_for_another_descriptor_too() {
                 objects: boxes[..].into(),
                 ..Default::default()
             };
-            gpu.step(&mut encoder, input).expect("a step");
+            let step = gpu.step(&mut encoder, input).expect("a step");
             let asked = QueryInput {
                 rays: rays[..].into(),
                 queries: boxes[..30].into(),
                 ..Default::default()
             };
-            set.record(&mut encoder, &gpu, asked).expect("a set");
+            set.record(&mut encoder, &step, asked).expect("a set");
             queue.submit([encoder.finish()]);
             assert_eq!(pipelines(&device), prepared, "{}, {scheme:?}", adapter.name);
         }

@@ -159,9 +159,9 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                     };
                     let mut encoder = encoder(&adapter);
                     let step = gpu.step(&mut encoder, frame.input()).expect("a step");
-                    let picked = picking.record(&mut encoder, &gpu, picks).expect("a set");
+                    let picked = picking.record(&mut encoder, &step, picks).expect("a set");
                     assert!(picked.pairs.is_none() && picked.counters != step.counters);
-                    let sensed = sensors.record(&mut encoder, &gpu, senses).expect("a set");
+                    let sensed = sensors.record(&mut encoder, &step, senses).expect("a set");
                     assert_eq!(picked.table.records, sensed.table.records);
                     assert_ne!(
                         picked.queries.objects.unwrap().buffer,
@@ -170,7 +170,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                     let later = picking.read_later(&mut encoder, Outputs::ALL).expect("a handle");
                     // Once more, with other questions: only the first answer arrives later.
                     if generation == 3 {
-                        picking.record(&mut encoder, &gpu, senses).expect("a set");
+                        picking.record(&mut encoder, &step, senses).expect("a set");
                     }
                     adapter.queue.submit([encoder.finish()]);
                     let result = block_on(gpu.read_back()).expect("a result");
@@ -221,8 +221,8 @@ fn sets_grow_and_turn_pages_on_their_own() {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
-            gpu.step(&mut encoder, input).expect("a step");
-            set.record(&mut encoder, &gpu, asked).expect("a set");
+            let step = gpu.step(&mut encoder, input).expect("a step");
+            set.record(&mut encoder, &step, asked).expect("a set");
             adapter.queue.submit([encoder.finish()]);
             let found = block_on(set.read_back()).expect("a result");
             assert_eq!(found.counters.results_needed, 40_000, "{name}");
@@ -269,17 +269,12 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
         let mut set = gpu.query_set("set", &descriptor.outputs);
         let asked = QueryInput::default();
         let mut open = encoder(&adapter);
-        assert_eq!(
-            set.record(&mut open, &gpu, asked).err(),
-            Some(StepError::NoStep),
-            "{name}"
-        );
         let frame = Frame::new(100, 1, 1, &mut Rng(1));
         let mut dropped = encoder(&adapter);
-        gpu.step(&mut dropped, frame.input()).expect("a step");
+        let step = gpu.step(&mut dropped, frame.input()).expect("a step");
         drop(dropped);
         assert_eq!(
-            set.record(&mut open, &gpu, asked).err(),
+            set.record(&mut open, &step, asked).err(),
             Some(StepError::Dropped),
             "{name}"
         );
@@ -287,12 +282,7 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
             gpu.set_descriptor(&descriptor).expect("a descriptor");
             let mut encoder = encoder(&adapter);
-            assert_eq!(
-                set.record(&mut encoder, &gpu, asked).err(),
-                Some(StepError::NoStep),
-                "{name}"
-            );
-            gpu.step(&mut encoder, frame.input()).expect("a step");
+            let step = gpu.step(&mut encoder, frame.input()).expect("a step");
             adapter.queue.submit([encoder.finish()]);
             // In an encoder of its own, later.
             let mut encoder = self::encoder(&adapter);
@@ -302,7 +292,7 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
                 query_mode: QueryMode::Nearest(2),
                 ..Default::default()
             };
-            set.record(&mut encoder, &gpu, nearest).expect("a set");
+            set.record(&mut encoder, &step, nearest).expect("a set");
             adapter.queue.submit([encoder.finish()]);
             let found = block_on(set.read_back()).expect("a result");
             let scene = frame.scene(frame.rays[..].into(), Queries::None);
@@ -316,12 +306,12 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
         }
         // What was recorded does not need the broad phase.
         let mut encoder = encoder(&adapter);
-        gpu.step(&mut encoder, frame.input()).expect("a step");
+        let step = gpu.step(&mut encoder, frame.input()).expect("a step");
         let asked = QueryInput {
             queries: Queries::Boxes(Source::Host(&frame.boxes)),
             ..Default::default()
         };
-        set.record(&mut encoder, &gpu, asked).expect("a set");
+        set.record(&mut encoder, &step, asked).expect("a set");
         drop(gpu);
         adapter.queue.submit([encoder.finish()]);
         let found = block_on(set.read_back()).expect("a result");
@@ -365,9 +355,9 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
                 .expect("an idle device");
             let before = created();
             let mut encoder = device.create_command_encoder(&Default::default());
-            gpu.step(&mut encoder, frame.input()).expect("a step");
+            let step = gpu.step(&mut encoder, frame.input()).expect("a step");
             for set in &mut sets {
-                set.record(&mut encoder, &gpu, asked).expect("a set");
+                set.record(&mut encoder, &step, asked).expect("a set");
                 drop(set.read_later(&mut encoder, Outputs::ALL).expect("a handle"));
             }
             if number > 10 {
@@ -409,8 +399,8 @@ fn a_set_takes_another_descriptor_in_place() {
                 "{name}, {turn}"
             );
             let mut encoder = encoder(&adapter);
-            gpu.step(&mut encoder, frame.input()).expect("a step");
-            set.record(&mut encoder, &gpu, asked).expect("a set");
+            let step = gpu.step(&mut encoder, frame.input()).expect("a step");
+            set.record(&mut encoder, &step, asked).expect("a set");
             adapter.queue.submit([encoder.finish()]);
             let found = block_on(set.read_back()).expect("a result");
             let of_table = BroadPhaseDescriptor {

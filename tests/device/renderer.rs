@@ -254,13 +254,13 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
                 queries: Queries::Boxes(Source::Host(&probes)),
                 ..Default::default()
             };
-            picking.record(&mut encoder, &gpu, picks).expect("a set");
+            picking.record(&mut encoder, &step, picks).expect("a set");
             let senses = QueryInput {
                 rays: cast,
                 queries: Queries::General(Source::Host(&spheres)),
                 ..Default::default()
             };
-            sensors.record(&mut encoder, &gpu, senses).expect("a set");
+            sensors.record(&mut encoder, &step, senses).expect("a set");
             let frame = Asked {
                 number,
                 step: gpu.read_later(&mut encoder, Outputs::ALL).expect("a handle"),

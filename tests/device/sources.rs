@@ -318,14 +318,14 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         query_count,
         query_mode,
     };
-    on_gpu.query(&mut encoder, later).unwrap();
+    let step = on_gpu.query(&mut encoder, later).unwrap();
     adapter.queue.submit([encoder.finish()]);
     check_answers(&read(&mut on_gpu), &expected, &what);
     // Makes pipelines of its own.
     let mut set = on_gpu.query_set("set", &descriptor.outputs);
     for turn in 0.. {
         let mut encoder = crate::common::steps::encoder(adapter);
-        set.record(&mut encoder, &on_gpu, later).unwrap();
+        set.record(&mut encoder, &step, later).unwrap();
         adapter.queue.submit([encoder.finish()]);
         let found = block_on(set.read_back()).unwrap();
         if found.counters.is_whole() {

@@ -42,6 +42,7 @@ fn descriptor() -> BroadPhaseDescriptor<'static> {
                 rounds: Some(6),
             },
             growth: Growth::Fixed,
+            headroom: 0.5,
             max_bytes: Some(1 << 40),
             timeout: Duration::from_millis(1_500),
             timestamps: true,

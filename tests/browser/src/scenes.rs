@@ -503,7 +503,7 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
                 queries: Queries::Boxes(Source::Host(&objects[..100])),
                 ..QueryInput::default()
             };
-            set.record(&mut encoder, &broad_phase, queries).expect("a set");
+            set.record(&mut encoder, &step, queries).expect("a set");
             asked.push((
                 broad_phase.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
                 set.read_later(&mut encoder, Outputs::ALL).expect("a handle"),

@@ -56,6 +56,21 @@ fn cell_sizes_scales_margins_and_periods_that_are_no_lengths_are_refused() {
                     "{error}"
                 );
             }
+            for headroom in [-0.1, 16.1, INFINITY, f32::NAN] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    outputs: OutputOptions {
+                        headroom,
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                let error = refusal(&adapter, &descriptor);
+                let DescriptorError::Headroom(named) = error else {
+                    panic!("{error}");
+                };
+                assert_eq!(named.to_bits(), headroom.to_bits());
+            }
             for (axis, length) in NO_LENGTHS.into_iter().enumerate() {
                 let mut periods = [0.0, -0.0, 1.0];
                 periods[axis % 3] = length;

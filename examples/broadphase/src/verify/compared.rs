@@ -290,7 +290,7 @@ impl Engines {
             let mut encoder = device.create_command_encoder(&Default::default());
             let step = broad_phase.step(&mut encoder, scene)?;
             if let Some((set, asked)) = &mut set {
-                set.record(&mut encoder, broad_phase, *asked)?;
+                set.record(&mut encoder, &step, *asked)?;
             }
             let views = Source::Host(&features.views);
             culling.record(&mut encoder, &step, views, CullOptions::default())?;
