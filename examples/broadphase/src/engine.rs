@@ -77,9 +77,9 @@ impl Engine {
         }))?;
         reporter.say(match (broad_phase.adapter_info(), backend) {
             (Some(info), _) => format!("adapter: {}", title(info)),
-            (None, lib::Backend::Auto) => "adapter: none, CPU engine (no hardware GPU found; --backend vulkan takes a \
-                                           software adapter, which is slower)"
-                .to_owned(),
+            (None, lib::Backend::Auto) => {
+                "adapter: none, CPU engine (no hardware GPU; `broadphase info` lists software adapters)".to_owned()
+            }
             (None, _) => "adapter: none, CPU engine".to_owned(),
         });
         Ok(Self {
