@@ -1,8 +1,8 @@
-//! The broad phase of who wants answers: on a GPU where there is one, else on the CPU.
+//! One broad phase over two engines: a GPU or the CPU.
 
 use crate::api::backend::Backend;
 use crate::api::counters::Counters;
-use crate::api::descriptor::{self, BroadPhaseDescriptor, RayMode};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode};
 use crate::api::error::{BroadPhaseError, DescriptorError, InputError};
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
@@ -11,8 +11,11 @@ use crate::cpu::CpuBroadPhase;
 use crate::gpu::adapter::{choose, choose_hardware};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::pair_filter;
-use crate::step::warnings::warn_of_invalid;
+use crate::step::warnings::Warnings;
 use crate::step::whole::Whole;
+
+/// What the log calls a broad phase.
+const LABEL: &str = "gpu_broad_phase";
 
 /// Finds pairs, ray hits and query results and returns them as vectors.
 ///
@@ -34,10 +37,9 @@ use crate::step::whole::Whole;
 /// ```
 pub struct BroadPhase {
     engine: Engine,
-    /// Whether the CPU engine may take over from a device.
+    /// True if the CPU engine may take over from a device.
     is_auto: bool,
-    /// Counters of the last step.
-    counters: Option<Counters>,
+    warnings: Warnings,
 }
 
 enum Engine {
@@ -125,7 +127,7 @@ impl BroadPhase {
             Some(adapter) => match Whole::open(adapter, descriptor, cache).await {
                 Ok(gpu) => Engine::Gpu(Box::new(gpu)),
                 Err(error) if is_auto && is_of_device(&error) => {
-                    log::warn!("gpu_broad_phase: {error}; the CPU engine answers");
+                    log::warn!("{LABEL}: {error}; the CPU engine answers");
                     Engine::cpu(descriptor)?
                 }
                 Err(error) => return Err(error),
@@ -134,7 +136,7 @@ impl BroadPhase {
         Ok(Self {
             engine,
             is_auto,
-            counters: None,
+            warnings: Warnings::default(),
         })
     }
 
@@ -166,7 +168,8 @@ impl BroadPhase {
         }
     }
 
-    /// Replaces the descriptor, as [`GpuBroadPhase::set_descriptor`] does. The table of the last step is dropped.
+    /// Replaces the descriptor, as [`GpuBroadPhase::set_descriptor`] does. The table of the last step is dropped. With
+    /// [`Backend::Auto`] the CPU engine takes over if no step of the descriptor fits the device.
     ///
     /// # Errors
     /// As [`with_backend`](Self::with_backend): nothing is changed then.
@@ -174,7 +177,7 @@ impl BroadPhase {
         if let Engine::Gpu(gpu) = &mut self.engine {
             match gpu.set_descriptor(descriptor) {
                 Err(error) if self.is_auto && is_of_device(&error) => {
-                    log::warn!("gpu_broad_phase: {error}; the CPU engine answers from now on");
+                    log::warn!("{LABEL}: {error}; the CPU engine answers from now on");
                 }
                 set => return set,
             }
@@ -240,10 +243,17 @@ impl BroadPhase {
     /// # Errors
     /// As [`step_scene`](Self::step_scene), and [`BroadPhaseError::NoStep`] before the first step.
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
-        match &mut self.engine {
-            Engine::Gpu(gpu) => gpu.query(input).await,
-            Engine::Cpu(cpu) => cpu.query(input),
-        }
+        let result = match &mut self.engine {
+            Engine::Gpu(gpu) => gpu.query(input).await?,
+            Engine::Cpu(cpu) => cpu.query(input)?,
+        };
+        self.log(&result.counters, false);
+        Ok(result)
+    }
+
+    fn log(&mut self, counters: &Counters, is_of_step: bool) {
+        let grows = self.descriptor().outputs.growth == Growth::Grow;
+        self.warnings.observe(LABEL, counters, is_of_step, grows);
     }
 
     async fn answer(
@@ -252,8 +262,7 @@ impl BroadPhase {
         admits: Option<&(dyn Fn(u32, u32) -> bool + Sync)>,
     ) -> Result<StepResult, BroadPhaseError> {
         let result = self.answer_on_engine(scene, admits).await?;
-        warn_of_invalid("gpu_broad_phase", &result.counters, self.counters.as_ref());
-        self.counters = Some(result.counters);
+        self.log(&result.counters, true);
         Ok(result)
     }
 
@@ -275,7 +284,7 @@ impl BroadPhase {
                         Err(error)
                     }
                     answer => {
-                        log::warn!("gpu_broad_phase: {error}; the CPU engine answers from now on");
+                        log::warn!("{LABEL}: {error}; the CPU engine answers from now on");
                         self.engine = Engine::Cpu(cpu);
                         answer
                     }
@@ -293,9 +302,13 @@ impl BroadPhase {
     }
 }
 
-/// Returns whether the CPU engine can go on where a device cannot.
+/// Returns whether the device, not the descriptor, is the cause, so that the CPU engine can answer.
 const fn is_of_device(error: &BroadPhaseError) -> bool {
-    !matches!(error, BroadPhaseError::Descriptor(error) if !matches!(error, DescriptorError::NoStepFits(_)))
+    match error {
+        BroadPhaseError::Descriptor(DescriptorError::NoStepFits(_)) => true,
+        BroadPhaseError::Descriptor(_) => false,
+        _ => true,
+    }
 }
 
 impl Engine {

@@ -214,10 +214,6 @@ pub mod reference {
     pub use cull::visible::cull;
     #[doc(hidden)]
     pub use pair_rule::{PairRule, pair_rule};
-
-    /// Names of what [`cpu`](crate::cpu) has now.
-    #[doc(hidden)]
-    pub use crate::cpu::{CpuBroadPhase, Watch, compared_objects, step, step_scene, step_scene_where};
 }
 #[doc(hidden)]
 pub mod shaders;
@@ -311,8 +307,8 @@ pub mod internals {
 
     pub mod submission {
         #[cfg(all(panic = "unwind", not(target_arch = "wasm32")))]
-        pub use crate::gpu::submission_probe::is_told_at_submission;
-        pub use crate::shared::submission::learn_late;
+        pub use crate::gpu::submission_probe::reports_at_once;
+        pub use crate::shared::submission::report_at_once;
     }
 
     pub mod shaders {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, PairOrder, Query, Ray, RayMode, Scene, Source, Statics,
-    StepResult, adapters, wgpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, PairOrder, Query, Ray, RayMode,
+    Scene, Source, Statics, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -22,9 +22,9 @@ const SIDE: f32 = 12.0;
 
 /// One step with most of what a step can do, between the two calls that make a capture of it where a debugger is there.
 pub fn step() -> Result<StepResult, Box<dyn Error>> {
-    let adapters = block_on(adapters(wgpu::Backends::VULKAN));
-    let adapter = adapters.first().ok_or("no Vulkan adapter")?;
-    let (device, queue) = &block_on(adapter.request_device(&GpuBroadPhase::device_descriptor(adapter)))?;
+    let backend = Backend::Gpu(wgpu::Backends::VULKAN);
+    let any = block_on(BroadPhase::with_backend(&BroadPhaseDescriptor::default(), backend))?;
+    let (device, queue) = any.device().zip(any.queue()).ok_or("no device")?;
     let descriptor = BroadPhaseDescriptor {
         label: Some(LABEL),
         margin: 0.05,

@@ -75,7 +75,8 @@ impl DispatchArgs {
 
     /// Makes all arguments 0, the number of rows included, if the step's output is not whole: a solver then runs on all
     /// contacts or on none. The status has the reason, and with [`Growth::Grow`](crate::Growth::Grow) a later step has
-    /// room.
+    /// room. Record it before a [`query`](GpuBroadPhase::query) of the same broad phase, which replaces the status of
+    /// the walks. A [page](GpuBroadPhase::page) of an answer that did not fit is not whole either.
     #[must_use]
     pub const fn whole_only(mut self) -> Self {
         self.whole_only = true;
@@ -113,9 +114,10 @@ impl DispatchArgs {
             OutputRows::RayCells => (counters::RAY_CELLS, lists(&step.rays.cells)),
             OutputRows::QueryObjects => (counters::RESULTS, lists(&step.queries.objects)),
         };
-        let missing = match self.whole_only {
-            true => output.status.union(Status::WALKS),
-            false => Status::default(),
+        let missing = if self.whole_only {
+            output.status.union(Status::WALKS)
+        } else {
+            Status::default()
         };
         let (first, capacity) = shown.ok_or(StepError::NoOutput { rows })?;
         if workgroup_rows == 0 {

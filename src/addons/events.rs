@@ -565,7 +565,8 @@ impl PairEvents {
             copy(buffer::ENDED, ROW_BYTES, ended_room.into()),
         ];
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
-        self.own.heed(scopes, &home)?;
+        let heeded = self.own.heed(scopes, &home);
+        heeded.inspect_err(|_| self.last = None)?;
         let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
         let changes = Arc::clone(&self.changes);

@@ -11,12 +11,13 @@ use crate::gpu::preparation::Preparation;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
-/// Tracks on the host which pairs overlap, without waiting for the device.
+/// The set of overlapping pairs on the host, kept up without waiting for the device.
 ///
 /// [`record`](Self::record) records [`PairEvents`] behind a step and their copy to the host. [`update`](Self::update)
 /// applies the events that have arrived, a frame or two later. If events are lost, because pairs had no room or an
 /// encoder was dropped or submitted out of order, the tracker starts the events again in the next step. It then compares
-/// all pairs with those that it knows, so that no change is missed or reported twice.
+/// all pairs with those that it knows, so that no change is missed or reported twice. An encoder that is never finished
+/// holds back the events of all later steps.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairTracker, wgpu};
@@ -40,16 +41,18 @@ pub struct PairTracker {
     events: PairEvents,
     in_flight: VecDeque<InFlight>,
     pairs: HashSet<PairEvent>,
-    /// Whether the pairs are those of the last step that has arrived.
+    /// Changes that no update has returned yet.
+    changes: Changes,
+    /// True if the pairs are those of the last step that has arrived.
     is_synced: bool,
-    /// Whether the next step starts the events again.
+    /// True if the next step starts the events again.
     restarts: bool,
 }
 
 /// Events that are on their way.
 struct InFlight {
     events: Later<Events>,
-    /// Whether all pairs of the step begin.
+    /// True if all pairs of the step begin.
     is_restart: bool,
 }
 
@@ -60,6 +63,7 @@ impl PairTracker {
             events: PairEvents::new(label),
             in_flight: VecDeque::new(),
             pairs: HashSet::new(),
+            changes: Changes::default(),
             is_synced: false,
             restarts: true,
         }
@@ -92,8 +96,9 @@ impl PairTracker {
             }
             recorded => recorded?,
         };
+        let events = self.events.read_later(encoder).inspect_err(|_| self.restart())?;
         self.in_flight.push_back(InFlight {
-            events: self.events.read_later(encoder)?,
+            events,
             is_restart: self.restarts,
         });
         self.restarts = false;
@@ -108,26 +113,30 @@ impl PairTracker {
     /// # Errors
     /// [`ReadBackError::DeviceLost`] or [`ReadBackError::Map`] if the device is lost.
     pub fn update(&mut self) -> Result<Events, ReadBackError> {
-        let mut changes = Changes::default();
         while self.in_flight.front().is_some_and(|front| front.events.is_ready())
             && let Some(InFlight { mut events, is_restart }) = self.in_flight.pop_front()
         {
             let events = match events.take() {
                 Some(Ok(events)) if events.status.is_whole() && events.unread == 0 => Some(events),
                 Some(Ok(_) | Err(ReadBackError::NotSubmitted)) | None => None,
-                Some(Err(error)) => return Err(error),
+                Some(Err(error)) => {
+                    self.restart();
+                    return Err(error);
+                }
             };
             match events {
                 Some(events) if is_restart => {
                     let now: HashSet<_> = events.begun.into_iter().collect();
-                    changes.add(self.pairs.difference(&now), false);
-                    changes.add(now.difference(&self.pairs), true);
+                    self.changes.add(self.pairs.difference(&now), false);
+                    self.changes.add(now.difference(&self.pairs), true);
                     self.pairs = now;
                     self.is_synced = true;
                 }
                 Some(events) if self.is_synced => {
-                    changes.add(events.ended.iter().filter(|event| self.pairs.remove(*event)), false);
-                    changes.add(events.begun.iter().filter(|event| self.pairs.insert(**event)), true);
+                    self.changes
+                        .add(events.ended.iter().filter(|event| self.pairs.remove(*event)), false);
+                    self.changes
+                        .add(events.begun.iter().filter(|event| self.pairs.insert(**event)), true);
                 }
                 // Nothing can be said until the events have started again.
                 Some(_) => {}
@@ -135,7 +144,7 @@ impl PairTracker {
                 None => {}
             }
         }
-        Ok(changes.sorted())
+        Ok(std::mem::take(&mut self.changes).sorted())
     }
 
     /// Returns the pairs of the last step that has arrived, in no particular order.
@@ -143,7 +152,7 @@ impl PairTracker {
         self.pairs.iter().copied()
     }
 
-    /// Returns whether a pair of the last step that has arrived is `pair`.
+    /// Returns whether `pair` overlapped in the last step that has arrived.
     pub fn contains(&self, pair: PairEvent) -> bool {
         self.pairs.contains(&pair)
     }

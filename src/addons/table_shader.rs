@@ -79,7 +79,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// ```
 /// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, StepError, StepOutput, TableShader, wgpu};
 /// /// The two texts, and the whole shader.
-/// fn shader(descriptor: &BroadPhaseDescriptor<'_>) -> Result<([TableShader; 2], String), BadPrefix> {
+/// fn shader(descriptor: &BroadPhaseDescriptor<'_>) -> Result<([TableShader; 2], String), InputError> {
 ///     let moving = TableShader::with_rays(descriptor, "bp_", 1)?;
 ///     let fixed = moving.second_table("static_", 2)?;
 ///     let own = "

@@ -1,11 +1,12 @@
-//! Where a broad phase runs.
+//! The choice of an engine and of an adapter.
 
-/// Where a [`BroadPhase`](crate::BroadPhase) runs.
+/// Engine that a [`BroadPhase`](crate::BroadPhase) runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend<'a> {
     /// The best hardware GPU on Vulkan, Metal, DX12 or WebGPU. The [CPU engine](crate::cpu) where there is none or it
     /// gives no device: it is faster than a software adapter. The CPU engine also takes over, for good, from a device
-    /// that cannot bind a step's input. If a program finds no hardware, it does not look again.
+    /// that cannot bind a step's input or hold the smallest step. [`query`](crate::BroadPhase::query) stays on the
+    /// device. If a program finds no hardware, it does not look again.
     #[default]
     Auto,
     /// The best adapter of these backends, hardware before software.
@@ -14,7 +15,7 @@ pub enum Backend<'a> {
     Adapter {
         /// Backends to search, such as [`wgpu::Backends::all`].
         backends: wgpu::Backends,
-        /// A part of the adapter's name in any case, or its index in [`adapters`](crate::adapters).
+        /// Index of the adapter in [`adapters`](crate::adapters), or else a part of its name in any case.
         name: &'a str,
     },
     /// The [CPU engine](crate::cpu).

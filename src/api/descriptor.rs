@@ -335,6 +335,15 @@ impl Default for BroadPhaseDescriptor<'_> {
 }
 
 impl BroadPhaseDescriptor<'_> {
+    /// Checks all that does not depend on a device or an input: what [`BroadPhase::new`](crate::BroadPhase::new) and
+    /// [`GpuBroadPhase::new`](crate::GpuBroadPhase::new) check first.
+    ///
+    /// # Errors
+    /// [`DescriptorError`] for a value out of range, with the value and the limit.
+    pub fn validate(&self) -> Result<(), DescriptorError> {
+        validate(self)
+    }
+
     /// Whether objects are entered into every cell that they cover.
     pub(crate) const fn is_uniform(&self) -> bool {
         matches!(self.scheme, Scheme::Uniform { .. })
@@ -374,7 +383,7 @@ pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u6
     Ok(())
 }
 
-/// What can be said of a descriptor without knowing the input.
+/// Fails if the descriptor cannot work, whatever the input is.
 pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), DescriptorError> {
     // Inverses must be normal floats, on all levels.
     let lengths = |largest: u32| f32::from_bits((127 - 100) << 23)..=f32::from_bits((127 + largest) << 23);
@@ -395,14 +404,20 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
             return Err(DescriptorError::Period(period));
         }
     }
-    if !(0.0..=16.0).contains(&descriptor.outputs.headroom) {
-        return Err(DescriptorError::Headroom(descriptor.outputs.headroom));
-    }
+    validate_outputs(&descriptor.outputs)?;
     if let Some(text) = descriptor.pair_filter {
         pair_filter::check(text)?;
     }
     if descriptor.worlds == 0 {
         return Err(DescriptorError::NoWorlds);
+    }
+    Ok(())
+}
+
+/// Fails if the options cannot work.
+pub(crate) fn validate_outputs(options: &OutputOptions) -> Result<(), DescriptorError> {
+    if !(0.0..=16.0).contains(&options.headroom) {
+        return Err(DescriptorError::Headroom(options.headroom));
     }
     let Capacities {
         pairs,
@@ -411,7 +426,7 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
         ray_cells,
         results,
         rounds,
-    } = descriptor.outputs.capacities;
+    } = options.capacities;
     for (what, rows) in [
         ("pairs", pairs),
         ("hits", hits),

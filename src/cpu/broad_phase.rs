@@ -88,20 +88,18 @@ impl<'a> CpuBroadPhase<'a> {
         self.step(scene, Some(admits_pair))
     }
 
-    /// Asks the table of the last step for new hits and results, without building it again. The answer has no pairs.
+    /// Answers rays and queries from the table of the last step, without building it again. The answer has no pairs.
     ///
     /// # Errors
     ///
-    /// [`BroadPhaseError::PairFilterOnCpu`] for [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) if the descriptor has a
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter);
-    /// [`BroadPhaseError::NoStep`] before the first step; where rays, queries or an answer are more than indices can
-    /// name; and [`InputError::NotOnHost`](crate::InputError::NotOnHost) where part of the input lies on a device.
+    /// - [`BroadPhaseError::NoStep`] before the first step.
+    /// - [`BroadPhaseError::PairFilterOnCpu`] for [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) if the descriptor
+    ///   has a [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// - [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device.
+    /// - [`InputError::TooMany`](crate::InputError::TooMany) and [`BroadPhaseError::TooManyResults`] past 32-bit
+    ///   indices.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
-        if self.descriptor.pair_filter.is_some()
-            && matches!(input.queries, Queries::Objects(SelfQuery::Overlaps { .. }))
-        {
-            return Err(BroadPhaseError::PairFilterOnCpu);
-        }
+        self.check_pair_filter(false, &input.queries)?;
         let asked = HostScene::of(&Scene {
             rays: input.rays,
             ray_count: input.ray_count,
@@ -118,15 +116,24 @@ impl<'a> CpuBroadPhase<'a> {
         Ok(answer.into_result())
     }
 
+    /// Fails if the answer depends on the text of a pair filter.
+    fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
+        let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
+        if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
+            return Err(BroadPhaseError::PairFilterOnCpu);
+        }
+        Ok(())
+    }
+
     pub(crate) fn step(
         &mut self,
         scene: &Scene<'_>,
         admits: Option<&Admits<'_>>,
     ) -> Result<StepResult, BroadPhaseError> {
         self.table = None;
-        if self.descriptor.pairs && self.descriptor.pair_filter.is_some() && admits.is_none() {
+        if admits.is_none() {
             validate(&self.descriptor)?;
-            return Err(BroadPhaseError::PairFilterOnCpu);
+            self.check_pair_filter(self.descriptor.pairs, &scene.queries)?;
         }
         let scene = HostScene::of(scene)?;
         let mut table = Table::build(&self.descriptor, &scene)?;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns the adapters of `backends`, in the order that an index in [`Backend::Adapter`](crate::Backend::Adapter) counts: those of GL come
-/// last. Empty if no backend of wgpu was compiled in (feature `backends`).
+/// Returns the adapters of `backends`, in the order that an index in [`Backend::Adapter`](crate::Backend::Adapter)
+/// counts: those of GL come last. Empty if no backend of wgpu was compiled in (feature `backends`).
 pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     // wgpu panics where there is no backend at all.
     if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {
@@ -22,21 +22,24 @@ pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
 /// Returns the adapter called or numbered `wanted`, or else the best one. Opens GL only if no other backend has what is
 /// wanted, or hardware: its libraries take long to load, and some print complaints where there is no display.
 pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Option<wgpu::Adapter> {
-    let place = |found: &[wgpu::Adapter]| match wanted {
-        Some(wanted) => match wanted.parse::<usize>() {
-            Ok(index) => (index < found.len()).then_some(index),
-            Err(_) => found.iter().position(|adapter| {
-                let name = adapter.get_info().name.to_lowercase();
-                name.contains(&wanted.to_lowercase())
-            }),
-        },
-        None => (0..found.len()).min_by_key(|&index| rank(&found[index].get_info())),
+    let named = |found: &[wgpu::Adapter], name: &str| {
+        let name = name.to_lowercase();
+        found
+            .iter()
+            .position(|adapter| adapter.get_info().name.to_lowercase().contains(&name))
+    };
+    let index = wanted.and_then(|wanted| wanted.parse::<usize>().ok());
+    let place = |found: &[wgpu::Adapter]| match (index, wanted) {
+        (Some(index), _) => (index < found.len()).then_some(index),
+        (None, Some(name)) => named(found, name),
+        (None, None) => (0..found.len()).min_by_key(|&index| rank(&found[index].get_info())),
     };
     let mut found = adapters(backends - wgpu::Backends::GL).await;
     let mut chosen = place(&found);
     if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
         found.extend(adapters(backends & wgpu::Backends::GL).await);
-        chosen = place(&found);
+        // A number past the last adapter may be part of a name, such as 4090.
+        chosen = place(&found).or_else(|| named(&found, wanted?));
     }
     chosen.map(|index| found.swap_remove(index))
 }

@@ -1,6 +1,7 @@
 //! The device that buffers and pipelines were made on.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::scope::Scopes;
 use crate::api::error::StepError;
@@ -18,6 +19,8 @@ pub(crate) struct KnownDevice {
 pub(crate) struct Home {
     known: KnownDevice,
     queue: wgpu::Queue,
+    /// True if the program said that the device is lost.
+    lost: AtomicBool,
 }
 
 impl KnownDevice {
@@ -65,7 +68,18 @@ impl Home {
         Self {
             known: KnownDevice::new(device),
             queue: queue.clone(),
+            lost: AtomicBool::new(false),
         }
+    }
+
+    /// Makes every later call of the broad phase and of its query sets return that the device is lost.
+    pub fn mark_lost(&self) {
+        self.lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether [`mark_lost`](Self::mark_lost) was called.
+    pub fn is_marked_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Refuses another device.

@@ -15,7 +15,7 @@
 //! that was submitted of its part at the moment of its own submission. Later submissions change nothing of that.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// The recordings of one owner, which write into the same buffers and are numbered as they are made.
 #[derive(Debug)]
@@ -71,15 +71,30 @@ pub(crate) struct Dependency {
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<Dependency>);
 
-/// Whether recordings learn of their submission only when the device is done with it.
-static LEARNS_LATE: AtomicBool = AtomicBool::new(false);
+/// How recordings learn of their submission: `UNTRIED`, `AT_ONCE` or `LATE`.
+static REPORTS: AtomicU8 = AtomicU8::new(UNTRIED);
 
-/// Makes recordings from now on learn of their submission only when the device is done with it.
-pub fn learn_late() {
-    LEARNS_LATE.store(true, Ordering::Relaxed);
+/// Not tried yet. Recordings made until then learn of it as with `LATE`.
+const UNTRIED: u8 = 0;
+/// Within the submission, by a mapping that fails.
+const AT_ONCE: u8 = 1;
+/// When the device is done, by a callback.
+const LATE: u8 = 2;
+
+/// Returns whether a program has not tried yet how submissions are reported.
+pub(crate) fn is_untried() -> bool {
+    REPORTS.load(Ordering::Relaxed) == UNTRIED
 }
 
+/// Makes recordings from now on learn of their submission at once, or else when the device is done with it.
+pub fn report_at_once(at_once: bool) {
+    REPORTS.store(if at_once { AT_ONCE } else { LATE }, Ordering::Relaxed);
+}
+
+/// Its encoder is still open, or is dropped without a word.
 const OPEN: u8 = 0;
+/// As `OPEN`, or it is submitted and the device is not done yet.
+const UNDECIDED: u8 = 5;
 /// Submitted while all was there that it needs.
 const RIGHT: u8 = 1;
 /// Submitted while something else was there, or nothing.
@@ -120,7 +135,10 @@ impl Recordings {
         Draft {
             recording: Recording {
                 number: self.order.made.fetch_add(1, Ordering::Relaxed) + 1,
-                state: Arc::new(AtomicU8::new(OPEN)),
+                state: Arc::new(AtomicU8::new(match REPORTS.load(Ordering::Relaxed) {
+                    AT_ONCE => OPEN,
+                    _ => UNDECIDED,
+                })),
                 order: Arc::clone(&self.order),
             },
             writes: Vec::new(),
@@ -131,7 +149,7 @@ impl Recordings {
     /// Ends a recording in its encoder.
     pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
         let mark = Mark(draft);
-        if LEARNS_LATE.load(Ordering::Relaxed) {
+        if mark.0.recording.state() == UNDECIDED {
             encoder.on_submitted_work_done(move || mark.submit());
         } else {
             encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
@@ -170,9 +188,9 @@ impl Dependency {
         self.recording.state() == RIGHT && self.is_last()
     }
 
-    /// Returns whether the recording may have been submitted without anybody knowing.
+    /// Returns whether the recording may have been submitted without a report so far.
     pub fn is_undecided(&self) -> bool {
-        self.recording.state() == OPEN && LEARNS_LATE.load(Ordering::Relaxed)
+        self.recording.state() == UNDECIDED
     }
 
     /// Returns whether [`is_there`](Self::is_there) can be true once the device is done.
@@ -183,7 +201,7 @@ impl Dependency {
     /// Returns whether that cannot be any more.
     pub fn is_lost(&self) -> bool {
         match self.recording.state() {
-            OPEN => false,
+            OPEN | UNDECIDED => false,
             RIGHT => !self.is_last(),
             _ => true,
         }
@@ -229,7 +247,7 @@ impl Pending {
         let mut is_wrong = false;
         self.0.retain(|written| {
             is_wrong |= written.tells_wrong();
-            written.recording.state() == OPEN
+            matches!(written.recording.state(), OPEN | UNDECIDED)
         });
         is_wrong
     }
@@ -277,9 +295,11 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Fails where the submission has said so already.
+        // Fails if the submission was reported already.
         let state = &self.0.recording.state;
-        let _ = state.compare_exchange(OPEN, DROPPED, Ordering::AcqRel, Ordering::Acquire);
+        for open in [OPEN, UNDECIDED] {
+            let _ = state.compare_exchange(open, DROPPED, Ordering::AcqRel, Ordering::Acquire);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::pair_filter;
 use super::plan;
 use super::recorded::{QuerySource, Recorded};
 use super::walk_shrink::WalkShrink;
+use super::warnings::Warnings;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::memory::MemoryUse;
@@ -53,9 +54,9 @@ pub struct GpuBroadPhase {
     pub(super) draft: Draft,
     /// Recordings so far, until somebody knows what became of them.
     pub(super) pending: Pending,
-    pub(super) lost: bool,
     pub(super) caught: Caught,
     pub(super) counter_readback: CounterReadback,
+    pub(super) warnings: Warnings,
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
     /// Of a query set: the step that it asked last.
@@ -206,6 +207,7 @@ impl GpuBroadPhase {
     ) -> Self {
         Self {
             counter_readback: CounterReadback::new(recordings.beside()),
+            warnings: Warnings::default(),
             home,
             draft: recordings.begin(),
             pending: Pending::default(),
@@ -217,7 +219,6 @@ impl GpuBroadPhase {
             uploads: Staging::uploads(),
             timing,
             demand: DemandTracker::default(),
-            lost: false,
             caught,
             recorded: None,
             statics: None,
@@ -383,7 +384,7 @@ impl GpuBroadPhase {
     /// Says that the device is lost, as its lost callback told the caller: every later call returns an error that says
     /// so. A read-back that meets a lost device says it by itself. A new device needs a new broad phase.
     pub fn mark_lost(&mut self) {
-        self.lost = true;
+        self.home.mark_lost();
     }
 
     /// Gives all memory back at once, along with the last step and what is left to read of it. Outputs then start at
@@ -406,6 +407,7 @@ impl GpuBroadPhase {
         self.statics = None;
         self.recorded = None;
         self.demand.forget();
+        self.asked_source = None;
     }
 
     /// Bytes of the buffers on the device that the broad phase owns, and what they are for.

@@ -9,6 +9,7 @@ use crate::api::error::StepError;
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::gpu::later::Later;
 use crate::gpu::reading::{Answer, Reading};
+use crate::gpu::scope::Scopes;
 use crate::gpu::timing::Timing;
 
 impl GpuBroadPhase {
@@ -66,10 +67,9 @@ impl GpuBroadPhase {
         ))
     }
 
-    /// Returns the counters of the newest recording that the host has received: by a step with
-    /// [`Growth::Grow`](crate::Growth::Grow) or [`timestamps`](crate::OutputOptions::timestamps), by
-    /// [`read_later`](Self::read_later) or by [`read_back`](Self::read_back). `None` before that and after
-    /// [`trim`](Self::trim).
+    /// Returns the counters of the newest [`step`](Self::step), [`query`](Self::query) or [`read_back`](Self::read_back)
+    /// that the host has received. Those of a step arrive a frame or two later, in the course of the program's own
+    /// submissions or of [`wgpu::Device::poll`]. `None` before the first and after [`trim`](Self::trim).
     pub fn counters(&mut self) -> Option<Counters> {
         self.take_in();
         self.counter_readback.counters
@@ -82,19 +82,19 @@ impl GpuBroadPhase {
         self.counter_readback.timings.clone()
     }
 
-    /// Records the copy of the counters of the last recording to the host, if anything is made of them.
-    pub(super) fn bring_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
-        if self.grows() || self.timing.is_some() {
-            self.read_later(encoder, Outputs::default()).map(drop)?;
-        }
-        Ok(())
+    /// Records the copy of the counters of the last recording to the host. It needs that recording to have ended.
+    pub(super) fn bring_counters(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
+        let scopes = Scopes::begin(self.home.device());
+        let brought = self.read_later(encoder, Outputs::default()).map(drop);
+        self.settle(scopes)?;
+        brought
     }
 
-    /// Learns from what has arrived.
+    /// Observes the counters that have arrived.
     pub(crate) fn take_in(&mut self) {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
         for (received, copied) in arrived {
-            // A device that was lost in between has nothing to tell.
+            // Those of a device that was lost in between are dropped.
             if copied.was_right() {
                 self.observe(received);
             } else if copied.is_undecided() {

@@ -6,8 +6,8 @@ use super::broad_phase::GpuBroadPhase;
 use super::output::StepOutput;
 use super::recorded::{LastTable, QuerySource};
 use crate::api::counters::Counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses};
-use crate::api::error::{ReadBackError, StepError};
+use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses, validate_outputs};
+use crate::api::error::{DescriptorError, ReadBackError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::api::scene::QueryInput;
@@ -21,9 +21,8 @@ use crate::gpu::timing::Timing;
 use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
 
-/// Rays and queries that ask the table of a broad phase and have outputs of their own: so what one part of an engine
-/// asks, such as picking, does not overwrite what another one does, such as sensors. There may be any number of sets,
-/// each with a ray mode of its own.
+/// Rays and queries over the table of a broad phase, with outputs and a ray mode of their own: picking and sensors, for
+/// instance, do not overwrite each other's results. There may be any number of sets.
 ///
 /// Pipelines are those of the broad phase. Buffers, counters, capacities and what grows by them are the set's.
 ///
@@ -31,11 +30,11 @@ use crate::stages::table::buffer;
 /// # use gpu_broad_phase::{
 /// #     GpuBroadPhase, OutputOptions, QueryInput, QuerySet, RayMode, StepError, Scene, wgpu,
 /// # };
-/// # fn load(broad_phase: &GpuBroadPhase) -> [QuerySet; 2] {
+/// # fn load(broad_phase: &GpuBroadPhase) -> Result<[QuerySet; 2], gpu_broad_phase::DescriptorError> {
 /// let options = broad_phase.descriptor().outputs;
-/// let picking = broad_phase.query_set("picking", &options);
-/// let shadows = broad_phase.query_set("shadows", &OutputOptions { ray_mode: RayMode::Any, ..options });
-/// # [picking, shadows]
+/// let picking = broad_phase.query_set("picking", &options)?;
+/// let shadows = broad_phase.query_set("shadows", &OutputOptions { ray_mode: RayMode::Any, ..options })?;
+/// # Ok([picking, shadows])
 /// # }
 /// # fn frame(
 /// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: Scene<'_>,
@@ -55,7 +54,11 @@ pub struct QuerySet {
 impl GpuBroadPhase {
     /// Creates a set of rays and queries with outputs of its own. `name` is appended to the label of the broad phase in
     /// the labels of the set.
-    pub fn query_set(&self, name: &str, options: &OutputOptions) -> QuerySet {
+    ///
+    /// # Errors
+    /// [`DescriptorError`] for options out of range.
+    pub fn query_set(&self, name: &str, options: &OutputOptions) -> Result<QuerySet, DescriptorError> {
+        validate_outputs(options)?;
         let descriptor = &with_outputs(options, &self.descriptor);
         let label = format!("{}/{name}", self.label);
         let timing = Timing::new(self.home.device(), &label, descriptor.outputs.timestamps);
@@ -69,8 +72,7 @@ impl GpuBroadPhase {
             descriptor,
         );
         own.follow(&self.descriptor, &self.pipelines);
-        own.lost = self.lost;
-        QuerySet { own }
+        Ok(QuerySet { own })
     }
 
     /// Takes over what is said of the table of another.
@@ -122,15 +124,21 @@ const fn with_outputs<'d>(options: &OutputOptions, broad_phase: &BroadPhaseDescr
 
 impl QuerySet {
     /// Replaces the options. Buffers keep the room that they grew to, and answers under way arrive. There is no last
-    /// answer until the next [`record`](Self::record), which fails if a capacity is 0. Another ray mode has other
-    /// pipelines: [prepare](Self::prepare) them again.
-    pub fn set_options(&mut self, options: &OutputOptions) {
+    /// answer until the next [`record`](Self::record). Another ray mode has other pipelines: [prepare](Self::prepare)
+    /// them again.
+    ///
+    /// # Errors
+    /// [`DescriptorError`] for options out of range: nothing is changed then.
+    pub fn set_options(&mut self, options: &OutputOptions) -> Result<(), DescriptorError> {
+        validate_outputs(options)?;
         let own = &mut self.own;
         if options.timestamps != own.descriptor.outputs.timestamps {
             own.timing = Timing::new(own.home.device(), &own.label, options.timestamps);
         }
         own.recorded = None;
+        own.asked_source = None;
         own.descriptor.outputs = *options;
+        Ok(())
     }
 
     /// Returns the options in use.
@@ -216,7 +224,6 @@ impl QuerySet {
     /// [descriptor](GpuBroadPhase::set_descriptor) has another scheme or other filters.
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
         self.own.follow(&broad_phase.descriptor, &broad_phase.pipelines);
-        self.own.lost |= broad_phase.lost;
         self.own.prepare(uses)
     }
 

@@ -15,7 +15,6 @@ use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::counter_readback::Received;
 use crate::step::demand::Observed;
 use crate::step::plan::Plan;
-use crate::step::warnings::warn;
 
 impl GpuBroadPhase {
     /// Takes in the counters of a recording, unless those of it or of a newer one were received before.
@@ -39,9 +38,9 @@ impl GpuBroadPhase {
         let grows = self.grows();
         let headroom = grows.then_some(self.descriptor.outputs.headroom);
         self.demand.observe(&counters, observed, headroom);
-        // Whole answers are repeated until nothing is missing.
+        // A `BroadPhase` repeats steps that overflow, and logs its answers itself.
         if !self.splits_submissions {
-            warn(&self.label, &counters, self.counter_readback.counters.as_ref(), grows);
+            self.warnings.observe(&self.label, &counters, plan.is_of_step, grows);
         }
         self.counter_readback.newest = number;
         self.counter_readback.counters = Some(counters);
@@ -146,7 +145,7 @@ impl GpuBroadPhase {
 
     /// Submits a read-back of what was submitted before.
     async fn submit_reading(&mut self, outputs: Outputs) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
-        if self.lost {
+        if self.home.is_marked_lost() {
             return Err(ReadBackError::DeviceLost);
         }
         self.hear().await?;

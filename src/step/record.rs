@@ -55,7 +55,7 @@ impl GpuBroadPhase {
     ) -> Result<T, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        if self.lost {
+        if self.home.is_marked_lost() {
             return Err(StepError::DeviceLost);
         }
         self.take_in();
@@ -76,27 +76,37 @@ impl GpuBroadPhase {
         self.uploads.begin();
         self.draft = self.recordings.begin();
         let recorded = record(self, encoder);
-        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         if let Some(group) = group {
             group.end(encoder);
         }
-        let recorded = recorded?;
-        match self.caught.now() {
-            None => {
-                let draft = std::mem::replace(&mut self.draft, self.recordings.begin());
-                self.recordings.end(encoder, draft);
-                if let Some(recorded) = &self.recorded {
-                    self.pending.add(recorded.answers.clone());
-                }
-                Ok(recorded)
+        let recorded = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+                return Err(error);
             }
-            Some(error) => {
-                self.forget();
-                let refusal = self.home.refusal(error);
-                self.lost = refusal == StepError::DeviceLost;
-                Err(refusal)
-            }
+        };
+        self.settle(scopes)?;
+        let draft = std::mem::replace(&mut self.draft, self.recordings.begin());
+        self.recordings.end(encoder, draft);
+        if let Some(recorded) = &self.recorded {
+            self.pending.add(recorded.answers.clone());
         }
+        Ok(recorded)
+    }
+
+    /// Ends the error scopes of a recording. Drops all buffers if the device refused it.
+    pub(super) fn settle(&mut self, scopes: Scopes) -> Result<(), StepError> {
+        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+        let Some(error) = self.caught.now() else {
+            return Ok(());
+        };
+        self.forget();
+        let refusal = self.home.refusal(error);
+        if refusal == StepError::DeviceLost {
+            self.home.mark_lost();
+        }
+        Err(refusal)
     }
 
     /// Records a step up to the counts of pairs and hits; [`record_outputs`](Self::record_outputs) does the rest, once

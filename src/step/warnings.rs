@@ -1,10 +1,21 @@
-//! What goes wrong without an error, in the log: for who does not look at the counters.
+//! Log messages for overflow and invalid input.
 
 use crate::api::counters::{Counters, HITS, PAIRS, RAY_CELLS, RESULTS, Status};
 
-/// Logs what the counters of a step report that those of the step before did not: outputs that were too small, walks
-/// that ended early, and invalid input. `label` is that of the broad phase.
-pub(crate) fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool) {
+/// The last counters that were logged, of steps and of queries.
+#[derive(Default)]
+pub(crate) struct Warnings([Option<Counters>; 2]);
+
+impl Warnings {
+    /// Logs what `counters` report and those of the step or query before did not: outputs that were too small, walks
+    /// that ended early, and invalid input. `label` is that of the broad phase.
+    pub fn observe(&mut self, label: &str, counters: &Counters, is_of_step: bool, grows: bool) {
+        let before = self.0[usize::from(is_of_step)].replace(*counters);
+        warn(label, counters, before.as_ref(), grows);
+    }
+}
+
+fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool) {
     warn_of_invalid(label, counters, before);
     let status = counters.status;
     if status.is_whole() || before.is_some_and(|before| before.status == status) {
@@ -19,8 +30,14 @@ pub(crate) fn warn(label: &str, counters: &Counters, before: Option<&Counters>, 
         (
             "cell entries",
             Status::ENTRIES,
-            counters.entries_needed.max(counters.static_entries_needed),
-            counters.entries_capacity.max(counters.static_entries_capacity),
+            counters.entries_needed,
+            counters.entries_capacity,
+        ),
+        (
+            "cell entries of static objects",
+            Status::ENTRIES,
+            counters.static_entries_needed,
+            counters.static_entries_capacity,
         ),
         (PAIRS.name, PAIRS.status, counters.pairs_needed, counters.pairs_capacity),
         (HITS.name, HITS.status, counters.hits_needed, counters.hits_capacity),
@@ -43,7 +60,8 @@ pub(crate) fn warn(label: &str, counters: &Counters, before: Option<&Counters>, 
             counters.rounds_capacity,
         ),
     ] {
-        if status.has(bit) {
+        let is_short = needed > u64::from(capacity) || bit == Status::ROUNDS;
+        if status.has(bit) && is_short {
             log::warn!("{label}: overflow: {needed} {name} needed, room for {capacity}; {next}");
         }
     }
@@ -53,7 +71,7 @@ pub(crate) fn warn(label: &str, counters: &Counters, before: Option<&Counters>, 
 }
 
 /// Logs invalid objects, rays and queries if there are more than in the step before.
-pub(crate) fn warn_of_invalid(label: &str, counters: &Counters, before: Option<&Counters>) {
+fn warn_of_invalid(label: &str, counters: &Counters, before: Option<&Counters>) {
     for (name, count, before) in [
         ("objects", counters.invalid, before.map(|before| before.invalid)),
         ("rays", counters.rays_invalid, before.map(|before| before.rays_invalid)),

@@ -27,7 +27,7 @@ pub fn check_definition(
     let scene = Scene {
         rays: Rays::default(),
         queries: match scene.queries {
-            Queries::Objects(neighbors) => neighbors.into(),
+            Queries::Objects(within @ SelfQuery::Within { .. }) => within.into(),
             _ => return,
         },
         ..*scene

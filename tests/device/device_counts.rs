@@ -475,3 +475,57 @@ fn objects_past_a_count_on_the_device_take_no_part() {
         assert_eq!(refused(&counts, 5), Some(too_small));
     }
 }
+
+/// Rows of each output, as an invocation per row sees them: all, or none while the output is not whole.
+#[test]
+fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let boxes = vec![Aabb::new([0.0; 3], [1.0; 3]); 40];
+        let descriptor = BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                capacities: Capacities {
+                    pairs: Some(100),
+                    results: Some(5_000),
+                    ..Default::default()
+                },
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut gpu = broad_phase(&adapter, &descriptor);
+        let mut args = [DispatchArgs::new(None), DispatchArgs::new(None).whole_only()];
+        for frame in 0..3 {
+            let what = format!("frame {frame} on {}", adapter.name);
+            let mut encoder = encoder(&adapter);
+            let input = Scene {
+                objects: Source::Host(&boxes),
+                queries: Queries::Boxes(Source::Host(&boxes)),
+                ..Default::default()
+            };
+            let step = steps::record(&mut gpu, &mut encoder, input);
+            let mut rows = |rows| {
+                args.each_mut()
+                    .map(|args| args.record(&mut encoder, &step, rows, 64).unwrap())
+            };
+            // An argument buffer is filled anew by the next call.
+            let of_pairs = rows(OutputRows::Pairs);
+            queue.submit([encoder.finish()]);
+            let found: [Vec<u32>; 2] = of_pairs.map(|buffer| download(device, queue, &buffer, 16));
+            let expected = match frame {
+                0 => [vec![2, 1, 1, 100], vec![0; 4]],
+                _ => [vec![13, 1, 1, 780], vec![13, 1, 1, 780]],
+            };
+            assert_eq!(found, expected, "{what}");
+            // The pairs that overflow say nothing of the queries.
+            let mut encoder = self::encoder(&adapter);
+            let of_queries = args[1]
+                .record(&mut encoder, &step, OutputRows::QueryObjects, 64)
+                .unwrap();
+            queue.submit([encoder.finish()]);
+            let found: Vec<u32> = download(device, queue, &of_queries, 16);
+            assert_eq!(found, [25, 1, 1, 1_600], "{what}");
+            device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        }
+    }
+}

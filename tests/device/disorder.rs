@@ -188,7 +188,7 @@ impl<'a> World<'a> {
             handles: boxes(0).into_iter().map(|object| objects.insert(object)).collect(),
             walls: [0, 1].map(|at| objects.insert_static(wall(at))),
             objects,
-            set: gpu.query_set("set", &descriptor.outputs),
+            set: gpu.query_set("set", &descriptor.outputs).expect("options"),
             gpu,
             culling: Culling::new(None),
             events: PairEvents::new(None),

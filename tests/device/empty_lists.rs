@@ -184,7 +184,7 @@ fn lists_of_nothing_have_outputs() {
                     check(&result, &expected, &what);
                 }
                 check_outputs(&adapter, &out, &descriptor, mode, &what);
-                let mut set = gpu.query_set("set", &descriptor.outputs);
+                let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
                 let mut own = encoder(&adapter);
                 let out = set.record(&mut own, &step, asked).expect("a set");
                 let mut later = set.read_later(&mut own, Outputs::ALL).expect("a handle");

@@ -106,6 +106,7 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
     for adapter in adapters() {
         let [(device, queue)] = own_devices(&adapter);
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let mut events = PairEvents::new(None);
         let mut encoder = device.create_command_encoder(&Default::default());
         let step = gpu.step(&mut encoder, host(&two(), &[])).expect("a step");
@@ -138,6 +139,8 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
             ..Default::default()
         };
         let lost = gpu.query(&mut encoder, query).err();
+        assert_eq!(lost, Some(StepError::DeviceLost));
+        let lost = set.record(&mut encoder, &step, query).err();
         assert_eq!(lost, Some(StepError::DeviceLost));
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::DeviceLost));
     }

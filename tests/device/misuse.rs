@@ -104,7 +104,9 @@ fn things_of_another_instance_are_refused() {
             steps.push(gpu.step(&mut encoder, scene(&TWO)).expect("a step"));
             of.queue().unwrap().submit([encoder.finish()]);
         }
-        let mut set = gpus[0].query_set("set", &gpus[0].descriptor().outputs);
+        let mut set = gpus[0]
+            .query_set("set", &gpus[0].descriptor().outputs)
+            .expect("options");
         let queries = [Query::point([50.5; 3])];
         let asked = QueryInput {
             queries: queries[..].into(),
@@ -170,7 +172,7 @@ fn sets_and_events_belong_to_one_broad_phase() {
             record(&mut one, &mut open, scene(&TWO)),
             record(&mut other, &mut open, scene(&TWO)),
         ];
-        let mut set = one.query_set("set", &one.descriptor().outputs);
+        let mut set = one.query_set("set", &one.descriptor().outputs).expect("options");
         let refused = set.record(&mut open, &steps[1], QueryInput::default()).map(drop);
         assert_eq!(refused, Err(StepError::OtherBroadPhase), "{name}");
         set.record(&mut open, &steps[0], QueryInput::default())
@@ -409,7 +411,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             ..asked
         };
         let step = gpu.query(&mut open, by_pairs).expect("a query");
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let of_answers = QueryInput {
             query_count: Some(DeviceCount {
                 buffer: &hits.offsets,
@@ -433,7 +435,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
         let name = &adapter.name;
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut components = Components::new();
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let asked = QueryInput {
             queries: Queries::Boxes(TWO[..].into()),
             ..QueryInput::default()
@@ -504,7 +506,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
         let mut objects = ObjectSet::new();
         let handles = TWO.map(|object| objects.insert(object));
         let mut components = Components::new();
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let asked = QueryInput {
             rays: rays[..].into(),
             ..QueryInput::default()
@@ -568,7 +570,7 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut objects = ObjectSet::new();
         let [handle, _] = TWO.map(|object| objects.insert(object));
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let asked = QueryInput {
             queries: Queries::Boxes(TWO[..].into()),
             ..QueryInput::default()
@@ -612,7 +614,7 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     for adapter in adapters() {
         let name = &adapter.name;
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs);
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let asked = QueryInput {
             queries: Queries::Boxes(TWO[..].into()),
             ..QueryInput::default()

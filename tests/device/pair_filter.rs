@@ -781,7 +781,9 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                     ..Default::default()
                 };
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
-                let mut set = on_gpu.query_set("partners", &on_gpu.descriptor().outputs);
+                let mut set = on_gpu
+                    .query_set("partners", &on_gpu.descriptor().outputs)
+                    .expect("options");
                 let plain = Scene {
                     objects: Source::Host(moving),
                     statics: Statics {
@@ -812,6 +814,9 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                     };
                     let mut encoder = encoder(&adapter);
                     let step = on_gpu.step(&mut encoder, scene).unwrap();
+                    adapter.queue.submit([encoder.finish()]);
+                    // The table of an earlier submission.
+                    let mut encoder = self::encoder(&adapter);
                     set.record(&mut encoder, &step, asked).unwrap();
                     adapter.queue.submit([encoder.finish()]);
                     let found = block_on(set.read_back()).unwrap();

@@ -502,7 +502,7 @@ fn sets_are_prepared_for_another_descriptor_too() {
         let (device, queue) = own_device(&adapter);
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-        let mut set = gpu.query_set("set", &descriptor.outputs);
+        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
         let boxes = uniform(200, &mut Rng(8));
         let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], 90.0); 9];
         let uses = Uses {

@@ -1,11 +1,11 @@
 //! Sets of rays and queries with outputs of their own.
 
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
-use crate::common::{Rng, adapters, sweep, uniform};
+use crate::common::{Rng, adapters, daily_adapters, sweep, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Outputs, Page, PairOrder,
-    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source, Statics, Status,
-    StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Dimensions, GpuBroadPhase, OutputOptions, Outputs, Page,
+    PairOrder, Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source,
+    Statics, Status, StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -134,8 +134,8 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                     pair_order: PairOrder::Sorted,
                     ..descriptor.outputs
                 };
-                let mut picking = gpu.query_set("picking", &of_picking);
-                let mut sensors = gpu.query_set("sensors", &of_sensors);
+                let mut picking = gpu.query_set("picking", &of_picking).expect("options");
+                let mut sensors = gpu.query_set("sensors", &of_sensors).expect("options");
                 let [of_picking, of_sensors] = [RayMode::Closest, RayMode::Any].map(|ray_mode| BroadPhaseDescriptor {
                     outputs: OutputOptions {
                         ray_mode,
@@ -206,7 +206,7 @@ fn sets_grow_and_turn_pages_on_their_own() {
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor.outputs);
+        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
         let before = gpu.memory().total();
         assert_eq!((set.memory().total(), before), (0, 0), "{name}");
         let boxes = vec![UNIT; 200];
@@ -266,7 +266,7 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor.outputs);
+        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
         let asked = QueryInput::default();
         let mut open = encoder(&adapter);
         let frame = Frame::new(100, 1, 1, &mut Rng(1));
@@ -342,7 +342,8 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
             ..Default::default()
         };
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-        let mut sets: [QuerySet; 3] = ["a", "b", "c"].map(|name| gpu.query_set(name, &descriptor.outputs));
+        let mut sets: [QuerySet; 3] =
+            ["a", "b", "c"].map(|name| gpu.query_set(name, &descriptor.outputs).expect("options"));
         let frame = Frame::new(200, 1, 1, &mut Rng(9));
         let asked = QueryInput {
             rays: Source::Host(&frame.rays[..]).into(),
@@ -360,10 +361,43 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
                 set.record(&mut encoder, &step, asked).expect("a set");
                 drop(set.read_later(&mut encoder, Outputs::ALL).expect("a handle"));
             }
+            // The second frame makes the room that the counters of the first ask for, and what it replaced is freed
+            // after eight more.
             if number > 10 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }
             queue.submit([encoder.finish()]);
+        }
+    }
+}
+
+/// Options out of range are refused, and change nothing.
+#[test]
+fn options_that_cannot_work_are_refused() {
+    for adapter in daily_adapters() {
+        let gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let good = gpu.descriptor().outputs;
+        let mut set = gpu.query_set("set", &good).expect("options");
+        let zero = OutputOptions {
+            capacities: Capacities {
+                hits: Some(0),
+                ..Default::default()
+            },
+            ..good
+        };
+        let headroom = OutputOptions { headroom: -1.0, ..good };
+        for (bad, error) in [
+            (zero, DescriptorError::ZeroCapacity { what: "hits" }),
+            (headroom, DescriptorError::Headroom(-1.0)),
+        ] {
+            assert_eq!(
+                gpu.query_set("bad", &bad).err(),
+                Some(error.clone()),
+                "{}",
+                adapter.name
+            );
+            assert_eq!(set.set_options(&bad), Err(error), "{}", adapter.name);
+            assert_eq!(*set.options(), good, "{}", adapter.name);
         }
     }
 }
@@ -376,7 +410,7 @@ fn a_set_takes_another_descriptor_in_place() {
         let name = &adapter.name;
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor.outputs);
+        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
         let asked = QueryInput {
             rays: Source::Host(&frame.rays[..]).into(),
             ..Default::default()
@@ -392,7 +426,8 @@ fn a_set_takes_another_descriptor_in_place() {
                 capacities: ROOMY,
                 timestamps: turn % 2 == 1,
                 ..descriptor.outputs
-            });
+            })
+            .expect("options");
             assert_eq!(
                 block_on(set.read_back()).err(),
                 Some(ReadBackError::NoStep),

@@ -171,8 +171,8 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptors[0]).expect("a broad phase");
         let mut events = PairEvents::new(None);
         let mut culling = Culling::new(None);
-        let mut picking = gpu.query_set("picking", &descriptors[1].outputs);
-        let mut sensors = gpu.query_set("sensors", &descriptors[2].outputs);
+        let mut picking = gpu.query_set("picking", &descriptors[1].outputs).expect("options");
+        let mut sensors = gpu.query_set("sensors", &descriptors[2].outputs).expect("options");
         let uses = Uses {
             rays: true,
             queries: true,

@@ -3,8 +3,8 @@
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, Queue};
 use gpu_broad_phase::{
-    self as lib, Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Dimensions, GpuBroadPhase, MemoryUse,
-    OutputOptions, Scheme, StepResult, block_on, cpu,
+    self as lib, Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Dimensions, GpuBroadPhase, InputError,
+    MemoryUse, OutputOptions, Scheme, StepResult, block_on, cpu,
 };
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
@@ -17,6 +17,8 @@ pub struct Engine {
     pub broad_phase: BroadPhase,
     #[expect(dead_code, reason = "saves itself when it is dropped")]
     kept: Option<Kept>,
+    /// True if the CPU may take over from a device.
+    is_free_choice: bool,
     reporter: Reporter,
 }
 
@@ -85,6 +87,7 @@ impl Engine {
         Ok(Self {
             broad_phase,
             kept,
+            is_free_choice: is_free_choice(args),
             reporter,
         })
     }
@@ -99,12 +102,19 @@ impl Engine {
     /// Answers everything that a scene can hold.
     pub fn step_scene(&mut self, scene: &lib::Scene<'_>) -> Result<StepResult> {
         let was_on_gpu = self.gpu().is_some();
-        let result = block_on(self.broad_phase.step_scene(scene))?;
+        let mut result = block_on(self.broad_phase.step_scene(scene));
+        if let Err(BroadPhaseError::Input(InputError::BufferTooLarge { .. })) = result
+            && self.is_free_choice
+        {
+            let descriptor = *self.broad_phase.descriptor();
+            self.broad_phase = block_on(BroadPhase::with_backend(&descriptor, lib::Backend::Cpu))?;
+            result = block_on(self.broad_phase.step_scene(scene));
+        }
         if was_on_gpu && self.gpu().is_none() {
             self.reporter
                 .warn("the input is larger than a binding of the device: the CPU engine answers");
         }
-        Ok(result)
+        Ok(result?)
     }
 
     /// Takes another descriptor. Pipelines are made anew only where they depend on it.

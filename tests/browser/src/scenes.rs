@@ -486,7 +486,7 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
         };
         let mut broad_phase = gpu.broad_phase(&descriptor);
         broad_phase.prepare(Uses::ALL).run().expect("pipelines");
-        let mut set = broad_phase.query_set("set", &descriptor.outputs);
+        let mut set = broad_phase.query_set("set", &descriptor.outputs).expect("options");
         let mut events = PairEvents::new(None);
         let mut asked = Vec::new();
         for objects in &film.frames {

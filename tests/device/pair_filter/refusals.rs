@@ -33,6 +33,20 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
     assert_eq!(kept.query(&partners).unwrap_err(), BroadPhaseError::PairFilterOnCpu);
     let none = cpu::step_scene_where(&descriptor, &scene, &|_, _| false).unwrap();
     assert_eq!((none.pairs.len(), none.counters.pairs_needed), (0, 0));
+    // So do the overlaps of a step without pairs.
+    let without_pairs = BroadPhaseDescriptor {
+        pairs: false,
+        ..descriptor
+    };
+    let overlaps = Scene {
+        queries: partners.queries,
+        ..scene
+    };
+    assert_eq!(
+        cpu::step_scene(&without_pairs, &overlaps).unwrap_err(),
+        BroadPhaseError::PairFilterOnCpu
+    );
+    assert!(cpu::step_scene(&without_pairs, &scene).is_ok());
     // What can be told without a compiler is told.
     let descriptor = BroadPhaseDescriptor {
         pair_filter: Some("fn f() {}"),

@@ -139,9 +139,8 @@ impl<'a> OnDevice<'a> {
             self.wait()?;
             anyhow::Ok(broad_phase.dispatches() - before)
         };
-        // What is read of a step spares later ones a dispatch.
+        // The counters of a step spare later ones a dispatch.
         step(&mut broad_phase)?;
-        block_on(broad_phase.read_back())?;
         let dispatches = step(&mut broad_phase)?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
         Ok(Some(Exact {

@@ -280,12 +280,11 @@ impl Engines {
         let broad_phase = &mut made[place].1;
         let buffers = features.buffers(device);
         let (scene, asked) = features.input_in(&buffers);
-        let mut set = asked.map(|asked| {
-            (
-                broad_phase.query_set("verify", &of_set(descriptor, features).outputs),
-                asked,
-            )
-        });
+        let outputs = of_set(descriptor, features).outputs;
+        let mut set = match asked {
+            Some(asked) => Some((broad_phase.query_set("verify", &outputs)?, asked)),
+            None => None,
+        };
         for _ in 0..ATTEMPTS {
             let mut encoder = device.create_command_encoder(&Default::default());
             let step = broad_phase.step(&mut encoder, scene)?;

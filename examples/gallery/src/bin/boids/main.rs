@@ -227,8 +227,9 @@ impl Demo for Boids {
     fn submitted(&mut self, _: &Gpu) -> Result<()> {
         // The flocks grow denser, so that there are more and more neighbours.
         if let Some(counters) = self.broad_phase.counters() {
+            let is_new = counters.results_needed != self.neighbors;
+            self.short += u32::from(is_new && !counters.is_whole());
             self.neighbors = counters.results_needed;
-            self.short += u32::from(!counters.is_whole());
         }
         Ok(())
     }
@@ -237,7 +238,7 @@ impl Demo for Boids {
         let boids: Vec<Boid> = gpu.read(&self.boids[0], self.count as usize)?;
         let headings: Vec2 = boids.iter().map(|boid| boid.velocity.normalize_or_zero()).sum();
         Ok(format!(
-            "{} boids, {:.1} neighbours each, polarisation {:.2}; neighbours were missing in {} of {} frames",
+            "{} boids, {:.1} neighbours each, polarisation {:.2}; neighbours were missing in at most {} of {} frames",
             self.count,
             self.neighbors as f64 / f64::from(self.count),
             headings.length() / self.count as f32,

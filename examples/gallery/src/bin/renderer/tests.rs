@@ -83,7 +83,7 @@ fn the_box_under_the_pointer_shows() -> Result<()> {
 }
 
 #[test]
-fn a_frame_is_one_submission_and_reads_a_pick_and_counters() -> Result<()> {
+fn a_frame_is_one_submission_and_reads_a_pick() -> Result<()> {
     let Some(mut offscreen) = offscreen()? else {
         return Ok(());
     };
