@@ -6,7 +6,10 @@ mod agreement;
 
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
-use gpu_broad_phase::{OutputOptions, Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, SelfQuery, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Queries, Query, QueryMode, Ray, RayMode,
+    Rays, Scene, Scheme, SelfQuery, Source, Statics, SweptRay,
+};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 use agreement::{Expected, check};
@@ -42,17 +45,15 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         .iter()
         .map(|bounds| query(u, *bounds))
         .collect::<Result<Vec<_>>>()?;
-    let neighbors = SelfQuery::Within {
-        // The largest float counts as infinite.
-        radius: length(u)?.min(f32::MAX.next_down()),
-        half: u.arbitrary()?,
-    };
+    // The largest float counts as infinite.
+    let radius = length(u)?.min(f32::MAX.next_down());
+    let half = u.arbitrary()?;
     let queries = match u.int_in_range(0..=4)? {
         0 => Queries::None,
         1 => Queries::Boxes(Source::Host(&boxes)),
         2 => Queries::General(Source::Host(&queries)),
-        3 => Queries::Objects(neighbors),
-        _ => Queries::Objects(SelfQuery::Overlaps { half: neighbors.half }),
+        3 => Queries::Objects(SelfQuery::Within { radius, half }),
+        _ => Queries::Objects(SelfQuery::Overlaps { half }),
     };
     // The definition of all but neighbours knows no periods.
     let is_periodic = descriptor.periods != [0.0; 3];
@@ -155,32 +156,32 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         Capacities::default()
     };
     Ok(BroadPhaseDescriptor {
-dimensions: if flag(3) { Dimensions::Two } else { Dimensions::Three },
-scheme: match scheme {
+        dimensions: if flag(3) { Dimensions::Two } else { Dimensions::Three },
+        scheme: match scheme {
             0 => Scheme::Hierarchical,
             1 => Scheme::Uniform { cell_size: length },
             _ => Scheme::Adaptive { min_scale: length },
         },
-margin: *u.choose(&[0.0, 0.0, 0.125, 0.1, 1e-20, 1e30])?,
-periods: *u.choose(&[[0.0; 3], [0.0; 3], [0.0; 3], [4.0, 4.0, 4.0], [5.0, 0.0, 0.3]])?,
-worlds: *u.choose(&[1, 1, 2, 5, 70_000])?,
-pairs: !flag(4),
-filters: !flag(5),
-outputs: OutputOptions {
-ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
-// All cells of a wide ray would be more than memory holds.
-        ray_cells,
-capacities,
-growth: if is_fixed || ray_cells {
-            Growth::Fixed
-        } else {
-            Growth::Grow
+        margin: *u.choose(&[0.0, 0.0, 0.125, 0.1, 1e-20, 1e30])?,
+        periods: *u.choose(&[[0.0; 3], [0.0; 3], [0.0; 3], [4.0, 4.0, 4.0], [5.0, 0.0, 0.3]])?,
+        worlds: *u.choose(&[1, 1, 2, 5, 70_000])?,
+        pairs: !flag(4),
+        filters: !flag(5),
+        outputs: OutputOptions {
+            ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
+            // All cells of a wide ray would be more than memory holds.
+            ray_cells,
+            capacities,
+            growth: if is_fixed || ray_cells {
+                Growth::Fixed
+            } else {
+                Growth::Grow
+            },
+            ..Default::default()
         },
-..Default::default()
-},
-count_candidates: flag(6),
-..Default::default()
-})
+        count_candidates: flag(6),
+        ..Default::default()
+    })
 }
 
 const EXTREMES: [f32; 16] = [

@@ -98,7 +98,7 @@ impl Gpu {
         skips_frames: bool,
     ) -> Result<Self, GpuError> {
         let broad_phase = GpuBroadPhase::new(device, queue, descriptor).map_err(GpuError::Create)?;
-        let mut query_set = broad_phase.query_set("batch", descriptor);
+        let mut query_set = broad_phase.query_set("batch", &descriptor.outputs);
         let events = PairEvents::new(Some("gpu_broad_phase/bevy/events"));
         // What steps need every now and then, so that no frame stops to compile it.
         let uses = Uses {
@@ -190,7 +190,6 @@ impl Gpu {
             };
             Some((objects.entities.clone(), self.broad_phase.read_later(encoder, pairs)?))
         } else {
-            self.broad_phase.watch_counters(encoder)?;
             None
         };
         let number = objects.begin_step();

@@ -148,9 +148,9 @@ impl<C: Communicator> Ranks<C> {
     ///
     /// # Errors
     /// Where what a rank holds does not fit together, where ranks ask for other neighbours, or a device fails.
-    pub fn neighbors(&mut self, owned: &Owned, neighbors: Neighbors) -> Result<Rows<u64>, RankError> {
+    pub fn neighbors(&mut self, owned: &Owned, radius: f32, half: bool) -> Result<Rows<u64>, RankError> {
         self.clock.start(&self.ranks);
-        let asked = u64::from(neighbors.radius.to_bits()) << 1 | u64::from(neighbors.half);
+        let asked = u64::from(radius.to_bits()) << 1 | u64::from(half);
         let checked = self.check(owned);
         let [moving, statics] = self.agree_on("neighbors", asked, checked)?;
         self.has_stepped = false;
@@ -163,7 +163,7 @@ impl<C: Communicator> Ranks<C> {
             let mut asked = Vec::new();
             let mut of = Vec::new();
             for (place, point) in (0..).zip(points) {
-                for image in point.iter().flat_map(|point| self.images(point.min, neighbors.radius)) {
+                for image in point.iter().flat_map(|point| self.images(point.min, radius)) {
                     asked.push(image);
                     of.push(place);
                 }
@@ -195,7 +195,7 @@ impl<C: Communicator> Ranks<C> {
         self.clock.end(&self.ranks, "route");
         let came = self.ranks.exchange(members.into_iter().map(message).collect());
         self.clock.end(&self.ranks, "ghosts");
-        let found = self.neighbors_here(owned, &came, neighbors);
+        let found = self.neighbors_here(owned, &came, SelfQuery::Within { radius, half });
         self.clock.end(&self.ranks, "step");
         let found = agree(&self.ranks, found, &mut [])?;
         self.has_stepped = true;
@@ -236,7 +236,7 @@ impl<C: Communicator> Ranks<C> {
         &mut self,
         owned: &Owned,
         came: &[(usize, Vec<u8>)],
-        neighbors: Neighbors,
+        neighbors: SelfQuery,
     ) -> Result<Rows<u64>, String> {
         let [mut statics, mut moving] = [const { Ghosts::EMPTY }; 2];
         for (rank, message) in came {

@@ -19,7 +19,7 @@ use crate::traffic::{Clock, Counted, Stage};
 /// Everything that [`Ranks`] are made from. All ranks give the same, but for [`device`](Self::device).
 #[derive(Clone, Copy, Debug)]
 pub struct RanksDescriptor {
-    /// What a step of each rank is made from. `growth` does not count: buffers always grow. `pair_filter` has to be
+    /// What a step of each rank is made from. `outputs.growth` does not count: buffers always grow. `pair_filter` has to be
     /// `None`, since it would see numbers of boxes that differ from rank to rank.
     pub broad_phase: BroadPhaseDescriptor<'static>,
     /// What finds things on the rank. Ranks of one machine take its adapters in turn. Default: [`Device::Auto`].
@@ -84,7 +84,7 @@ impl<C: Communicator> Ranks<C> {
     /// Where a rank has no device for the descriptor, or another descriptor.
     pub fn new(ranks: C, descriptor: &RanksDescriptor) -> Result<Self, RankError> {
         let mut descriptor = *descriptor;
-        descriptor.broad_phase.growth = Growth::Grow;
+        descriptor.broad_phase.outputs.growth = Growth::Grow;
         let ranks = Counted::new(ranks);
         let engine = if descriptor.broad_phase.pair_filter.is_some() {
             Err("a pair_filter sees numbers of boxes that differ from rank to rank".into())

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Kind, checks};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Query, Ray, SelfQuery};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Query, Ray};
 use gpu_broad_phase_mpi::{Communicator, Device, Objects, Owned, RankError, Ranks, RanksDescriptor, Threads, agreed};
 
 const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];
@@ -153,15 +153,15 @@ fn calls_that_cannot_be_answered_are_errors_on_all_ranks() {
             _ => ranks.closest_hits(&[ray]).map(drop),
         };
         assert!(differ.unwrap_err().what.contains("same settings"));
-        let radius = SelfQuery::within(if rank == 1 { 2.0 } else { 1.0 });
+        let radius = if rank == 1 { 2.0 } else { 1.0 };
         assert!(
             ranks
-                .neighbors(&owned, radius)
+                .neighbors(&owned, radius, false)
                 .unwrap_err()
                 .what
                 .contains("same settings")
         );
-        assert!(ranks.neighbors(&owned, SelfQuery::within(f32::NAN)).is_err());
+        assert!(ranks.neighbors(&owned, f32::NAN, false).is_err());
         assert_eq!(ranks.step(&owned).unwrap().all_pairs, 3);
     });
     for (spoiled, wanted) in [

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Query, Ray, SelfQuery};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Query, Ray};
 use gpu_broad_phase_mpi::{Communicator, Hit, Objects, Owned, RankError, Ranks, RanksDescriptor, Rows, agreed};
 
 use crate::args::{Cli, Command, Mode, NeighborsArgs, PairsArgs, QueryArgs, RaysArgs};
@@ -253,11 +253,7 @@ impl<C: Communicator> Run<'_, C> {
         };
         agreed(self.communicator(), given)?;
         let mut ranks = self.begin(&mut input, BroadPhaseDescriptor { periods, ..no_pairs() })?;
-        let asked = SelfQuery::Within {
-            radius: args.radius,
-            half: !args.full,
-        };
-        let found = ranks.neighbors(&input.owned, asked)?;
+        let found = ranks.neighbors(&input.owned, args.radius, !args.full)?;
         self.report.add("neighbors", &ranks.stages());
         let ids = &input.owned.moving.ids;
         let rows = each_row(&found).map(|(at, &id)| [ids[at], id]).collect();

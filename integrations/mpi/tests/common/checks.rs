@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, NONE, OutputOptions, Pair, Queries, QueryMode, RayHit, RayMode, Scene,
-    Scheme, Source, Statics, StepResult, cpu,
+    Scheme, SelfQuery, Source, Statics, StepResult, cpu,
 };
 use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDescriptor, Rows};
 
@@ -354,14 +354,14 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
     if given.kind != Kind::Wild {
         given.world = given.world.iter().map(|object| Aabb::point(object.min)).collect();
     }
-    let asked = within(&mut given.rng);
+    let (radius, half) = within(&mut given.rng);
     let is_balanced = given.rng.below(2) == 0;
     let mut owned = given.share(all);
     let mut ranks = Ranks::new(all.split(0), &given.settings).unwrap();
     if is_balanced {
         ranks.balance(&mut owned).unwrap();
     }
-    let found = ranks.neighbors(&owned, asked).unwrap();
+    let found = ranks.neighbors(&owned, radius, half).unwrap();
     let ids = [owned.statics.ids, owned.moving.ids].concat();
     assert_eq!(found.offsets.len(), ids.len() + 1);
     let rows: Vec<_> = ids
@@ -375,7 +375,7 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
     }
     rows.sort_unstable();
     let scene = Scene {
-        queries: Queries::Objects(asked),
+        queries: Queries::Objects(SelfQuery::Within { radius, half }),
         ..given.scene()
     };
     let expected = given.step(RayMode::Closest, &scene);
@@ -386,7 +386,11 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
         .flat_map(|at| of(at).iter().map(move |&other| [id(at), id(other as usize)]))
         .collect();
     expected.sort_unstable();
-    assert!(rows == expected, "{asked:?}, balanced {is_balanced}, {}", given.what);
+    assert!(
+        rows == expected,
+        "radius {radius}, half {half}, balanced {is_balanced}, {}",
+        given.what
+    );
     expected.len()
 }
 

@@ -4,7 +4,7 @@ pub mod checks;
 #[path = "../../../../tests/common/rng.rs"]
 mod rng;
 
-use gpu_broad_phase::{Aabb, Query, Ray, SelfQuery, SweptRay};
+use gpu_broad_phase::{Aabb, Query, Ray, SweptRay};
 use gpu_broad_phase_mpi::{Objects, Owned};
 pub use rng::Rng;
 
@@ -202,9 +202,7 @@ pub fn share(world: &[Aabb], statics: usize, worlds: u32, spread: Spread, rank: 
     owned
 }
 
-pub fn within(rng: &mut Rng) -> SelfQuery::Within {
-    SelfQuery::Within {
-        radius: [0.0, 0.7, 2.5, 40.0][rng.below(4)],
-        half: rng.below(2) == 0,
-    }
+/// Returns a radius for neighbours, and whether each two are listed once.
+pub fn within(rng: &mut Rng) -> (f32, bool) {
+    ([0.0, 0.7, 2.5, 40.0][rng.below(4)], rng.below(2) == 0)
 }

@@ -1,6 +1,6 @@
 //! Errors, as TypeScript takes them: an `Error` whose name says which class it becomes.
 
-use gpu_broad_phase::{CreateError, DescriptorError, ReadBackError, ReferenceError, StepError};
+use gpu_broad_phase::{BroadPhaseError, CreateError};
 use wasm_bindgen::JsValue;
 
 /// An error with the name of its kind.
@@ -39,48 +39,18 @@ impl Failure {
     }
 }
 
-impl From<CreateError> for Failure {
-    fn from(error: CreateError) -> Self {
+impl<E: Into<BroadPhaseError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = error.into();
         let kind = match error {
-            CreateError::Descriptor(_) => Self::REFUSED,
-            CreateError::Limit { .. } => Self::NO_DEVICE,
-            CreateError::DeviceLost => Self::LOST,
+            BroadPhaseError::Create(CreateError::Limit { .. }) => Self::NO_DEVICE,
+            BroadPhaseError::DeviceLost => Self::LOST,
+            BroadPhaseError::Descriptor(_) | BroadPhaseError::Input(_) | BroadPhaseError::TooManyResults { .. } => {
+                Self::REFUSED
+            }
             _ => Self::OTHER,
         };
         Self::of(kind, &error)
-    }
-}
-
-impl From<DescriptorError> for Failure {
-    fn from(error: DescriptorError) -> Self {
-        Self::of(Self::REFUSED, &error)
-    }
-}
-
-impl From<StepError> for Failure {
-    fn from(error: StepError) -> Self {
-        let kind = match error {
-            StepError::Input(_) => Self::REFUSED,
-            StepError::DeviceLost => Self::LOST,
-            _ => Self::OTHER,
-        };
-        Self::of(kind, &error)
-    }
-}
-
-impl From<ReadBackError> for Failure {
-    fn from(error: ReadBackError) -> Self {
-        let kind = match error {
-            ReadBackError::DeviceLost => Self::LOST,
-            _ => Self::OTHER,
-        };
-        Self::of(kind, &error)
-    }
-}
-
-impl From<ReferenceError> for Failure {
-    fn from(error: ReferenceError) -> Self {
-        Self::of(Self::REFUSED, &error)
     }
 }
 

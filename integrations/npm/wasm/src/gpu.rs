@@ -263,16 +263,10 @@ impl Gpu {
             label: Some("gpu_broad_phase/step"),
         });
         let output = self.broad_phase.step(&mut encoder, input.scene())?;
-        let mut events = self.events.as_mut().filter(|_| !is_repeated);
-        let event_output = match &mut events {
-            Some(events) => Some(events.record(&mut encoder, &output, input.names())?),
-            None => None,
+        let event_output = match &mut self.events {
+            Some(events) if !is_repeated => Some(events.record(&mut encoder, &output, input.names())?),
+            _ => None,
         };
-        if let Err(error) = self.broad_phase.watch_counters(&mut encoder) {
-            // The encoder is dropped.
-            events.into_iter().for_each(PairEvents::reset);
-            return Err(error);
-        }
         Ok(Recorded {
             encoder,
             output,
@@ -345,7 +339,7 @@ impl Gpu {
         Set {
             device: self.device.clone(),
             queue: self.queue.clone(),
-            set: self.broad_phase.query_set("queries", &settings.descriptor()),
+            set: self.broad_phase.query_set("queries", &settings.descriptor().outputs),
             recorded: None,
             output: None,
         }
@@ -385,7 +379,6 @@ impl Set {
             label: Some("gpu_broad_phase/query"),
         });
         let output = self.set.record(&mut encoder, &gpu.broad_phase, input.query_input())?;
-        self.set.watch_counters(&mut encoder)?;
         Ok(Recorded {
             encoder,
             output,
