@@ -45,15 +45,15 @@ impl Engine {
         }
     }
 
-    /// What steps found that has arrived, in their order.
+    /// Takes what steps found that has arrived.
     ///
     /// # Errors
     /// As [`step`](Self::step).
-    pub fn take_updates(&mut self, objects: &mut Objects) -> Result<Vec<Update>, GpuError> {
+    pub fn take_update(&mut self, objects: &mut Objects) -> Result<Option<Update>, GpuError> {
         match self {
-            Self::Closed => Ok(Vec::new()),
-            Self::Gpu(gpu) => gpu.take_updates(objects),
-            Self::Cpu(cpu) => Ok(cpu.update.take().into_iter().collect()),
+            Self::Closed => Ok(None),
+            Self::Gpu(gpu) => gpu.take_update(objects),
+            Self::Cpu(cpu) => Ok(cpu.update.take()),
         }
     }
 
@@ -91,7 +91,7 @@ impl Cpu {
         if !has_changed && batch.is_empty() {
             return;
         }
-        let step = objects.begin_step();
+        objects.begin_step();
         let QueryInput { rays, queries, .. } = batch.input();
         let scene = Scene {
             rays,
@@ -116,7 +116,7 @@ impl Cpu {
         if !batch.is_empty() {
             self.answer = Some(Answer::new(batch.number, &result, &objects.entities));
         }
-        objects.end_step(step);
+        objects.end_steps(0);
     }
 }
 

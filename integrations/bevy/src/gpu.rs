@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, Events, GpuBroadPhase, InputError, Later, Outputs, PairEvents, QuerySet,
-    ReadBackError, Source, StepError, StepOutput, StepResult, Uses, wgpu,
+    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, Later, PairTracker, QuerySet, ReadBackError, Source,
+    StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
 use crate::batch::{Answer, Batch};
@@ -14,8 +14,8 @@ use crate::overlaps::Update;
 /// Steps that may be under way where nothing else holds frames back, as a window does. Past them objects wait.
 const MOST_UNDER_WAY: usize = 3;
 
-/// How often whole pairs or answers may come too short before the device is given up: outputs have long grown by then.
-const MOST_ATTEMPTS: u32 = 100;
+/// Steps or answers in a row that may come too short before the device is given up: outputs have long grown by then.
+const MOST_ATTEMPTS: usize = 100;
 
 /// Why the device cannot go on.
 #[derive(Debug)]
@@ -62,32 +62,22 @@ pub(crate) struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
-    events: PairEvents,
+    tracker: PairTracker,
     /// What batches are asked by.
     query_set: QuerySet,
     written: Option<Written>,
-    steps: VecDeque<Step>,
     batches: VecDeque<(u64, ObjectEntities, Later<StepResult>)>,
-    /// Whether events were lost, so that whole pairs have to come before events count again.
-    is_stale: bool,
     /// Whether a frame goes without a step while the device has enough to do.
     skips_frames: bool,
-    attempts: u32,
-    batch_attempts: u32,
-    /// How often whole pairs took the place of events.
+    attempts: usize,
+    batch_attempts: usize,
+    /// How often all pairs took the place of changes.
     resyncs: u64,
     #[cfg(feature = "gizmos")]
     pub lines: crate::lines::Lines,
     /// How many of the last steps and batches count as not answered yet: software adapters are never behind.
     #[cfg(test)]
     held_back: usize,
-}
-
-/// A step that has not been heard of yet.
-struct Step {
-    number: u64,
-    events: Later<Events>,
-    whole: Option<(ObjectEntities, Later<StepResult>)>,
 }
 
 impl Gpu {
@@ -99,7 +89,7 @@ impl Gpu {
     ) -> Result<Self, GpuError> {
         let broad_phase = GpuBroadPhase::new(device, queue, descriptor).map_err(GpuError::Create)?;
         let mut query_set = broad_phase.query_set("batch", &descriptor.outputs);
-        let events = PairEvents::new(Some("gpu_broad_phase/bevy/events"));
+        let tracker = PairTracker::new(Some("gpu_broad_phase/bevy/events"));
         // What steps need every now and then, so that no frame stops to compile it.
         let uses = Uses {
             statics: true,
@@ -112,7 +102,7 @@ impl Gpu {
         };
         broad_phase
             .prepare(uses)
-            .and(events.prepare(&broad_phase))
+            .and(tracker.prepare(&broad_phase))
             .and(query_set.prepare(&broad_phase, asks))
             .run()
             .map_err(GpuError::Create)?;
@@ -122,13 +112,10 @@ impl Gpu {
             #[cfg(feature = "gizmos")]
             lines: crate::lines::Lines::new(device, broad_phase.descriptor()),
             broad_phase,
-            events,
+            tracker,
             query_set,
             written: None,
-            steps: VecDeque::new(),
             batches: VecDeque::new(),
-            // What is known by now may be of another device.
-            is_stale: true,
             skips_frames,
             attempts: 0,
             batch_attempts: 0,
@@ -138,15 +125,16 @@ impl Gpu {
         })
     }
 
-    /// Records and submits a step where objects changed or pairs are short, and the batch. Never waits.
+    /// Records and submits a step where objects changed or pairs are missing, and the batch. Never waits.
     pub fn step(&mut self, objects: &mut Objects, batch: &Batch) -> Result<(), GpuError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/bevy"),
         });
-        let is_busy = self.skips_frames && self.steps.len().max(self.batches.len()) >= MOST_UNDER_WAY;
+        let is_busy = self.skips_frames && self.steps_under_way().max(self.batches.len()) >= MOST_UNDER_WAY;
         // Queries need a step even where there is nothing to find.
-        let is_due =
-            objects.has_changed || self.is_stale && (objects.entities.object_count() > 0 || !batch.queries.is_empty());
+        let has_work = objects.entities.object_count() > 0 || !batch.queries.is_empty();
+        let lacks_pairs = !self.tracker.is_synced() && self.steps_under_way() == 0;
+        let is_due = objects.has_changed || lacks_pairs && has_work;
         let steps = is_due && !is_busy;
         if steps {
             self.record_step(&mut encoder, objects)?;
@@ -167,7 +155,7 @@ impl Gpu {
             self.queue.submit([encoder.finish()]);
         }
         // Looks at what is done, and goes on. Without it nothing arrives where nothing is submitted.
-        if !self.steps.is_empty() || !self.batches.is_empty() {
+        if self.steps_under_way() > 0 || !self.batches.is_empty() {
             _ = self.device.poll(wgpu::PollType::Poll);
         }
         Ok(())
@@ -181,19 +169,8 @@ impl Gpu {
         };
         let [moving, statics] = [input.objects, input.statics.objects].map(buffer_of);
         let step = self.broad_phase.step(encoder, input)?;
-        self.events.record(encoder, &step, objects.set.names())?;
-        let events = self.events.read_later(encoder)?;
-        let whole = if self.is_stale {
-            let pairs = Outputs {
-                pairs: true,
-                ..Outputs::default()
-            };
-            Some((objects.entities.clone(), self.broad_phase.read_later(encoder, pairs)?))
-        } else {
-            None
-        };
-        let number = objects.begin_step();
-        self.steps.push_back(Step { number, events, whole });
+        self.tracker.record(encoder, &step, objects.set.names())?;
+        objects.begin_step();
         self.written = moving.map(|moving| Written {
             step,
             objects: moving,
@@ -203,68 +180,34 @@ impl Gpu {
         Ok(())
     }
 
-    /// What steps found that has arrived, in the order of the steps.
-    pub fn take_updates(&mut self, objects: &mut Objects) -> Result<Vec<Update>, GpuError> {
-        let mut updates = Vec::new();
-        let is_ready =
-            |step: &mut Step| step.events.is_ready() && step.whole.as_ref().is_none_or(|(_, whole)| whole.is_ready());
-        while self.has_arrived(self.steps.len())
-            && let Some(mut step) = self.steps.pop_front_if(is_ready)
-        {
-            let events = step
-                .events
-                .take()
-                .and_then(|events| self.heard(events).transpose())
-                .transpose()?;
-            let whole = match &mut step.whole {
-                // Whole pairs of an earlier step have come meanwhile: events say the rest.
-                Some((entities, whole)) if self.is_stale => {
-                    let result = whole
-                        .take()
-                        .and_then(|result| self.heard(result).transpose())
-                        .transpose()?;
-                    result.map(|result| (entities, result))
-                }
-                _ => None,
-            };
-            match (whole, events) {
-                (Some((entities, result)), _) => {
-                    if !result.counters.status.is_whole() {
-                        self.attempts += 1;
-                        if self.attempts > MOST_ATTEMPTS {
-                            return Err(GpuError::NeverWhole);
-                        }
-                        continue;
-                    }
-                    let entity = |object| entities.entity(object);
-                    let pairs = result
-                        .pairs
-                        .iter()
-                        .filter_map(|pair| Some([entity(pair.a)?, entity(pair.b)?]));
-                    updates.push(Update::Whole(pairs.collect()));
-                    (self.is_stale, self.attempts) = (false, 0);
-                    self.resyncs += 1;
-                }
-                (None, Some(events)) if !self.is_stale && events.unread == 0 && events.status.is_whole() => {
-                    let of = |events: Vec<_>| {
-                        events
-                            .into_iter()
-                            .filter_map(|event| objects.entities_of(event))
-                            .collect()
-                    };
-                    updates.push(Update::Changes {
-                        ended: of(events.ended),
-                        begun: of(events.begun),
-                    });
-                }
-                _ => {
-                    self.is_stale = true;
-                    continue;
-                }
-            }
-            objects.end_step(step.number);
+    /// Takes what steps changed that has arrived; all pairs where they were not known before.
+    pub fn take_update(&mut self, objects: &mut Objects) -> Result<Option<Update>, GpuError> {
+        let (under_way, was_synced) = (self.steps_under_way(), self.tracker.is_synced());
+        if !self.has_arrived(under_way) {
+            return Ok(None);
         }
-        Ok(updates)
+        let changes = self.tracker.update().map_err(GpuError::ReadBack)?;
+        self.attempts += under_way - self.steps_under_way();
+        if self.tracker.is_synced() {
+            self.attempts = 0;
+        } else if self.attempts > MOST_ATTEMPTS {
+            return Err(GpuError::NeverWhole);
+        }
+        let entities = |event| objects.entities_of(event);
+        let update = if was_synced {
+            Some(Update::Changes {
+                ended: changes.ended.into_iter().filter_map(entities).collect(),
+                begun: changes.begun.into_iter().filter_map(entities).collect(),
+            })
+        } else if self.tracker.is_synced() {
+            self.resyncs += 1;
+            // What is told by now may be of another device.
+            Some(Update::Whole(self.tracker.pairs().filter_map(entities).collect()))
+        } else {
+            None
+        };
+        objects.end_steps(self.steps_under_way());
+        Ok(update)
     }
 
     /// Whether the first of so many may have an answer.
@@ -273,24 +216,6 @@ impl Gpu {
         return under_way > self.held_back;
         #[cfg(not(test))]
         return under_way > 0;
-    }
-
-    /// An answer; `None` where its recording did not run, which has to be made good.
-    fn heard<T>(&mut self, answer: Result<T, ReadBackError>) -> Result<Option<T>, GpuError> {
-        match answer {
-            Ok(answer) => Ok(Some(answer)),
-            Err(ReadBackError::NotSubmitted) => {
-                self.events.reset();
-                self.is_stale = true;
-                self.attempts += 1;
-                if self.attempts > MOST_ATTEMPTS {
-                    Err(GpuError::ReadBack(ReadBackError::NotSubmitted))
-                } else {
-                    Ok(None)
-                }
-            }
-            Err(error) => Err(GpuError::ReadBack(error)),
-        }
     }
 
     /// Whole answers that have arrived, in the order of batches.
@@ -327,14 +252,14 @@ impl Gpu {
 
     /// Steps that have not been heard of yet.
     pub fn steps_under_way(&self) -> usize {
-        self.steps.len()
+        self.tracker.in_flight()
     }
 
     /// Bytes of all buffers on the device.
     pub fn bytes(&self, objects: &Objects) -> u64 {
         let parts = [
             self.broad_phase.memory(),
-            self.events.memory(),
+            self.tracker.events().memory(),
             self.query_set.memory(),
             objects.set.memory(),
         ];
@@ -370,7 +295,7 @@ pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuErro
 mod tests {
     use super::*;
     use crate::engine::{Engine, descriptor};
-    use crate::overlaps::{Overlaps, Told};
+    use crate::overlaps::Overlaps;
     use crate::state::BroadPhase;
     use bevy::ecs::entity::Entity;
     use bevy::ecs::world::World;
@@ -449,14 +374,14 @@ mod tests {
             skipped += usize::from(broad_phase.objects.has_changed);
             most_under_way = most_under_way.max(gpu(&mut broad_phase).steps_under_way());
             gpu(&mut broad_phase).held_back = if ends { 0 } else { below(9) as usize };
-            broad_phase.hear();
+            let update = broad_phase.hear();
             for answer in &broad_phase.answers {
                 assert_eq!(answer.of_queries, [asked[&answer.number].clone()], "frame {frame}");
                 answers += 1;
             }
-            while let Some(update) = broad_phase.updates.pop_front() {
+            if let Some(update) = update {
                 changes += usize::from(matches!(update, Update::Changes { .. }));
-                overlaps.apply(update, &mut Told::default());
+                overlaps.apply(update);
                 let now: Pairs = overlaps.iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
                 let place = states.iter().position(|state| *state == now);
                 states.drain(..place.unwrap_or_else(|| panic!("frame {frame}: {} pairs as in no frame", now.len())));

@@ -126,11 +126,10 @@ impl Objects {
         }
     }
 
-    /// Begins a step and tells its number.
-    pub fn begin_step(&mut self) -> u64 {
+    /// Begins a step.
+    pub fn begin_step(&mut self) {
         self.has_changed = false;
         self.next_step += 1;
-        self.next_step - 1
     }
 
     /// A number that is another one wherever the objects are.
@@ -138,9 +137,10 @@ impl Objects {
         self.next_step + u64::from(self.has_changed)
     }
 
-    /// Forgets what is gone since before this step, whose events have come.
-    pub fn end_step(&mut self, step: u64) {
-        while let Some((_, handle)) = self.leaving.pop_front_if(|(gone_since, _)| *gone_since <= step) {
+    /// Forgets what is gone from steps whose events have come: all but the last `under_way`.
+    pub fn end_steps(&mut self, under_way: usize) {
+        let is_over = |(gone_since, _): &mut (u64, Handle)| *gone_since + (under_way as u64) < self.next_step;
+        while let Some((_, handle)) = self.leaving.pop_front_if(is_over) {
             self.gone.remove(&handle);
         }
     }
@@ -184,16 +184,16 @@ mod tests {
         objects.put(a, Some(unit), false);
         objects.put(b, Some(unit), true);
         let event = PairEvent::from([objects.handles[&b], objects.handles[&a]]);
-        assert_eq!(objects.begin_step(), 0);
+        objects.begin_step();
         objects.remove(a);
         // Takes the slot of the one that is gone.
         objects.put(c, Some(unit), false);
         assert_eq!(objects.handles[&c].index(), 0);
-        assert_eq!(objects.begin_step(), 1);
+        objects.begin_step();
         assert_eq!(objects.entities_of(event), Some([b, a]));
-        objects.end_step(0);
+        objects.end_steps(1);
         assert_eq!(objects.entities_of(event), Some([b, a]));
-        objects.end_step(1);
+        objects.end_steps(0);
         assert_eq!(objects.entities_of(event), None);
         assert_eq!(objects.gone_count(), 0);
         assert_eq!(

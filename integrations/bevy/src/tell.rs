@@ -12,13 +12,11 @@ use crate::state::BroadPhase;
 pub(crate) fn tell(world: &mut World) {
     let mut told = Told::default();
     world.resource_scope(|world, mut broad_phase: Mut<BroadPhase>| {
-        broad_phase.hear();
+        let Some(update) = broad_phase.hear() else {
+            return;
+        };
         let mut overlaps = world.resource_mut::<Overlaps>();
-        // What began in one step and ended in the next is told in two frames: readers could not tell which came first.
-        let (updates, told) = (&mut broad_phase.updates, &mut told);
-        while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, told)) {
-            overlaps.bypass_change_detection().apply(update, told);
-        }
+        told = overlaps.bypass_change_detection().apply(update);
         if !(told.ended.is_empty() && told.started.is_empty()) {
             overlaps.set_changed();
         }
