@@ -186,7 +186,6 @@ fn frames_do_not_wait_for_the_device() {
             "PollType::Wait",
             "wait_indefinitely",
             "read_back(",
-            "read_counters",
             "read_changes",
             "block_on",
         ] {
