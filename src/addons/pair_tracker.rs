@@ -1,7 +1,6 @@
 //! The overlapping pairs on the host, kept up by events that arrive late.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use crate::addons::events::{EventOutput, Events, ObjectNames, PairEvents};
 use crate::api::error::{ReadBackError, StepError};
@@ -14,7 +13,7 @@ use crate::step::output::StepOutput;
 /// The set of overlapping pairs on the host, kept up without waiting for the device.
 ///
 /// [`record`](Self::record) records [`PairEvents`] behind a step and their copy to the host. [`update`](Self::update)
-/// applies the events that have arrived, a frame or two later. If events are lost, because pairs had no room or an
+/// returns the changes of each step that has arrived, a frame or two later. If events are lost, because pairs had no room or an
 /// encoder was dropped or submitted out of order, the tracker starts the events again in the next step. It then compares
 /// all pairs with those that it knows, so that no change is missed or reported twice. An encoder that is never finished
 /// holds back the events of all later steps.
@@ -30,9 +29,11 @@ use crate::step::output::StepOutput;
 /// let step = broad_phase.step(&mut encoder, input)?;
 /// tracker.record(&mut encoder, &step, objects.names())?;
 /// queue.submit([encoder.finish()]);
-/// for event in tracker.update()?.begun {
-///     let [a, b]: [Handle; 2] = event.into();
-///     println!("{a:?} touches {b:?}");
+/// while let Some(changes) = tracker.update()? {
+///     for event in changes.begun {
+///         let [a, b]: [Handle; 2] = event.into();
+///         println!("{a:?} touches {b:?}");
+///     }
 /// }
 /// # Ok(())
 /// # }
@@ -41,8 +42,6 @@ pub struct PairTracker {
     events: PairEvents,
     in_flight: VecDeque<InFlight>,
     pairs: HashSet<PairEvent>,
-    /// Changes that no update has returned yet.
-    changes: Changes,
     /// True if the pairs are those of the last step that has arrived.
     is_synced: bool,
     /// True if the next step starts the events again.
@@ -63,7 +62,6 @@ impl PairTracker {
             events: PairEvents::new(label),
             in_flight: VecDeque::new(),
             pairs: HashSet::new(),
-            changes: Changes::default(),
             is_synced: false,
             restarts: true,
         }
@@ -105,46 +103,50 @@ impl PairTracker {
         Ok(recorded)
     }
 
-    /// Applies the events that have arrived, in the order of their steps, and returns the changes since the update
-    /// before: [`begun`](Events::begun) and [`ended`](Events::ended), each ascending and without pairs that came and went
-    /// in between. Native devices report what has arrived in the course of later submissions, or of
+    /// Applies the events of the next step that has arrived, in the order of the steps, and returns its changes:
+    /// [`begun`](Events::begun) and [`ended`](Events::ended) pairs, each ascending. `None` if no further step has
+    /// arrived. Native devices report what has arrived in the course of later submissions, or of
     /// [`wgpu::Device::poll`].
     ///
     /// # Errors
     /// [`ReadBackError::DeviceLost`] or [`ReadBackError::Map`] if the device is lost.
-    pub fn update(&mut self) -> Result<Events, ReadBackError> {
+    pub fn update(&mut self) -> Result<Option<Events>, ReadBackError> {
         while self.in_flight.front().is_some_and(|front| front.events.is_ready())
             && let Some(InFlight { mut events, is_restart }) = self.in_flight.pop_front()
         {
             let events = match events.take() {
-                Some(Ok(events)) if events.status.is_whole() && events.unread == 0 => Some(events),
-                Some(Ok(_) | Err(ReadBackError::NotSubmitted)) | None => None,
+                Some(Ok(events)) if events.status.is_whole() && events.unread == 0 => events,
+                Some(Ok(_) | Err(ReadBackError::NotSubmitted)) | None => {
+                    if is_restart || self.is_synced {
+                        self.restart();
+                    }
+                    continue;
+                }
                 Some(Err(error)) => {
                     self.restart();
                     return Err(error);
                 }
             };
-            match events {
-                Some(events) if is_restart => {
-                    let now: HashSet<_> = events.begun.into_iter().collect();
-                    self.changes.add(self.pairs.difference(&now), false);
-                    self.changes.add(now.difference(&self.pairs), true);
-                    self.pairs = now;
-                    self.is_synced = true;
-                }
-                Some(events) if self.is_synced => {
-                    self.changes
-                        .add(events.ended.iter().filter(|event| self.pairs.remove(*event)), false);
-                    self.changes
-                        .add(events.begun.iter().filter(|event| self.pairs.insert(**event)), true);
-                }
+            let mut changes = Events::default();
+            if is_restart {
+                let now: HashSet<_> = events.begun.into_iter().collect();
+                changes.begun = now.difference(&self.pairs).copied().collect();
+                changes.ended = self.pairs.difference(&now).copied().collect();
+                self.pairs = now;
+                self.is_synced = true;
+            } else if self.is_synced {
+                changes = events;
+                changes.ended.retain(|event| self.pairs.remove(event));
+                changes.begun.retain(|event| self.pairs.insert(*event));
+            } else {
                 // Nothing can be said until the events have started again.
-                Some(_) => {}
-                None if is_restart || self.is_synced => self.restart(),
-                None => {}
+                continue;
             }
+            changes.begun.sort_unstable();
+            changes.ended.sort_unstable();
+            return Ok(Some(changes));
         }
-        Ok(std::mem::take(&mut self.changes).sorted())
+        Ok(None)
     }
 
     /// Returns the pairs of the last step that has arrived, in no particular order.
@@ -177,37 +179,5 @@ impl PairTracker {
     fn restart(&mut self) {
         self.is_synced = false;
         self.restarts = true;
-    }
-}
-
-/// Net changes of pairs: whether each begins or ends.
-#[derive(Default)]
-struct Changes(HashMap<PairEvent, bool>);
-
-impl Changes {
-    /// Adds changes of one kind. A pair that changes back is no change.
-    fn add<'a>(&mut self, pairs: impl Iterator<Item = &'a PairEvent>, begins: bool) {
-        for &pair in pairs {
-            match self.0.entry(pair) {
-                Entry::Occupied(before) if *before.get() != begins => {
-                    before.remove();
-                }
-                Entry::Occupied(_) => {}
-                Entry::Vacant(place) => {
-                    place.insert(begins);
-                }
-            }
-        }
-    }
-
-    fn sorted(self) -> Events {
-        let mut changes = Events::default();
-        for (pair, begins) in self.0 {
-            let list = if begins { &mut changes.begun } else { &mut changes.ended };
-            list.push(pair);
-        }
-        changes.begun.sort_unstable();
-        changes.ended.sort_unstable();
-        changes
     }
 }

@@ -72,7 +72,7 @@ pub(crate) struct Dependency {
 pub(crate) struct Pending(Vec<Dependency>);
 
 /// How recordings learn of their submission: `UNTRIED`, `AT_ONCE` or `LATE`.
-static REPORTS: AtomicU8 = AtomicU8::new(UNTRIED);
+static REPORTS: AtomicU8 = AtomicU8::new(if cfg!(target_arch = "wasm32") { AT_ONCE } else { UNTRIED });
 
 /// Not tried yet. Recordings made until then learn of it as with `LATE`.
 const UNTRIED: u8 = 0;
@@ -149,11 +149,13 @@ impl Recordings {
     /// Ends a recording in its encoder.
     pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
         let mark = Mark(draft);
+        // Its callbacks cross threads, which devices of browsers do not.
+        #[cfg(not(target_arch = "wasm32"))]
         if mark.0.recording.state() == UNDECIDED {
             encoder.on_submitted_work_done(move || mark.submit());
-        } else {
-            encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
+            return;
         }
+        encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
     }
 
     /// Ends a recording of one part that overwrites it and reads `needs`.
