@@ -1,7 +1,7 @@
 //! Everything that the host knows of a step before it runs: its shape, its stages, and the bytes of its buffers.
 
 use super::demand::Demand;
-use crate::api::counters::{Counters, word};
+use crate::api::counters::{Counters, Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, OutputOptions, PairOrder, check_world_count};
 use crate::api::error::{DescriptorError, InputError, ReadBackError};
 use crate::api::input::count;
@@ -342,12 +342,13 @@ impl Plan {
         if words.len() < word::COUNT {
             return Err(ReadBackError::DeviceLost);
         }
-        Ok(Counters::from_words(
-            &words,
-            &self.shape.params,
-            self.shape.rounds,
-            self.static_entries,
-        ))
+        let mut counters = Counters::from_words(&words, &self.shape.params, self.shape.rounds, self.static_entries);
+        if self.is_lent {
+            // Pairs are the broad phase's.
+            let own = Status::from_bits(!Status::PAIRS.bits());
+            counters.status = counters.status.intersection(own);
+        }
+        Ok(counters)
     }
 
     /// The rays of which all hits are hint.

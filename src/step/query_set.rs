@@ -24,7 +24,8 @@ use crate::stages::table::buffer;
 /// Rays and queries over the table of a broad phase, with outputs and a ray mode of their own: picking and sensors, for
 /// instance, do not overwrite each other's results. There may be any number of sets.
 ///
-/// Pipelines are those of the broad phase. Buffers, counters, capacities and what grows by them are the set's.
+/// Pipelines are those of the broad phase. A set has buffers, counters and capacities of its own. Its counters repeat
+/// those of the step's objects and pairs, and its status is that of its own outputs.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{
