@@ -19,9 +19,9 @@ const LABEL: &str = "gpu_broad_phase";
 
 /// Finds pairs, ray hits and query results and returns them as vectors.
 ///
-/// Runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both give the same answer; with
-/// [`PairOrder::Sorted`](crate::PairOrder::Sorted) the same bytes, but for squared distances within 4 ulps. A program
-/// with an encoder of its own uses [`GpuBroadPhase`].
+/// Runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both give the same answer;
+/// with [`PairOrder::Sorted`](crate::PairOrder::Sorted) the same bytes, but for squared distances within 4 ulps. A
+/// program with an encoder of its own uses [`GpuBroadPhase`].
 ///
 /// The calls are futures, which browsers need. On native targets [`block_on`](crate::block_on) waits for one. They
 /// submit to the GPU, wait for it and poll its device.
@@ -198,8 +198,9 @@ impl BroadPhase {
     /// Finds the pairs of boxes and the hits of rays.
     ///
     /// With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: a device repeats the step with larger buffers,
-    /// and reads an answer past one binding's limit in pages. With [`Growth::Fixed`](crate::Growth::Fixed) it is a valid
-    /// prefix, and the counters have the need. Either way the walks of a crowded scene get all rounds that they need.
+    /// and reads an answer past one binding's limit in pages. With [`Growth::Fixed`](crate::Growth::Fixed) it is a
+    /// valid prefix, and the counters have the need. Either way the walks of a crowded scene get all rounds that they
+    /// need.
     ///
     /// # Errors
     /// [`BroadPhaseError`] if the input is too large, if the answer is too large for 32-bit offsets, or if the device
@@ -216,9 +217,9 @@ impl BroadPhase {
     /// Answers everything that a scene can hold, on the host or on this broad phase's device.
     ///
     /// # Errors
-    /// As [`step`](Self::step), if worlds are missing, and on the CPU [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a
-    /// device and [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// As [`step`](Self::step), if worlds are missing, and on the CPU
+    /// [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device and
+    /// [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         self.answer(scene, None).await
     }

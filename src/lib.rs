@@ -70,7 +70,7 @@
 //! # Overflow
 //!
 //! An output that proves too small keeps a valid prefix. Its counter goes on to the exact need, and the status word
-//! says so. With [`Growth::Grow`] a step brings its counters to the host, and a later step makes room.
+//! says so. A step brings its counters to the host, and with [`Growth::Grow`] a later step makes room.
 //! [`BroadPhase`] repeats until the answer is whole. Needs are 64-bit counts. Places that 32 bits do not name are not
 //! written.
 //!
@@ -178,16 +178,16 @@ mod layout;
 pub mod reference {
     //! The definition of an answer, and the compute passes in plain Rust.
     //!
-    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) has the answers of a step on the CPU. Brute force,
-    //! which tests compare with, tests every box against every other.
+    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) has the answers of a step on the CPU. Brute
+    //! force, which tests compare with, tests every box against every other.
     //!
     //! `pairs::pair_count` in `pairs/pair_count.rs` is the reference pass of `shaders/pairs/pair_count.wgsl`, and so on
-    //! in the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine builds
-    //! its table with these passes and finds its answers by their walks. A trace runs all of them and keeps every
-    //! buffer; tests run each pass on the output of the reference passes before it and compare buffers. Four things are
-    //! not compared byte for byte: box tests of rays, the order of a ray's hits under
-    //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays, which are chosen in floating point with a margin,
-    //! and words that a pass leaves unwritten.
+    //! in the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine
+    //! builds its table with these passes and finds its answers by their walks. A trace runs all of them and keeps
+    //! every buffer; tests run each pass on the output of the reference passes before it and compare buffers. Four
+    //! things are not compared byte for byte: box tests of rays, the order of a ray's hits under
+    //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays, which are chosen in floating point with a
+    //! margin, and words that a pass leaves unwritten.
 
     #[doc(hidden)]
     pub mod brute_force;

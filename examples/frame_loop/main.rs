@@ -1,6 +1,6 @@
 //! A frame loop without a window: moving and static objects, a narrow phase over the pairs, pairs that begin and end on
-//! the host, rays through a query set, and outputs that grow. Each frame is one encoder, and no call waits. A frame that
-//! is dropped is made good by the next ones. The last frame is compared with the CPU.
+//! the host, rays through a query set, and outputs that grow. Each frame is one encoder, and no call waits. A frame
+//! that is dropped is made good by the next ones. The last frame is compared with the CPU.
 
 use std::collections::VecDeque;
 use std::error::Error;

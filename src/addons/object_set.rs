@@ -439,7 +439,7 @@ impl ObjectSet {
         self.moving.mirror.prepare(home).and(self.statics.mirror.prepare(home))
     }
 
-    /// Gives up what lies on the device, so that the next [`upload`](Self::upload) starts over and uploads everything,
+    /// Drops the buffers on the device, so that the next [`upload`](Self::upload) starts over and uploads everything,
     /// and the step after it builds the table of static objects anew. Another device is found out without it.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();

@@ -13,10 +13,10 @@ use crate::step::output::StepOutput;
 /// The set of overlapping pairs on the host, kept up without waiting for the device.
 ///
 /// [`record`](Self::record) records [`PairEvents`] behind a step and their copy to the host. [`update`](Self::update)
-/// returns the changes of each step that has arrived, a frame or two later. If events are lost, because pairs had no room or an
-/// encoder was dropped or submitted out of order, the tracker starts the events again in the next step. It then compares
-/// all pairs with those that it knows, so that no change is missed or reported twice. An encoder that is never finished
-/// holds back the events of all later steps.
+/// returns the changes of each step that has arrived, a frame or two later. If events are lost, because pairs had no
+/// room or an encoder was dropped or submitted out of order, the tracker starts the events again in the next step. It
+/// then compares all pairs with those that it knows, so that no change is missed or reported twice. An encoder that is
+/// never finished holds back the events of all later steps.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairTracker, wgpu};
@@ -159,8 +159,8 @@ impl PairTracker {
         self.pairs.contains(&pair)
     }
 
-    /// Returns whether the pairs are all those of the last step that has arrived. Not before the first, nor while events
-    /// start again.
+    /// Returns whether the pairs are all those of the last step that has arrived. Not before the first, nor while
+    /// events start again.
     pub const fn is_synced(&self) -> bool {
         self.is_synced
     }

@@ -197,9 +197,9 @@ impl TableShader {
     /// `group`.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix) where no names of WGSL come out. A prefix is made of ASCII letters, digits and `_`, and begins
-    /// with a letter or one `_`. It is refused, too, where it and one name of the text make another name of the text,
-    /// as `un` and `ordered` do.
+    /// [`InputError::Prefix`](crate::InputError::Prefix) where no names of WGSL come out. A prefix is made of ASCII
+    /// letters, digits and `_`, and begins with a letter or one `_`. It is refused, too, where it and one name of the
+    /// text make another name of the text, as `un` and `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::None, prefix, group, None)
     }
@@ -231,7 +231,8 @@ impl TableShader {
     /// tables of a step need fewer buffers. It casts rays if this text does.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`new`](Self::new), and where both texts would have names in common.
+    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`new`](Self::new), and where both texts would have names
+    /// in common.
     pub fn second_table(&self, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(self.kind, self.casts, prefix, group, Some(self))
     }

@@ -56,8 +56,8 @@ impl Status {
     /// More cells of rays were visited than fit.
     pub const RAY_CELLS: Self = Self(32);
     /// The driver ended loops before they were done. Pairs, hits and results may be missing. llvmpipe allows a group of
-    /// lanes 65,535 turns. Adapters that report a discrete or an integrated GPU are not checked for it. After a
-    /// read-back that shows this the next step cuts its walks smaller, by a factor of eight.
+    /// lanes 65,535 turns. Adapters that report a discrete or an integrated GPU are not checked for it. After
+    /// counters that show this have arrived, the next step cuts its walks smaller, by a factor of eight.
     /// [`BroadPhase`](crate::BroadPhase) repeats until nothing is cut.
     pub const CUT: Self = Self(64);
 
@@ -155,8 +155,7 @@ const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutp
 }
 
 impl CountedOutput {
-    /// Returns `needed` as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if 32-bit offsets cannot name
-    /// that many rows.
+    /// Returns `needed` as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if it exceeds 32-bit offsets.
     pub fn returnable(&self, needed: u64) -> Result<u32, BroadPhaseError> {
         let limit = u32::MAX - 1;
         let fits = u32::try_from(needed).ok().filter(|&needed| needed <= limit);

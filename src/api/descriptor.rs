@@ -138,32 +138,31 @@ pub struct Capacities {
     /// round makes at most 16,384 box tests per walk, and fewer where a step has more than 262,144 walks, down to
     /// 1,024, where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
     /// ([`Status::CUT`](crate::Status::CUT)). `None` is one round, which all but very crowded scenes stay below. A step
-    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`BroadPhase`](crate::BroadPhase) makes
-    /// as many as are needed. At most 4,096.
+    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`BroadPhase`](crate::BroadPhase)
+    /// makes as many as are needed. At most 4,096.
     pub rounds: Option<u32>,
 }
 
-/// What steps may use beside what the descriptor says: [`GpuBroadPhase::prepare`](crate::GpuBroadPhase::prepare) makes
-/// it ready.
+/// Optional parts of steps, whose pipelines [`GpuBroadPhase::prepare`](crate::GpuBroadPhase::prepare) creates ahead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Static objects.
     pub statics: bool,
-    /// Numbers of objects, rays or queries that only the device knows.
+    /// Numbers of objects, rays or queries on the device.
     pub device_counts: bool,
-    /// Objects, worlds, rays or queries in a buffer of the caller's that passes cannot read as they lie there:
+    /// Objects, worlds, rays or queries in a buffer of the program that passes cannot read in place:
     /// [`Source::at`](crate::Source::at), [`Source::stride`](crate::Source::stride),
     /// [`Source::form`](crate::Source::form).
     pub strided: bool,
-    /// Rays, in the mode that the descriptor says.
+    /// Rays, in the descriptor's mode.
     pub rays: bool,
     /// Rays that sweep a box, or that have a start or a world.
     pub swept_rays: bool,
-    /// Queries, neighbours or partners, all results of each.
+    /// Queries and self-queries, all results of each.
     pub queries: bool,
     /// The nearest objects of queries.
     pub nearest: bool,
-    /// Lists of pairs that are not wanted.
+    /// Lists of excluded pairs.
     pub excluded_pairs: bool,
 }
 
@@ -191,37 +190,39 @@ impl Uses {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct OutputOptions {
-    /// Which hits are wanted where a step has rays. Default: [`RayMode::Closest`].
+    /// Hits per ray. Default: [`RayMode::Closest`].
     pub ray_mode: RayMode,
-    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not
-    /// for speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no
-    /// particular direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of
-    /// them, and none where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
-    /// without cells. They are those of the whole ray, as a walk that looks for all hits visits them; cut the ray at
-    /// its hit to see the walk up to there. Default: false.
+    /// True if the cells that each ray's walk visits are written too: for debug views, not for speed. Default: false.
+    ///
+    /// They come level by level, finest first, and along the ray within a level; within one slab of cells in no
+    /// particular direction. Only cells within the bounds of a level's objects are visited, at most 4,096 slabs of
+    /// them. None are if the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
+    /// without cells. The cells are those of the whole ray, as in a search for all hits. Cut the ray at its hit to see
+    /// the walk up to there.
     pub ray_cells: bool,
-    /// In which order pairs, hits and results come. Default: [`PairOrder::Deterministic`].
+    /// Order of pairs, hits and results. Default: [`PairOrder::Deterministic`].
     pub pair_order: PairOrder,
     /// Sizes of the outputs. Default: multiples of the objects and rays of the step.
     pub capacities: Capacities,
-    /// What happens to outputs that are too small. Default: [`Growth::Grow`].
+    /// Growth of outputs that are too small. Default: [`Growth::Grow`].
     pub growth: Growth,
     /// Room beyond the need when outputs grow, as a share of the need: 0.25 is a quarter more. A scene whose pairs jump
     /// from step to step overflows less often with more. Between 0 and 16. Default: 0.25.
     pub headroom: f32,
-    /// Bytes that the buffers of the broad phase may have together
-    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Default: `None`.
-    /// Outputs grow no further than fits: a step that needs more writes a prefix and says so, and
-    /// [`BroadPhase`](crate::BroadPhase) takes the answer in parts. What only saves time is given up first. Where the table
-    /// of larger objects ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there
-    /// are none, and results may come in another order. Host data on its way to the device and the staging buffers of
-    /// read-backs come on top. The [CPU engine](crate::cpu) ignores it: [`Growth::Fixed`] bounds its answers.
+    /// Maximum bytes of all buffers together ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)), without a limit
+    /// if `None`. Default: `None`.
+    ///
+    /// Outputs grow no further than fits: a step that needs more writes a prefix and reports it, and
+    /// [`BroadPhase`](crate::BroadPhase) reads the answer in pages. What only saves time is dropped first: there is no
+    /// table of larger objects ([`Scheme::Hierarchical`]) and no boxes of clusters if they would leave less than half
+    /// of the limit, and results may come in another order. Staging memory of uploads and read-backs comes on top. The
+    /// [CPU engine](crate::cpu) ignores the limit: [`Growth::Fixed`] bounds its answers.
     pub max_bytes: Option<u64>,
-    /// How long a read-back waits for the device, on native targets, before it gives up with
+    /// Maximum wait of a read-back on native targets, which then fails with
     /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.
     pub timeout: Duration,
-    /// Whether each stage is timed on the GPU. A device without the feature
-    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps, and
+    /// True if each stage is timed on the GPU. On a device without the feature
+    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) steps are the same, and
     /// [`timings`](crate::StepResult::timings) is empty. Default: false.
     pub timestamps: bool,
 }
@@ -263,9 +264,9 @@ pub struct BroadPhaseDescriptor<'a> {
     pub margin: f32,
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole
     /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A place
-    /// that rounds to the period itself, such as −1e-9 with a period of 1, becomes 0. A box is
-    /// moved along each axis on which both of its bounds are finite. Only [`SelfQuery::Within`](crate::SelfQuery::Within) look across
-    /// the border. Finite and not negative. Default: 0, no periods.
+    /// that rounds to the period itself, such as −1e-9 with a period of 1, becomes 0. A box is moved along each axis on
+    /// which both of its bounds are finite. Only [`SelfQuery::Within`](crate::SelfQuery::Within) look across the
+    /// border. Finite and not negative. Default: 0, no periods.
     pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
     /// step names the world of each object. Default: 1.
@@ -303,10 +304,10 @@ pub struct BroadPhaseDescriptor<'a> {
     /// object are too few or too many: rows are then missing or stale, and nothing is written out of bounds. Loops have
     /// to end.
     ///
-    /// [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) ask it, too. Rays and other queries do not. The CPU engine cannot run it: see
-    /// [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). A text that does not compile is an error
-    /// when the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by
-    /// serde.
+    /// [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) ask it, too. Rays and other queries do not. The CPU engine
+    /// cannot run it: see [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). A text that does not
+    /// compile is an error when the broad phase is made. Browsers tell of it later, as of all that their device
+    /// refuses. Not stored by serde.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pair_filter: Option<&'a str>,
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),

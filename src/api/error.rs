@@ -154,8 +154,8 @@ pub enum InputError {
         /// Bytes the descriptor allows.
         limit: u64,
     },
-    /// Part of a [`Scene`](crate::Scene) is on a device, and the host needs it. Read it back, and give a copy on the host
-    /// in its place. In place of a count on the device, give sources of that length.
+    /// Part of a [`Scene`](crate::Scene) is on a device, and the host needs it. Read it back, and give a copy on the
+    /// host in its place. In place of a count on the device, give sources of that length.
     #[error(
         "the host needs the {what} of the step, which only the device has: read it back and give a copy on the host"
     )]

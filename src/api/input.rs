@@ -363,10 +363,10 @@ pub enum Queries<'a> {
     None,
     /// What meets each box, in world 0: 32 bytes each. The join of two sets, with the filters of both.
     Boxes(Source<'a, Aabb>),
-    /// What is within a radius of each box, point or sphere, in the world that each query names: 48 bytes each. A box in
-    /// another world than 0 is [`Query::overlaps`] with [`in_world`](Query::in_world).
+    /// Boxes, points and spheres with a radius and a world; 48 bytes each. A box in another world than 0 is
+    /// [`Query::overlaps`] with [`in_world`](Query::in_world).
     General(Source<'a, Query>),
-    /// What each object has around it.
+    /// A query by each object of the others.
     Objects(SelfQuery),
 }
 

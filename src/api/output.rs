@@ -53,7 +53,7 @@ pub struct RayOutput {
 pub struct QueryOutput {
     /// [`QueryMode::All`](crate::QueryMode::All): objects, `u32`, a list per query.
     pub objects: Option<Lists>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): [`NearestObject`](crate::NearestObject), as many per query as are
-    /// wanted.
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): [`NearestObject`](crate::NearestObject), as many per query as
+    /// are wanted.
     pub nearest: Option<wgpu::Buffer>,
 }

@@ -11,7 +11,8 @@ use crate::api::types::{Aabb, NONE};
 /// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius
 /// it is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the
 /// query's, by `f32` distances, so that devices may differ within 4 ulps of the radius. Gaps below
-/// [`f32::MIN_POSITIVE`] count as 0, and so does a denormal radius. A radius of [`f32::MAX`] or infinity reaches everything.
+/// [`f32::MIN_POSITIVE`] count as 0, and so does a denormal radius. A radius of [`f32::MAX`] or infinity reaches
+/// everything.
 ///
 /// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
 /// [excluded](Aabb::EXCLUDED) query finds nothing. Any other query with a NaN, with `min > max`, with a negative radius
@@ -95,8 +96,8 @@ pub enum SelfQuery {
     /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes across a
     /// [period](crate::BroadPhaseDescriptor::periods) do not meet.
     ///
-    /// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off. The lists take longer than the pairs:
-    /// who needs no lists takes pairs. With [`QueryMode::Nearest`] all distances are 0, so that the result is the `k`
+    /// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off. The lists take longer than the
+    /// pairs. With [`QueryMode::Nearest`] all distances are 0, so that the result is the `k`
     /// objects of smallest index.
     Overlaps {
         /// Only objects after the object itself.
@@ -139,10 +140,10 @@ pub enum QueryMode {
 pub struct NearestObject {
     /// The object, or [`NONE`] past the last one that is near enough.
     pub object: u32,
-    /// Squared distance between the query and the object's closed box (of [`SelfQuery::Within`]: its lower corner); infinite
-    /// for [`NONE`]. The order is that of distances even where their squares are past the range of `f32`: infinite from
-    /// 2^64 on, 0 below 2^-63. Distances beyond the largest float along one axis count as that float, and come by
-    /// index.
+    /// Squared distance between the query and the object's closed box (of [`SelfQuery::Within`]: its lower corner);
+    /// infinite for [`NONE`]. The order is that of distances even where their squares are past the range of `f32`:
+    /// infinite from 2^64 on, 0 below 2^-63. Distances beyond the largest float along one axis count as that float, and
+    /// come by index.
     pub squared_distance: f32,
 }
 

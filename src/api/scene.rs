@@ -75,13 +75,14 @@ pub struct Scene<'a> {
     /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
     /// filled up with such rows.
     ///
-    /// Counts of worlds and [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) leave these pairs out, too, and so do partners that are asked
-    /// of the step's table later. Rays and other queries do not look at the list. A list in a buffer is bound as it
-    /// lies: without a stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32
-    /// bytes more per object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of
-    /// the host's. There is room for as many rows as the next power of two: a list of the host's that stays within it
-    /// may have another length in each step, and nothing is made anew. A step without a list runs other passes, unless
-    /// there is a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). They bind for themselves the first time.
+    /// Counts of worlds and [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) leave these pairs out, too, and so do
+    /// overlaps that are queried of the step's table later. Rays and other queries do not look at the list. A list in a
+    /// buffer is bound as it lies: without a stride, and at an offset that may be bound. A step with a list copies its
+    /// objects. It takes 32 bytes more per object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more
+    /// per row of a list of the host's. There is room for as many rows as the next power of two: a list of the host's
+    /// that stays within it may have another length in each step, and nothing is made anew. A step without a list runs
+    /// other passes, unless there is a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). They bind for
+    /// themselves the first time.
     pub excluded_pairs: Source<'a, Pair>,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
     /// Without a function nothing reads them. They are copied while the step runs.

@@ -1,8 +1,8 @@
 //! The broad phase on the CPU: what a GPU step answers, without a GPU.
 //!
 //! [`step`] and [`step_scene`] answer a scene, without a future. A [`BroadPhase`](crate::BroadPhase) with
-//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table of a step for further rays and queries. A [`Watch`] reports the
-//! progress and ends the work early. Answers are those of a GPU step. Without
+//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table of a step for further rays and queries. A [`Watch`] reports
+//! the progress and ends the work early. Answers are those of a GPU step. Without
 //! [`PairOrder::Sorted`](crate::PairOrder::Sorted) rows may come in another order, and distances of queries may differ
 //! by 4 ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes).
 //!
@@ -57,9 +57,9 @@ pub fn step(
 ///
 /// # Errors
 ///
-/// As [`step`], if worlds are missing, [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device, and
-/// [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a
-/// [`pair_filter`](BroadPhaseDescriptor::pair_filter): [`step_scene_where`] takes the rule as a function.
+/// As [`step`], if worlds are missing, [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device,
+/// and [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a [`pair_filter`](BroadPhaseDescriptor::pair_filter):
+/// [`step_scene_where`] takes the rule as a function.
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
     step_with(descriptor, scene, None)
 }

@@ -90,7 +90,7 @@ impl<T> Later<T> {
         !matches!(*self.slot.lock(), State::UnderWay(_)) && !self.is_undecided()
     }
 
-    /// Whether the answer is there and its submission is not yet reported.
+    /// Returns whether the answer is there and its submission is not yet reported.
     fn is_undecided(&self) -> bool {
         matches!(*self.slot.lock(), State::There(_)) && self.copied.is_undecided()
     }

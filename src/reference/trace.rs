@@ -46,8 +46,8 @@ pub struct SortDigit {
 pub struct Trace {
     /// The uniform block of the step, with the capacities of pairs and hits that the output has.
     pub params: Params,
-    /// Output of [`prepare`](super::table::prepare::prepare), or the objects as they were given if nothing has to be done
-    /// to them. Static ones come first.
+    /// Output of [`prepare`](super::table::prepare::prepare), or the objects as they were given if nothing has to be
+    /// done to them. Static ones come first.
     pub objects: Vec<Aabb>,
     /// What led to the table of the static objects, where there are any; nothing past its records.
     pub statics: Option<Box<Trace>>,

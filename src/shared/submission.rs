@@ -2,8 +2,8 @@
 //!
 //! wgpu has no call that asks for it. But it runs what was registered with `map_buffer_on_submit` while `Queue::submit`
 //! runs, if the mapping fails at once, and it fails at once where the buffer is mapped already: on every backend, and
-//! without an error of the device. Where the encoder or its command buffer is dropped, what was registered is dropped as
-//! well. So one small buffer that stays mapped tells of both, and nothing polls or waits.
+//! without an error of the device. Where the encoder or its command buffer is dropped, what was registered is dropped
+//! as well. So one small buffer that stays mapped tells of both, and nothing polls or waits.
 //!
 //! wgpu's documentation says that such a submission panics; versions 30.0.1 and 30.0.2 do not. So the first broad phase
 //! of a program tries it (`src/gpu/submission_probe.rs`). If it fails, recordings learn of their submission only when

@@ -56,9 +56,9 @@ pub struct Watch {
 
 impl Watch {
     /// Ends the work under this watch, and all that is begun under it from now on. Threads look at it between two rows
-    /// of pairs and of queries, after each 64 other rows, and between two passes. A device's [`BroadPhase`](crate::BroadPhase) looks
-    /// at it every 50 ms: what was submitted by then runs to its end on the device, and no more is submitted. In
-    /// browsers it looks at it before each call alone.
+    /// of pairs and of queries, after each 64 other rows, and between two passes. A device's
+    /// [`BroadPhase`](crate::BroadPhase) looks at it every 50 ms: what was submitted by then runs to its end on the
+    /// device, and no more is submitted. In browsers it looks at it before each call alone.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

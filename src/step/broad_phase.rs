@@ -59,7 +59,7 @@ pub struct GpuBroadPhase {
     pub(super) warnings: Warnings,
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
-    /// Of a query set: the step that it asked last.
+    /// The step of the last query, in a query set.
     pub(super) asked_source: Option<Arc<QuerySource>>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
     pub(super) splits_submissions: bool,
@@ -108,8 +108,8 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are
-    /// first used. Buffers come with the first step.
+    /// Creates the pipelines that every step with this descriptor needs; those of optional inputs are created when they
+    /// are first used. Buffers come with the first step. The first call of a program submits an empty encoder.
     ///
     /// # Errors
     /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
@@ -323,9 +323,9 @@ impl GpuBroadPhase {
     /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
     /// polls. Several steps may be recorded into one encoder; each sees its own input.
     ///
-    /// With [`Growth::Grow`] the step's counters are copied to the host as well. They arrive a frame or two later, in
-    /// the course of the program's own submissions or of [`wgpu::Device::poll`]. The next step then has room for what
-    /// was needed, and [`counters`](Self::counters) returns them.
+    /// The step's counters are copied to the host as well. They arrive a frame or two later, in the course of the
+    /// program's own submissions or of [`wgpu::Device::poll`]. [`counters`](Self::counters) returns them, and with
+    /// [`Growth::Grow`] the next step has room for what was needed.
     ///
     /// # Errors
     /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an
@@ -414,7 +414,7 @@ impl GpuBroadPhase {
     ///
     /// Memory that steps do without goes by itself. A buffer of which eight steps in a row need no more than half is
     /// made anew in the size that they need. Room that outputs grew to stays longer, since a burst that comes again
-    /// should not be cut short each time: it goes after the read-backs of 64 to 127 steps that need no more than half
+    /// should not be cut short each time: it goes after 64 to 127 steps that need no more than half
     /// of it. Room for 65,536 rows stays.
     ///
     /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is

@@ -14,7 +14,7 @@ pub(crate) struct Received {
     pub number: u64,
     pub plan: Plan,
     pub counters: Counters,
-    /// Whether its scene was crowded.
+    /// True if its scene was crowded.
     pub is_crowded: Option<bool>,
     pub timings: Vec<StageTime>,
 }

@@ -67,9 +67,10 @@ impl GpuBroadPhase {
         ))
     }
 
-    /// Returns the counters of the newest [`step`](Self::step), [`query`](Self::query) or [`read_back`](Self::read_back)
-    /// that the host has received. Those of a step arrive a frame or two later, in the course of the program's own
-    /// submissions or of [`wgpu::Device::poll`]. `None` before the first and after [`trim`](Self::trim).
+    /// Returns the counters of the newest [`step`](Self::step), [`query`](Self::query) or
+    /// [`read_back`](Self::read_back) that the host has received. Those of a step arrive a frame or two later, in the
+    /// course of the program's own submissions or of [`wgpu::Device::poll`]. `None` before the first and after
+    /// [`trim`](Self::trim).
     pub fn counters(&mut self) -> Option<Counters> {
         self.take_in();
         self.counter_readback.counters

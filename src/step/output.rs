@@ -32,7 +32,7 @@ pub struct StepOutput {
     pub table: Table,
     /// The cell table of the static objects, where there are any.
     pub static_table: Option<Table>,
-    /// What query sets need of the step.
+    /// Table, descriptor and pipelines, for query sets.
     pub(crate) query_source: Arc<QuerySource>,
     /// What writes the pairs.
     pub(crate) pairs_written: Option<Dependency>,

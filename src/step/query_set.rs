@@ -152,10 +152,10 @@ impl QuerySet {
     /// table that was asked.
     ///
     /// # Errors
-    /// [`StepError::Dropped`] if the step's encoder was dropped or a later step was submitted, or once if the set's last
-    /// call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a step on another
-    /// device, [`StepError::OtherBroadPhase`] for a step of another broad phase on the same device; otherwise as
-    /// [`GpuBroadPhase::step`].
+    /// [`StepError::Dropped`] if the step's encoder was dropped or a later step was submitted, or once if the set's
+    /// last call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a step on
+    /// another device, [`StepError::OtherBroadPhase`] for a step of another broad phase on the same device; otherwise
+    /// as [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

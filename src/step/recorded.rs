@@ -45,7 +45,7 @@ impl Recorded {
     }
 }
 
-/// What query sets need of a step.
+/// Table, descriptor and pipelines of a step, for query sets.
 pub(crate) struct QuerySource {
     pub table: LastTable,
     pub descriptor: BroadPhaseDescriptor<'static>,
@@ -58,7 +58,7 @@ impl fmt::Debug for QuerySource {
     }
 }
 
-/// What a step left to be asked.
+/// The table of a step, for later queries.
 #[derive(Clone)]
 pub(crate) struct LastTable {
     pub plan: Plan,

@@ -28,7 +28,8 @@ use pollster::block_on;
 const VARIABLE: &str = "GPU_BROAD_PHASE_HUNT";
 /// A watchdog, and no measure: so long that drivers on a busy machine have compiled all there is.
 const HANG: Duration = Duration::from_secs(1200);
-/// Box tests that a dispatch gives each walk, at least, and rounds that a step may take beside those that its tests need.
+/// Box tests that a dispatch gives each walk, at least, and rounds that a step may take beside those that its tests
+/// need.
 const ROUND_TESTS: u64 = 1 << 10;
 const SPARE_ROUNDS: u64 = 2;
 /// Attempts at making a scene that fails smaller.

@@ -21,9 +21,9 @@ use gpu_broad_phase::{
 
 /// Scenes unless more are asked for.
 const SCENES: u64 = 150;
-/// Times that the work may be of that of testing all objects, and of the lesser of that and the adaptive scheme's in all
-/// but a few scenes. There, most objects lie in groups: what is the best cell for pairs is a fine one for queries that
-/// look past the groups.
+/// Times that the work may be of that of testing all objects, and of the lesser of that and the adaptive scheme's in
+/// all but a few scenes. There, most objects lie in groups: what is the best cell for pairs is a fine one for queries
+/// that look past the groups.
 const FACTOR: u64 = 4;
 /// The part of the scenes that may do more than that, and how much more.
 const FEW: f64 = 0.02;

@@ -19,8 +19,8 @@ use crate::traffic::{Clock, Counted, Stage};
 /// Everything that [`Ranks`] are made from. All ranks give the same, but for [`device`](Self::device).
 #[derive(Clone, Copy, Debug)]
 pub struct RanksDescriptor {
-    /// What a step of each rank is made from. `outputs.growth` does not count: buffers always grow. `pair_filter` has to be
-    /// `None`, since it would see numbers of boxes that differ from rank to rank.
+    /// What a step of each rank is made from. `outputs.growth` does not count: buffers always grow. `pair_filter` has
+    /// to be `None`, since it would see numbers of boxes that differ from rank to rank.
     pub broad_phase: BroadPhaseDescriptor<'static>,
     /// What finds things on the rank. Ranks of one machine take its adapters in turn. Default: [`Device::Auto`].
     pub device: Device,

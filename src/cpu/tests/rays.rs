@@ -544,8 +544,8 @@ impl Order {
     const ALL: u32 = 162;
 }
 
-/// The cells of each slab by the expressions of `shaders/rays/ray_passage.wgsl`, each in the given order; none where the
-/// level is not walked.
+/// The cells of each slab by the expressions of `shaders/rays/ray_passage.wgsl`, each in the given order; none where
+/// the level is not walked.
 fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &LoadedRay) -> Option<Vec<[[i32; 3]; 2]>> {
     const RELATIVE: f32 = 1.0 / (1u32 << 19) as f32;
     const CELL: f32 = 1.0 / (1u32 << 10) as f32;

@@ -29,8 +29,8 @@ pub enum Work {
     Events,
 }
 
-/// Counts what the dispatches of `work` cost. Returns them and the number of boxes, rays, queries or pairs that they are
-/// for.
+/// Counts what the dispatches of `work` cost. Returns them and the number of boxes, rays, queries or pairs that they
+/// are for.
 pub fn count(objects: &[Aabb], work: &Work) -> (Vec<CostedDispatch>, usize) {
     let (adapter, log) = recordings::unwatched_device();
     let mut frames = FrameLoop {
