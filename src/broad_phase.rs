@@ -44,7 +44,7 @@ pub struct BroadPhase {
 
 enum Engine {
     Gpu(Box<Whole>),
-    Cpu(CpuBroadPhase<'static>),
+    Cpu(Box<CpuBroadPhase<'static>>),
 }
 
 impl BroadPhase {
@@ -286,7 +286,7 @@ impl BroadPhase {
                     }
                     answer => {
                         log::warn!("{LABEL}: {error}; the CPU engine answers from now on");
-                        self.engine = Engine::Cpu(cpu);
+                        self.engine = Engine::Cpu(Box::new(cpu));
                         answer
                     }
                 }
@@ -314,11 +314,12 @@ const fn is_of_device(error: &BroadPhaseError) -> bool {
 
 impl Engine {
     fn cpu(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, BroadPhaseError> {
-        Ok(Self::Cpu(CpuBroadPhase::new(&BroadPhaseDescriptor {
+        let cpu = CpuBroadPhase::new(&BroadPhaseDescriptor {
             label: None,
             pair_filter: descriptor.pair_filter.map(pair_filter::kept),
             ..*descriptor
-        })?))
+        })?;
+        Ok(Self::Cpu(Box::new(cpu)))
     }
 }
 

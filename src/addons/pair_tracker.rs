@@ -15,8 +15,8 @@ use crate::step::output::StepOutput;
 /// [`record`](Self::record) records [`PairEvents`] behind a step and their copy to the host. [`update`](Self::update)
 /// returns the changes of each step that has arrived, a frame or two later. If events are lost, because pairs had no
 /// room or an encoder was dropped or submitted out of order, the tracker starts the events again in the next step. It
-/// then compares all pairs with those that it knows, so that no change is missed or reported twice. An encoder that is
-/// never finished holds back the events of all later steps.
+/// then returns the difference to the pairs that it knows; pairs that came and went in between are not reported. An
+/// encoder that is never finished holds back the events of all later steps.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairTracker, wgpu};

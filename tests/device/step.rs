@@ -841,7 +841,7 @@ fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {
             },
             ..Default::default()
         };
-        let mut headless = opened(&adapter, &descriptor);
+        let mut headless = opened(adapter, &descriptor);
         let result = block_on(headless.step(&objects, &[])).unwrap();
         let expected = [Pair { a: 0, b: COUNT - 1 }];
         assert_eq!(result.pairs, expected, "{}", adapter.name);
