@@ -69,11 +69,8 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
     for (name, device, queue) in devices() {
         let encoder = || device.create_command_encoder(&Default::default());
         let poll = || {
-            drop(
-                device
-                    .poll(wgpu::PollType::wait_indefinitely())
-                    .expect("an idle device"),
-            )
+            let polled = device.poll(wgpu::PollType::wait_indefinitely());
+            polled.expect("an idle device");
         };
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
@@ -265,11 +262,8 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
                 let mut encoder = device.create_command_encoder(&Default::default());
                 gpu.step(&mut encoder, scene(&objects)).expect("a step");
                 queue.submit([encoder.finish()]);
-                drop(
-                    device
-                        .poll(wgpu::PollType::wait_indefinitely())
-                        .expect("an idle device"),
-                );
+                let polled = device.poll(wgpu::PollType::wait_indefinitely());
+                polled.expect("an idle device");
                 gpu.counters();
             }
             let expected = [
