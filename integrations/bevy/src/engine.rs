@@ -45,15 +45,15 @@ impl Engine {
         }
     }
 
-    /// Takes what steps found that has arrived.
+    /// What steps found that has arrived, in their order.
     ///
     /// # Errors
     /// As [`step`](Self::step).
-    pub fn take_update(&mut self, objects: &mut Objects) -> Result<Option<Update>, GpuError> {
+    pub fn take_updates(&mut self, objects: &mut Objects) -> Result<Vec<Update>, GpuError> {
         match self {
-            Self::Closed => Ok(None),
-            Self::Gpu(gpu) => gpu.take_update(objects),
-            Self::Cpu(cpu) => Ok(cpu.update.take()),
+            Self::Closed => Ok(Vec::new()),
+            Self::Gpu(gpu) => gpu.take_updates(objects),
+            Self::Cpu(cpu) => Ok(cpu.update.take().into_iter().collect()),
         }
     }
 

@@ -88,7 +88,8 @@ impl Gpu {
         skips_frames: bool,
     ) -> Result<Self, GpuError> {
         let broad_phase = GpuBroadPhase::new(device, queue, descriptor).map_err(GpuError::Create)?;
-        let mut query_set = broad_phase.query_set("batch", &descriptor.outputs);
+        let query_set = broad_phase.query_set("batch", &descriptor.outputs);
+        let mut query_set = query_set.map_err(|error| GpuError::Create(error.into()))?;
         let tracker = PairTracker::new(Some("gpu_broad_phase/bevy/events"));
         // What steps need every now and then, so that no frame stops to compile it.
         let uses = Uses {
@@ -141,7 +142,7 @@ impl Gpu {
         }
         let asks = !batch.is_empty() && self.written.is_some() && !is_busy;
         if let (true, Some(written)) = (asks, &self.written) {
-            self.query_set.record(&mut encoder, &self.broad_phase, batch.input())?;
+            self.query_set.record(&mut encoder, &written.step, batch.input())?;
             let later = self.query_set.read_later(&mut encoder, batch.outputs())?;
             self.batches.push_back((batch.number, written.entities.clone(), later));
         }
@@ -180,34 +181,35 @@ impl Gpu {
         Ok(())
     }
 
-    /// Takes what steps changed that has arrived; all pairs where they were not known before.
-    pub fn take_update(&mut self, objects: &mut Objects) -> Result<Option<Update>, GpuError> {
-        let (under_way, was_synced) = (self.steps_under_way(), self.tracker.is_synced());
-        if !self.has_arrived(under_way) {
-            return Ok(None);
-        }
-        let changes = self.tracker.update().map_err(GpuError::ReadBack)?;
-        self.attempts += under_way - self.steps_under_way();
-        if self.tracker.is_synced() {
+    /// What steps found that has arrived, in the order of the steps.
+    pub fn take_updates(&mut self, objects: &mut Objects) -> Result<Vec<Update>, GpuError> {
+        let mut updates = Vec::new();
+        while self.has_arrived(self.steps_under_way()) {
+            let (under_way, was_synced) = (self.steps_under_way(), self.tracker.is_synced());
+            let changes = self.tracker.update().map_err(GpuError::ReadBack)?;
+            let entities = |event| objects.entities_of(event);
+            let update = match changes {
+                None => None,
+                Some(changes) if was_synced => Some(Update::Changes {
+                    ended: changes.ended.into_iter().filter_map(entities).collect(),
+                    begun: changes.begun.into_iter().filter_map(entities).collect(),
+                }),
+                // What is told by now may be of another device, or of entities that are forgotten.
+                Some(_) => Some(Update::Whole(self.tracker.pairs().filter_map(entities).collect())),
+            };
+            objects.end_steps(self.steps_under_way());
+            let Some(update) = update else {
+                self.attempts += under_way - self.steps_under_way();
+                if self.attempts > MOST_ATTEMPTS {
+                    return Err(GpuError::NeverWhole);
+                }
+                break;
+            };
             self.attempts = 0;
-        } else if self.attempts > MOST_ATTEMPTS {
-            return Err(GpuError::NeverWhole);
+            self.resyncs += u64::from(!was_synced);
+            updates.push(update);
         }
-        let entities = |event| objects.entities_of(event);
-        let update = if was_synced {
-            Some(Update::Changes {
-                ended: changes.ended.into_iter().filter_map(entities).collect(),
-                begun: changes.begun.into_iter().filter_map(entities).collect(),
-            })
-        } else if self.tracker.is_synced() {
-            self.resyncs += 1;
-            // What is told by now may be of another device.
-            Some(Update::Whole(self.tracker.pairs().filter_map(entities).collect()))
-        } else {
-            None
-        };
-        objects.end_steps(self.steps_under_way());
-        Ok(update)
+        Ok(updates)
     }
 
     /// Whether the first of so many may have an answer.
@@ -295,7 +297,7 @@ pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuErro
 mod tests {
     use super::*;
     use crate::engine::{Engine, descriptor};
-    use crate::overlaps::Overlaps;
+    use crate::overlaps::{Overlaps, Told};
     use crate::state::BroadPhase;
     use bevy::ecs::entity::Entity;
     use bevy::ecs::world::World;
@@ -333,7 +335,8 @@ mod tests {
             (seed >> 33) % end
         };
         let mut boxes: HashMap<Entity, Aabb> = HashMap::new();
-        let mut states = VecDeque::from([Pairs::new()]);
+        // The pairs of each step that is still to be heard of.
+        let mut states = VecDeque::new();
         let mut asked = HashMap::new();
         let mut overlaps = Overlaps::default();
         let (mut most_under_way, mut skipped, mut changes, mut answers) = (0, 0, 0, 0);
@@ -359,7 +362,7 @@ mod tests {
                     behind.filter(move |(b, bounds)| !(is_static(a) && is_static(**b)) && meet(&a_bounds, bounds));
                 partners.map(move |(b, _)| [a.min(**b), a.max(**b)]).collect::<Vec<_>>()
             };
-            states.push_back(all.iter().enumerate().flat_map(of_first).collect());
+            let state: Pairs = all.iter().enumerate().flat_map(of_first).collect();
             let min = [(); 3].map(|()| below(50) as f32 / 10.0);
             let asks = Aabb::new(min, min.map(|bound| bound + 1.5));
             let mut found: Vec<_> = boxes
@@ -370,30 +373,33 @@ mod tests {
             found.sort();
             broad_phase.batch.queries.push(Query::overlaps(asks));
             asked.insert(broad_phase.batch.number, found);
+            let under_way = gpu(&mut broad_phase).steps_under_way();
             broad_phase.step();
+            if gpu(&mut broad_phase).steps_under_way() > under_way {
+                states.push_back(state);
+            }
             skipped += usize::from(broad_phase.objects.has_changed);
             most_under_way = most_under_way.max(gpu(&mut broad_phase).steps_under_way());
             gpu(&mut broad_phase).held_back = if ends { 0 } else { below(9) as usize };
-            let update = broad_phase.hear();
+            broad_phase.hear();
             for answer in &broad_phase.answers {
                 assert_eq!(answer.of_queries, [asked[&answer.number].clone()], "frame {frame}");
                 answers += 1;
             }
-            if let Some(update) = update {
+            while let Some(update) = broad_phase.updates.pop_front() {
                 changes += usize::from(matches!(update, Update::Changes { .. }));
-                overlaps.apply(update);
+                overlaps.apply(update, &mut Told::default());
                 let now: Pairs = overlaps.iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
-                let place = states.iter().position(|state| *state == now);
-                states.drain(..place.unwrap_or_else(|| panic!("frame {frame}: {} pairs as in no frame", now.len())));
+                assert_eq!(states.pop_front(), Some(now), "frame {frame}");
             }
         }
-        assert_eq!(states.len(), states.iter().filter(|state| **state == states[0]).count());
         assert_eq!(
             (
+                states.len(),
                 gpu(&mut broad_phase).steps_under_way(),
                 broad_phase.objects.gone_count()
             ),
-            (0, 0)
+            (0, 0, 0)
         );
         assert!(changes > 50 && answers > 50, "{changes} {answers}");
         if skips_frames {

@@ -34,8 +34,7 @@
 //!
 //! A *step* finds what overlaps. Its boxes are those of the end of the frame, in `PostUpdate`. With a renderer the step
 //! runs in `ExtractSchedule`, so that the passes of a frame see the step of that frame. Events, hits and results of
-//! queries come in `PreUpdate`, a frame or two later. If several steps arrive in one frame, their net change is told: a
-//! pair that came and went among them is not. [`BroadPhaseSystems`] names the system sets.
+//! queries come in `PreUpdate`, a frame or two later. No event is lost. [`BroadPhaseSystems`] names the system sets.
 //!
 //! # Where steps run
 //!

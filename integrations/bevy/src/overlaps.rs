@@ -10,7 +10,8 @@ use bevy::platform::collections::HashSet;
 ///
 /// A [`Message`] comes once for each two entities. Observers of an entity with
 /// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled) hear it, too: then `a` is that entity. Both come a frame or
-/// two after the boxes met, and the first ones of a large scene a few frames more.
+/// two after the boxes met, and the first ones of a large scene a few frames more. Where an [`OverlapEnd`] of the same
+/// two comes in the same frame, it is the earlier one.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapStart {
     /// One of both; for observers the entity that they watch.
@@ -95,10 +96,23 @@ impl Overlaps {
         was_there
     }
 
-    /// Takes over what steps found, and returns what is new and what is gone. The pairs of an entity that got another
-    /// handle, such as one that became static, both end and begin: they stay and are not told.
-    pub(crate) fn apply(&mut self, update: Update) -> Told {
-        let mut told = Told::default();
+    /// Whether an update ends what has just begun, so that both cannot be told in one frame.
+    pub(crate) fn contradicts(&self, update: &Update, told: &Told) -> bool {
+        if told.started.is_empty() {
+            return false;
+        }
+        let (pairs, are_ended) = match update {
+            Update::Changes { ended, .. } => (ended, true),
+            Update::Whole(pairs) => (pairs, false),
+        };
+        let pairs = set_of(pairs);
+        let mut started = told.started.iter();
+        started.any(|&OverlapStart { a, b }| pairs.contains(&[a, b]) == are_ended)
+    }
+
+    /// Takes over what a step found, and adds what is new and what is gone to `told`. An entity that got another
+    /// handle, such as one that became static, both ends and begins: its pairs stay and are not told.
+    pub(crate) fn apply(&mut self, update: Update, told: &mut Told) {
         let (ended, begun) = match update {
             Update::Changes { mut ended, begun } => {
                 if !ended.is_empty() && !begun.is_empty() {
@@ -125,7 +139,6 @@ impl Overlaps {
                 told.started.push(OverlapStart { a, b });
             }
         }
-        told
     }
 }
 
@@ -138,10 +151,10 @@ fn set_of(pairs: &[[Entity; 2]]) -> HashSet<[Entity; 2]> {
     pairs.iter().copied().map(ordered).collect()
 }
 
-/// What is known of the pairs after steps.
+/// What is known of the pairs after a step.
 #[derive(Debug)]
 pub(crate) enum Update {
-    /// What differs from the update before.
+    /// What differs from the step before.
     Changes {
         ended: Vec<[Entity; 2]>,
         begun: Vec<[Entity; 2]>,
@@ -150,7 +163,7 @@ pub(crate) enum Update {
     Whole(Vec<[Entity; 2]>),
 }
 
-/// Events to be told, each of another pair.
+/// Events to be told, ended ones first.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub ended: Vec<OverlapEnd>,
@@ -166,11 +179,12 @@ mod tests {
     fn whole_pairs_are_told_as_their_difference() {
         let mut world = World::new();
         let [a, b, c] = [(); 3].map(|()| world.spawn_empty().id());
-        let mut overlaps = Overlaps::default();
-        let told = overlaps.apply(Update::Whole(vec![[b, a], [b, c]]));
+        let (mut overlaps, mut told) = (Overlaps::default(), Told::default());
+        overlaps.apply(Update::Whole(vec![[b, a], [b, c]]), &mut told);
         assert_eq!((overlaps.len(), told.started.len()), (2, 2));
         assert!(overlaps.contains(a, b) && overlaps.contains(b, a) && !overlaps.contains(a, c));
-        let told = overlaps.apply(Update::Whole(vec![[c, a], [c, b]]));
+        let mut told = Told::default();
+        overlaps.apply(Update::Whole(vec![[c, a], [c, b]]), &mut told);
         assert_eq!(
             told.ended,
             [OverlapEnd {
@@ -186,18 +200,27 @@ mod tests {
             }]
         );
         assert_eq!(overlaps.of(c).count(), 2);
-        let told = overlaps.apply(Update::Changes {
-            ended: vec![[a, c]],
-            begun: vec![[c, a]],
-        });
+        let mut told = Told::default();
+        overlaps.apply(
+            Update::Changes {
+                ended: vec![[a, c]],
+                begun: vec![[a, c]],
+            },
+            &mut told,
+        );
         // It did not part: one of them has another handle.
         assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (0, 0, 2));
-        let told = overlaps.apply(Update::Changes {
-            ended: vec![[a, c]],
-            begun: vec![[b, a]],
-        });
+        for (ended, begun) in [(vec![[a, c]], Vec::new()), (Vec::new(), vec![[a, c]])] {
+            overlaps.apply(Update::Changes { ended, begun }, &mut told);
+        }
         assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (1, 1, 2));
-        overlaps.apply(Update::Whole(Vec::new()));
+        let ends = Update::Changes {
+            ended: vec![[c, a]],
+            begun: Vec::new(),
+        };
+        assert!(overlaps.contradicts(&ends, &told) && overlaps.contradicts(&Update::Whole(Vec::new()), &told));
+        assert!(!overlaps.contradicts(&ends, &Told::default()));
+        overlaps.apply(Update::Whole(Vec::new()), &mut told);
         assert!(overlaps.is_empty() && overlaps.partners.is_empty() && overlaps.iter().next().is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! What the plugin keeps between frames, and the frame itself.
 
+use std::collections::VecDeque;
+
 use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Res, ResMut};
@@ -24,7 +26,7 @@ pub struct BroadPhaseDiagnostics {
     pub objects: usize,
     /// Entities that are left out because their box or transform is not valid, such as one with a NaN.
     pub invalid: usize,
-    /// Steps that the device has not answered yet.
+    /// Steps that the device has not answered yet, and steps whose events are still to be told.
     pub steps_under_way: usize,
     /// How often all pairs were read from the device in place of what changed: once at first, and again after bursts of
     /// more events than are copied.
@@ -40,6 +42,8 @@ pub struct BroadPhaseDiagnostics {
 pub(crate) struct BroadPhase {
     pub objects: Objects,
     pub engine: Engine,
+    /// What steps found that is still to be told.
+    pub updates: VecDeque<Update>,
     /// What is asked of the next step.
     pub batch: Batch,
     /// What has arrived in this frame.
@@ -52,6 +56,7 @@ impl BroadPhase {
         Self {
             objects: Objects::default(),
             engine: Engine::Closed,
+            updates: VecDeque::new(),
             batch: Batch::default(),
             answers: Vec::new(),
             descriptor,
@@ -102,20 +107,17 @@ impl BroadPhase {
         self.batch.begin_next();
     }
 
-    /// Takes what steps found that has arrived.
-    pub fn hear(&mut self) -> Option<Update> {
+    /// Takes over what steps found that has arrived.
+    pub fn hear(&mut self) {
         self.answers.clear();
         let (engine, objects) = (&mut self.engine, &mut self.objects);
-        let update = engine.take_update(objects);
-        match update.and_then(|update| Ok((update, engine.take_answers()?))) {
-            Ok((update, answers)) => {
+        let updates = engine.take_updates(objects);
+        match updates.and_then(|updates| Ok((updates, engine.take_answers()?))) {
+            Ok((updates, answers)) => {
+                self.updates.extend(updates);
                 self.answers = answers;
-                update
             }
-            Err(error) => {
-                self.fall_back(&error);
-                None
-            }
+            Err(error) => self.fall_back(&error),
         }
     }
 
@@ -125,7 +127,7 @@ impl BroadPhase {
             is_on_gpu: gpu.is_some(),
             objects: self.objects.set.len(),
             invalid: self.objects.invalid_count(),
-            steps_under_way: gpu.map_or(0, Gpu::steps_under_way),
+            steps_under_way: gpu.map_or(0, Gpu::steps_under_way) + self.updates.len(),
             resyncs: gpu.map_or(0, Gpu::resyncs),
             device_bytes: gpu.map_or(0, |gpu| gpu.bytes(&self.objects)),
             leaving: self.objects.gone_count(),

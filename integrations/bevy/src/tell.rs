@@ -12,11 +12,13 @@ use crate::state::BroadPhase;
 pub(crate) fn tell(world: &mut World) {
     let mut told = Told::default();
     world.resource_scope(|world, mut broad_phase: Mut<BroadPhase>| {
-        let Some(update) = broad_phase.hear() else {
-            return;
-        };
+        broad_phase.hear();
         let mut overlaps = world.resource_mut::<Overlaps>();
-        told = overlaps.bypass_change_detection().apply(update);
+        // What began in one step and ended in the next is told in two frames: readers could not tell which came first.
+        let (updates, told) = (&mut broad_phase.updates, &mut told);
+        while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, told)) {
+            overlaps.bypass_change_detection().apply(update, told);
+        }
         if !(told.ended.is_empty() && told.started.is_empty()) {
             overlaps.set_changed();
         }
