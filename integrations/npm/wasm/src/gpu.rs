@@ -335,14 +335,18 @@ impl Gpu {
     }
 
     /// A set of rays and queries with outputs of its own.
-    pub fn query_set(&self, settings: &Settings) -> Set {
-        Set {
+    ///
+    /// # Errors
+    /// As `GpuBroadPhase::query_set`.
+    pub fn query_set(&self, settings: &Settings) -> Result<Set, JsValue> {
+        let set = self.broad_phase.query_set("queries", &settings.descriptor().outputs);
+        Ok(Set {
             device: self.device.clone(),
             queue: self.queue.clone(),
-            set: self.broad_phase.query_set("queries", &settings.descriptor().outputs),
+            set: set.map_err(Failure::from)?,
             recorded: None,
             output: None,
-        }
+        })
     }
 
     /// Bytes of the buffers on the device, without those of the caller.
@@ -378,7 +382,8 @@ impl Set {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/query"),
         });
-        let output = self.set.record(&mut encoder, &gpu.broad_phase, input.query_input())?;
+        let step = gpu.output.as_ref().ok_or(StepError::NoStep)?;
+        let output = self.set.record(&mut encoder, step, input.query_input())?;
         Ok(Recorded {
             encoder,
             output,

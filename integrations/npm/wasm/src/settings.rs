@@ -1,8 +1,6 @@
 //! What a broad phase is made from.
 
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Dimensions, OutputOptions, PairOrder, RayMode, Scene, Scheme, cpu,
-};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, OutputOptions, PairOrder, RayMode, Scheme};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
@@ -80,14 +78,13 @@ impl Settings {
     /// Whether they can work. The text of a pair filter is not looked at.
     ///
     /// # Errors
-    /// As `cpu::step_scene`.
+    /// As `BroadPhaseDescriptor::validate`.
     pub fn check(&self) -> Result<(), JsValue> {
         let descriptor = BroadPhaseDescriptor {
             pair_filter: None,
             ..self.descriptor()
         };
-        cpu::step_scene(&descriptor, &Scene::default()).map_err(Failure::from)?;
-        Ok(())
+        Ok(descriptor.validate().map_err(Failure::from)?)
     }
 
     pub fn set_pair_filter(&mut self, text: String) {
