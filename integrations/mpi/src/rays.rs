@@ -122,9 +122,7 @@ impl<C: Communicator> Ranks<C> {
                 return Ok(Vec::new());
             }
             let Engine(broad_phase) = &mut ranks.engine;
-            if broad_phase.descriptor().outputs.ray_mode != mode {
-                broad_phase.set_ray_mode(mode);
-            }
+            broad_phase.set_ray_mode(mode);
             let found = ranks.engine.ask(&QueryInput {
                 rays: R::all(rays),
                 ..QueryInput::default()

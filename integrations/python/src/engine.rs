@@ -307,10 +307,8 @@ impl Finder {
 
     /// Chooses which hits of rays are found.
     pub fn set_ray_mode(&mut self, mode: RayMode) {
-        if self.plain.outputs.ray_mode != mode {
-            self.plain.outputs.ray_mode = mode;
-            self.broad_phase.set_ray_mode(mode);
-        }
+        self.plain.outputs.ray_mode = mode;
+        self.broad_phase.set_ray_mode(mode);
     }
 
     /// Asks the table of the last step.
