@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::pair_filter;
+use crate::shared::bounds::LARGEST_COUNT;
 
 /// Rounds of a step, at most.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
@@ -342,7 +343,8 @@ impl BroadPhaseDescriptor<'_> {
     /// # Errors
     /// [`DescriptorError`] for a value out of range, with the value and the limit.
     pub fn validate(&self) -> Result<(), DescriptorError> {
-        validate(self)
+        validate(self)?;
+        check_world_count(self, LARGEST_COUNT - 1)
     }
 
     /// Whether objects are entered into every cell that they cover.

@@ -44,7 +44,7 @@ impl<'a> CpuBroadPhase<'a> {
     ///
     /// Where the descriptor cannot work.
     pub fn new(descriptor: &BroadPhaseDescriptor<'a>) -> Result<Self, DescriptorError> {
-        validate(descriptor)?;
+        descriptor.validate()?;
         Ok(Self::of(descriptor))
     }
 

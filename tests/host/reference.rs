@@ -8,8 +8,8 @@ use gpu_broad_phase::cpu::{CpuBroadPhase, Watch, compared_objects, step_scene};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, OutputOptions, QueryInput, QueryMode, RayMode, Scene,
-    StepResult,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, DescriptorError, Growth, OutputOptions, QueryInput, QueryMode,
+    RayMode, Scene, StepResult,
 };
 
 #[test]
@@ -230,4 +230,21 @@ fn on_threads(step: impl Fn() -> StepResult + Sync) -> [StepResult; 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(&step)
     })
+}
+
+/// What is refused without a device and an input is refused by `validate`, and by the CPU engine when it is made.
+#[test]
+fn more_worlds_than_indices_can_name_are_refused_at_once() {
+    let worlds = |worlds| BroadPhaseDescriptor {
+        worlds,
+        ..BroadPhaseDescriptor::default()
+    };
+    assert_eq!(worlds((1 << 29) - 1).validate(), Ok(()));
+    let error = DescriptorError::TooMany {
+        what: "worlds",
+        count: 1 << 29,
+        limit: (1 << 29) - 1,
+    };
+    assert_eq!(worlds(1 << 29).validate(), Err(error.clone()));
+    assert_eq!(CpuBroadPhase::new(&worlds(1 << 29)).err(), Some(error));
 }
