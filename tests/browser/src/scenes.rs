@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE, ObjectNames,
-    ObjectSet, OutputOptions, Outputs, PairEvents, Queries, Query, QueryInput, QueryMode, RayHit, RayMode, Rays, Scene,
-    SelfQuery, Source, Statics, StepResult, TableShader, Uses,
+    Aabb, Backend, BoxForm, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE,
+    ObjectNames, ObjectSet, OutputOptions, Outputs, PairEvents, Queries, Query, QueryInput, QueryMode, RayHit, RayMode,
+    Rays, Scene, SelfQuery, Source, Statics, StepResult, TableShader, Uses, wgpu,
 };
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -549,7 +549,7 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
 pub async fn headless(say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
-    let mut headless = BroadPhase::new(&BroadPhaseDescriptor::default())
+    let mut headless = BroadPhase::with_backend(&BroadPhaseDescriptor::default(), Backend::Gpu(wgpu::Backends::all()))
         .await
         .expect("a broad phase");
     assert!(headless.gpu().is_some(), "the CPU answers");

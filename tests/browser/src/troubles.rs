@@ -1,6 +1,8 @@
 //! What a page has to live with.
 
-use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, ReadBackError, Scene, Source};
+use gpu_broad_phase::{
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, ReadBackError, Scene, Source, wgpu,
+};
 
 use crate::Say;
 use crate::golden;
@@ -42,7 +44,7 @@ pub async fn lost(say: Say<'_>) {
         matches!(error, ReadBackError::Map(_) | ReadBackError::DeviceLost),
         "{error:?}"
     );
-    let mut headless = BroadPhase::new(&BroadPhaseDescriptor::default())
+    let mut headless = BroadPhase::with_backend(&BroadPhaseDescriptor::default(), Backend::Gpu(wgpu::Backends::all()))
         .await
         .expect("a broad phase");
     headless.device().expect("a device").destroy();
