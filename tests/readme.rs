@@ -82,17 +82,15 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     assert_ne!(with, without);
     std::fs::write(&manifest, without).unwrap();
     let program = r#"fn main() {
-        pollster::block_on(async {
-            use gpu_broad_phase::{Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, adapters, wgpu};
-            assert!(adapters(wgpu::Backends::all()).await.is_empty());
-            let descriptor = BroadPhaseDescriptor::default();
-            let broad_phase = BroadPhase::new(&descriptor).await.expect("the CPU");
-            assert!(broad_phase.adapter_info().is_none());
-            let all = Backend::Gpu(wgpu::Backends::all());
-            let error = BroadPhase::with_backend(&descriptor, all).await.err().expect("no backend");
-            assert!(matches!(error, BroadPhaseError::NoBackend));
-            println!("{error}");
-        });
+        use gpu_broad_phase::{Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, adapters, block_on, wgpu};
+        assert!(block_on(adapters(wgpu::Backends::all())).is_empty());
+        let descriptor = BroadPhaseDescriptor::default();
+        let broad_phase = block_on(BroadPhase::new(&descriptor)).expect("the CPU");
+        assert!(broad_phase.adapter_info().is_none());
+        let all = Backend::Gpu(wgpu::Backends::all());
+        let error = block_on(BroadPhase::with_backend(&descriptor, all)).err().expect("no backend");
+        assert!(matches!(error, BroadPhaseError::NoBackend));
+        println!("{error}");
     }"#;
     std::fs::write(&main, program).unwrap();
     let output = fresh.run(env!("CARGO"), &["run"], &fresh.path());
