@@ -246,6 +246,16 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Returns each output with the rows that it needs and the rows that fit.
+    pub(crate) const fn outputs(&self) -> [(CountedOutput, u64, u32); 4] {
+        [
+            (PAIRS, self.pairs_needed, self.pairs_capacity),
+            (HITS, self.hits_needed, self.hits_capacity),
+            (RAY_CELLS, self.ray_cells_needed, self.ray_cells_capacity),
+            (RESULTS, self.results_needed, self.results_capacity),
+        ]
+    }
+
     /// Whether nothing overflowed: the outputs hold the whole answer.
     pub const fn is_whole(&self) -> bool {
         self.status.is_whole()

@@ -2,7 +2,7 @@
 
 use super::answers::Answer;
 use super::table::Table;
-use crate::api::descriptor::{BroadPhaseDescriptor, validate};
+use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, DescriptorError};
 use crate::api::input::Queries;
 use crate::api::queries::SelfQuery;
@@ -120,6 +120,8 @@ impl<'a> CpuBroadPhase<'a> {
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
         let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
         if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
+            // A text that no engine can run is an error of the descriptor.
+            self.descriptor.validate()?;
             return Err(BroadPhaseError::PairFilterOnCpu);
         }
         Ok(())
@@ -132,7 +134,6 @@ impl<'a> CpuBroadPhase<'a> {
     ) -> Result<StepResult, BroadPhaseError> {
         self.table = None;
         if admits.is_none() {
-            validate(&self.descriptor)?;
             self.check_pair_filter(self.descriptor.pairs, &scene.queries)?;
         }
         let scene = HostScene::of(scene)?;

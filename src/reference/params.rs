@@ -5,7 +5,7 @@ use super::scan::scan;
 use super::table::{entry_count, prepare};
 use crate::api::counters::CountedOutput;
 use crate::api::counters::word;
-use crate::api::descriptor::{BroadPhaseDescriptor, Growth, check_world_count, validate};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
 use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::input::count;
 use crate::api::types::Aabb;
@@ -118,8 +118,7 @@ pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
 ) -> Result<([Params; 2], Vec<Aabb>), BroadPhaseError> {
-    validate(descriptor)?;
-    check_world_count(descriptor, LARGEST_COUNT - 1)?;
+    descriptor.validate()?;
     let params = params(descriptor, scene)?;
     let objects = if descriptor.prepares() || params[0].static_count > 0 {
         [

@@ -63,7 +63,7 @@ impl GpuBroadPhase {
         let descriptor = &with_outputs(options, &self.descriptor);
         let label = format!("{}/{name}", self.label);
         let timing = Timing::new(self.home.device(), &label, descriptor.outputs.timestamps);
-        let mut own = Self::over(
+        let own = Self::over(
             Arc::clone(&self.home),
             Arc::clone(&self.pipelines),
             self.recordings.beside(),
@@ -72,7 +72,6 @@ impl GpuBroadPhase {
             &label,
             descriptor,
         );
-        own.follow(&self.descriptor, &self.pipelines);
         Ok(QuerySet { own })
     }
 

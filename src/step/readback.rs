@@ -59,7 +59,7 @@ impl GpuBroadPhase {
     /// which in browsers may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long,
     /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
-        let (reading, submission) = self.submit_reading(Outputs::ALL).await?;
+        let (reading, submission) = self.submit_reading().await?;
         self.receive(reading, submission).await
     }
 
@@ -144,7 +144,7 @@ impl GpuBroadPhase {
     }
 
     /// Submits a read-back of what was submitted before.
-    async fn submit_reading(&mut self, outputs: Outputs) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+    async fn submit_reading(&mut self) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
         if self.home.is_marked_lost() {
             return Err(ReadBackError::DeviceLost);
         }
@@ -155,7 +155,7 @@ impl GpuBroadPhase {
         if !self.is_answered() {
             return Err(ReadBackError::NotSubmitted);
         }
-        let outputs = self.outputs(outputs).ok_or(ReadBackError::NoStep)?;
+        let outputs = self.outputs(Outputs::ALL).ok_or(ReadBackError::NoStep)?;
         submit(&self.home, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 

@@ -1,6 +1,6 @@
 //! Log messages for overflow and invalid input.
 
-use crate::api::counters::{Counters, HITS, PAIRS, RAY_CELLS, RESULTS, Status};
+use crate::api::counters::{Counters, Status};
 
 /// The last counters that were logged, of steps and of queries.
 #[derive(Default)]
@@ -26,44 +26,25 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
     } else {
         "the capacity is fixed"
     };
-    for (name, bit, needed, capacity) in [
-        (
-            "cell entries",
-            Status::ENTRIES,
-            counters.entries_needed,
-            counters.entries_capacity,
-        ),
+    let tables = [
+        ("cell entries", counters.entries_needed, counters.entries_capacity),
         (
             "cell entries of static objects",
-            Status::ENTRIES,
             counters.static_entries_needed,
             counters.static_entries_capacity,
         ),
-        (PAIRS.name, PAIRS.status, counters.pairs_needed, counters.pairs_capacity),
-        (HITS.name, HITS.status, counters.hits_needed, counters.hits_capacity),
-        (
-            RAY_CELLS.name,
-            RAY_CELLS.status,
-            counters.ray_cells_needed,
-            counters.ray_cells_capacity,
-        ),
-        (
-            RESULTS.name,
-            RESULTS.status,
-            counters.results_needed,
-            counters.results_capacity,
-        ),
-        (
-            "rounds of walks",
-            Status::ROUNDS,
-            counters.rounds_needed.into(),
-            counters.rounds_capacity,
-        ),
-    ] {
-        let is_short = needed > u64::from(capacity) || bit == Status::ROUNDS;
-        if status.has(bit) && is_short {
-            log::warn!("{label}: overflow: {needed} {name} needed, room for {capacity}; {next}");
-        }
+    ];
+    let outputs = counters.outputs();
+    let outputs = outputs.map(|(output, needed, capacity)| (output.status, output.name, needed, capacity));
+    let shorts = tables
+        .map(|(name, needed, capacity)| (Status::ENTRIES, name, needed, capacity))
+        .into_iter()
+        .chain(outputs)
+        .filter(|&(_, _, needed, capacity)| needed > u64::from(capacity));
+    let (rounds, room) = (counters.rounds_needed, counters.rounds_capacity);
+    let rounds = (Status::ROUNDS, "rounds of walks", rounds.into(), room);
+    for (_, name, needed, capacity) in shorts.chain([rounds]).filter(|&(bit, ..)| status.has(bit)) {
+        log::warn!("{label}: overflow: {needed} {name} needed, room for {capacity}; {next}");
     }
     if status.has(Status::CUT) {
         log::warn!("{label}: the driver ended loops early: pairs, hits or results may be missing");

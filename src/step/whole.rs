@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::api::counters::{Counters, Status};
-use crate::api::counters::{HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
 use crate::api::error::{BroadPhaseError, ReadBackError, StepError};
@@ -101,24 +100,22 @@ impl Whole {
 
     /// Answers a scene.
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
-        if self.steps_fit {
-            let reading = self.submit(|broad_phase, encoder| {
-                broad_phase.record_counts(encoder, *scene)?;
-                broad_phase.record_outputs(encoder, true);
-                record_reading(broad_phase, encoder, Outputs::ALL)
-            })?;
-            if let Some(result) = self.take_if_whole(reading).await? {
-                return Ok(result);
-            }
+        let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
+            broad_phase.record_counts(encoder, *scene).map(drop)
+        };
+        if self.steps_fit
+            && let Some(result) = self.answer_at_once(record).await?
+        {
+            return Ok(result);
         }
         loop {
             // Counting first costs a wait and saves writing into outputs that are too small.
-            let mut counters = self.count(*scene).await?;
+            let mut counters = self.count(record).await?;
             while self.broad_phase.grows() && lacking(&counters).is_some() {
                 // Missing entries hide pairs and hits: only a whole new step shows them.
                 let held = |of: &Counters| u64::from(of.entries_capacity) + u64::from(of.static_entries_capacity);
                 let before = held(&counters);
-                counters = self.count(*scene).await?;
+                counters = self.count(record).await?;
                 if let Some((needed, capacity)) = lacking(&counters).filter(|_| held(&counters) <= before) {
                     return Err(too_many("cell entries", needed, capacity));
                 }
@@ -132,24 +129,17 @@ impl Whole {
 
     /// Answers rays and queries from the table of the last step.
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
-        if self.queries_fit {
-            let reading = self.submit(|broad_phase, encoder| {
-                // Pairs were handed out.
-                broad_phase.record_query_counts(encoder, input, false)?;
-                broad_phase.record_outputs(encoder, true);
-                record_reading(broad_phase, encoder, Outputs::ALL)
-            })?;
-            if let Some(result) = self.take_if_whole(reading).await? {
-                return Ok(result);
-            }
+        let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
+            // Pairs were handed out.
+            broad_phase.record_query_counts(encoder, input, false).map(drop)
+        };
+        if self.queries_fit
+            && let Some(result) = self.answer_at_once(record).await?
+        {
+            return Ok(result);
         }
         loop {
-            let reading = self.submit(|broad_phase, encoder| {
-                // Pairs were handed out.
-                broad_phase.record_query_counts(encoder, input, false)?;
-                record_reading(broad_phase, encoder, Outputs::default())
-            })?;
-            let counters = self.receive_counters(reading).await?;
+            let counters = self.count(record).await?;
             if let Some((result, fits)) = self.finish(counters).await? {
                 self.queries_fit = fits;
                 return Ok(result);
@@ -157,8 +147,16 @@ impl Whole {
         }
     }
 
-    /// The answer that was written without being counted first, if the outputs hold it.
-    async fn take_if_whole(&mut self, reading: Submitted) -> Result<Option<StepResult>, BroadPhaseError> {
+    /// Counts and writes in one submission. Returns the answer if the outputs hold it.
+    async fn answer_at_once(
+        &mut self,
+        record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
+    ) -> Result<Option<StepResult>, BroadPhaseError> {
+        let reading = self.submit(|broad_phase, encoder| {
+            record_counts(broad_phase, encoder)?;
+            broad_phase.record_outputs(encoder, true);
+            record_reading(broad_phase, encoder, Outputs::ALL)
+        })?;
         let mut result = self.receive(reading).await?;
         let counters = result.counters;
         let grows = self.broad_phase.grows();
@@ -207,12 +205,17 @@ impl Whole {
         Ok(())
     }
 
-    async fn count(&mut self, input: Scene<'_>) -> Result<Counters, BroadPhaseError> {
-        let reading = self.submit(|broad_phase, encoder| {
-            broad_phase.record_counts(encoder, input)?;
+    /// Counts, and returns the counters.
+    async fn count(
+        &mut self,
+        record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
+    ) -> Result<Counters, BroadPhaseError> {
+        let (reading, submission) = self.submit(|broad_phase, encoder| {
+            record_counts(broad_phase, encoder)?;
             record_reading(broad_phase, encoder, Outputs::default())
         })?;
-        self.receive_counters(reading).await
+        let counters = self.broad_phase.receive_counters(reading, submission).await;
+        counters.map_err(|error| self.cause(error))
     }
 
     /// Whether a result has all that is needed.
@@ -278,11 +281,6 @@ impl Whole {
     async fn receive(&mut self, (reading, submission): Submitted) -> Result<StepResult, BroadPhaseError> {
         let result = self.broad_phase.receive(reading, submission).await;
         result.map_err(|error| self.cause(error))
-    }
-
-    async fn receive_counters(&mut self, (reading, submission): Submitted) -> Result<Counters, BroadPhaseError> {
-        let counters = self.broad_phase.receive_counters(reading, submission).await;
-        counters.map_err(|error| self.cause(error))
     }
 
     /// Looks whether the device was lost.
@@ -367,12 +365,7 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
 
 /// Refuses an answer of more rows than offsets of 32 bits can name.
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
-    for (output, needed) in [
-        (&PAIRS, counters.pairs_needed),
-        (&HITS, counters.hits_needed),
-        (&RAY_CELLS, counters.ray_cells_needed),
-        (&RESULTS, counters.results_needed),
-    ] {
+    for (output, needed, _) in counters.outputs() {
         output.returnable(needed)?;
     }
     Ok(())

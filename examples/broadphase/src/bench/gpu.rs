@@ -8,7 +8,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, DeviceType, PollType, Queue};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, NONE, OutputOptions, Page, QueryInput,
-    RayMode, Rays, Scene, Source, Status, StepResult,
+    Rays, Scene, Source, Status, StepResult,
 };
 use pollster::block_on;
 
@@ -410,11 +410,7 @@ impl<'a> RayCast<'a> {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
             outputs: OutputOptions {
-                ray_mode: if question == Question::AllHits {
-                    RayMode::All
-                } else {
-                    RayMode::Closest
-                },
+                ray_mode: question.ray_mode(),
                 ..descriptor.outputs
             },
             ..*descriptor

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Error, Result, anyhow};
+use gpu_broad_phase::RayMode;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::answer::{Answer, Rows};
@@ -29,6 +30,14 @@ impl Question {
             Self::ClosestHits => "rays_closest",
             Self::AllHits => "rays_all",
             Self::Sort => "sort_keys",
+        }
+    }
+
+    /// Returns the ray mode of a step that answers it.
+    pub fn ray_mode(self) -> RayMode {
+        match self {
+            Self::AllHits => RayMode::All,
+            _ => RayMode::Closest,
         }
     }
 }

@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, RayMode, cpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, cpu};
 use rayon::ThreadPool;
 
 use crate::Status;
@@ -371,11 +371,7 @@ impl Bench<'_> {
         let descriptor = BroadPhaseDescriptor {
             pairs: question == Question::Pairs,
             outputs: OutputOptions {
-                ray_mode: if question == Question::AllHits {
-                    RayMode::All
-                } else {
-                    RayMode::Closest
-                },
+                ray_mode: question.ray_mode(),
                 ..descriptor.outputs
             },
             ..*descriptor
