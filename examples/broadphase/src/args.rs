@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use gpu_broad_phase::PairOrder;
+use measure::verify::LARGEST;
 
 use crate::mesh::{Between, Kind};
-use crate::verify::LARGEST;
-use gpu_broad_phase::PairOrder;
 
 /// Overlapping boxes and ray hits from files, on the GPU.
 ///

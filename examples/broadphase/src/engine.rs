@@ -1,11 +1,12 @@
 //! The broad phase of a command.
 
 use anyhow::{Error, Result, bail};
-use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, Queue};
+use gpu_broad_phase::wgpu::Backends;
 use gpu_broad_phase::{
     self as lib, Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Dimensions, GpuBroadPhase, InputError,
     MemoryUse, OutputOptions, Scheme, StepResult, block_on, cpu,
 };
+use measure::title;
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
 use crate::input::Scene;
@@ -20,25 +21,6 @@ pub struct Engine {
     /// True if the CPU may take over from a device.
     is_free_choice: bool,
     reporter: Reporter,
-}
-
-/// A device, its queue and its adapter.
-#[derive(Clone, Copy)]
-pub struct Gpu<'a> {
-    pub device: &'a Device,
-    pub queue: &'a Queue,
-    pub info: &'a AdapterInfo,
-}
-
-impl<'a> Gpu<'a> {
-    /// Returns the device of a broad phase, `None` on the CPU.
-    pub fn of(broad_phase: &'a BroadPhase) -> Option<Self> {
-        Some(Self {
-            device: broad_phase.device()?,
-            queue: broad_phase.queue()?,
-            info: broad_phase.adapter_info()?,
-        })
-    }
 }
 
 impl Engine {
@@ -176,11 +158,6 @@ pub fn is_free_choice(args: &EngineArgs) -> bool {
     args.backend == Backend::Auto && args.adapter.is_none()
 }
 
-/// The adapter in words.
-pub fn title(info: &AdapterInfo) -> String {
-    format!("{} ({:?})", info.name, info.backend)
-}
-
 /// Returns the backends of wgpu to search; none for the CPU.
 pub fn backends(backend: Backend) -> Option<Backends> {
     match backend {
@@ -200,38 +177,44 @@ pub fn dimensions(scene: &Scene) -> Dimensions {
     }
 }
 
+/// Returns the scheme for a scene, as [`scheme_of_boxes`] does, and warns of its cost on meshes.
 pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Scheme> {
+    if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
+        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
+    }
+    scheme_of_boxes(args, &scene.boxes, dimensions(scene), reporter)
+}
+
+/// Returns the scheme that the arguments name, with a cell size or scale from the boxes if none is given.
+pub fn scheme_of_boxes(
+    args: &SchemeArgs,
+    boxes: &[Aabb],
+    dimensions: Dimensions,
+    reporter: Reporter,
+) -> Result<Scheme> {
     if args.cell_size.is_some() && args.scheme != SchemeName::Uniform {
         bail!("--cell-size needs --scheme uniform");
     }
     if args.min_scale.is_some() && args.scheme != SchemeName::Adaptive {
         bail!("--min-scale needs --scheme adaptive");
     }
-    if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
-        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
-    }
     Ok(match (args.scheme, args.cell_size, args.min_scale) {
         (SchemeName::Hierarchical, ..) => Scheme::Hierarchical,
         (SchemeName::Uniform, Some(cell_size), _) => Scheme::Uniform { cell_size },
         (SchemeName::Adaptive, _, Some(min_scale)) => Scheme::Adaptive { min_scale },
         (SchemeName::Uniform, None, _) => {
-            let scheme = Scheme::uniform_for(&scene.boxes, dimensions(scene));
+            let scheme = Scheme::uniform_for(boxes, dimensions);
             if let Scheme::Uniform { cell_size } = scheme {
                 reporter.say(format!("cell size: {cell_size}"));
             }
             scheme
         }
         (SchemeName::Adaptive, _, None) => {
-            let scheme = Scheme::adaptive_for(&scene.boxes, dimensions(scene));
+            let scheme = Scheme::adaptive_for(boxes, dimensions);
             if let Scheme::Adaptive { min_scale } = scheme {
                 reporter.say(format!("smallest scale: {min_scale}"));
             }
             scheme
         }
     })
-}
-
-/// Whether a box takes part and has finite bounds.
-pub fn is_finite(boxed: &Aabb) -> bool {
-    (0..3).all(|axis| boxed.min[axis].is_finite() && boxed.max[axis].is_finite() && boxed.min[axis] <= boxed.max[axis])
 }

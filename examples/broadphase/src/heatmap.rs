@@ -2,15 +2,16 @@
 
 use anyhow::{Result, bail};
 use gpu_broad_phase::Aabb;
+use measure::bench::is_finite;
+use measure::grouped;
 
 use crate::Status;
 use crate::args::{Axis, HeatmapArgs};
-use crate::engine::is_finite;
 use crate::input;
 use crate::output::{OutputFile, is_device};
 use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
 use crate::picture::{colour, write_png};
-use crate::report::{Reporter, grouped};
+use crate::report::Reporter;
 
 /// Pixels of the longer side of the map.
 const MAP: usize = 960;

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{self, Adapter, Features};
 use gpu_broad_phase::{GpuBroadPhase, adapters, shaders};
+use measure::title;
 use pollster::block_on;
 
 use crate::Status;
 use crate::args::{Backend, InfoArgs};
-use crate::engine::{backends, title};
+use crate::engine::backends;
 use crate::output::{OutputFile, print};
 use crate::report::Reporter;
 

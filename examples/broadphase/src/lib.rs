@@ -24,7 +24,6 @@ mod step;
 mod verify;
 mod why;
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -54,14 +53,9 @@ impl Status {
     }
 }
 
-/// Runs the command that the process was given.
+/// Runs the command of the process's arguments.
 pub fn main() -> ExitCode {
-    main_with(std::env::args_os())
-}
-
-/// Runs the command of these arguments, the first of which is the program's name.
-pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::parse_from_arguments(arguments) {
+    let cli = match Cli::parse_from_arguments(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return tell_usage(&error),
     };

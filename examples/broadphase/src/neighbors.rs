@@ -15,7 +15,7 @@ use crate::input::{self, Points};
 use crate::mesh::round_up;
 use crate::output::Target;
 use crate::query;
-use crate::report::Reporter;
+use crate::report::{self, Reporter};
 use crate::step::Step;
 
 pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
@@ -77,7 +77,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
             rows.into_par_iter().filter(is_near).collect::<Vec<_>>()
         }
     };
-    reporter.neighbors(&result, rows.len() as u64, answer.duration);
+    report::neighbors(reporter, &result, rows.len() as u64, answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {

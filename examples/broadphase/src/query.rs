@@ -9,7 +9,7 @@ use crate::distance::between_boxes;
 use crate::engine::{dimensions, scheme};
 use crate::input;
 use crate::output::Target;
-use crate::report::{Reporter, results};
+use crate::report::{self, Reporter, results};
 use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
@@ -55,7 +55,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    reporter.queries(&result, ["query", "queries"], boxes.len(), answer.duration);
+    report::queries(reporter, &result, boxes.len(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {

@@ -8,7 +8,7 @@ use crate::args::{Mode, RaysArgs};
 use crate::engine::{dimensions, scheme};
 use crate::input;
 use crate::output::Target;
-use crate::report::{Reporter, hits};
+use crate::report::{self, Reporter, hits};
 use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
@@ -47,7 +47,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    reporter.rays(&result, rays.len(), answer.duration);
+    report::rays(reporter, &result, rays.len(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {

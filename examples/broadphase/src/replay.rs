@@ -9,17 +9,17 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, OutputOptions, Queries, Scene, SelfQuery, StepResult,
 };
+use measure::title;
+use measure::verify::answer::{self, Answer, first_difference};
+use measure::verify::{BRUTE_FORCE_OBJECTS, found};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
-use crate::engine::{Engine, title};
+use crate::engine::Engine;
 use crate::input;
 use crate::output::print;
-use crate::report::{Reporter, hits, results};
+use crate::report::{self, Reporter, hits, results};
 use crate::step::{Answer as StepAnswer, timed};
-use crate::verify::BRUTE_FORCE_OBJECTS;
-use crate::verify::answer::{self, Answer, first_difference};
-use crate::verify::found;
 
 pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     if args.verify && args.engine.backend == Backend::Cpu {
@@ -46,11 +46,11 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     let mut engine = open(&args.engine, descriptor, reporter).map_err(of_file)?;
     let StepAnswer { result, duration } = timed(|| engine.step_scene(&scene)).map_err(of_file)?;
     match query_count(&scene) {
-        0 if scene.rays.is_empty() => reporter.pairs(&result, duration),
-        0 => reporter.rays(&result, scene.rays.len(), duration),
-        queries => reporter.queries(&result, ["query", "queries"], queries, duration),
+        0 if scene.rays.is_empty() => report::pairs(reporter, &result, duration),
+        0 => report::rays(reporter, &result, scene.rays.len(), duration),
+        queries => report::queries(reporter, &result, queries, duration),
     }
-    reporter.check_timings(args.timings, &result);
+    report::check_timings(reporter, args.timings, &result);
     let mut status = Status::of(&result.counters, reporter);
     let mut rows = vec![Row::new(answerer(&engine), &result)];
 

@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::input;
 use crate::mesh::{Between, Elements};
 use crate::output::{OutputFile, Target, print};
-use crate::report::{Reporter, counted};
+use crate::report::{self, Reporter, counted};
 
 /// A step that is to be made.
 pub struct Step<'a> {
@@ -63,7 +63,7 @@ impl<'a> Step<'a> {
     fn answer(&self, engine: &mut Engine, scene: &Scene<'_>) -> Result<Answer> {
         let mut answer = timed(|| engine.step_scene(scene))?;
         self.tell_compiling(engine, scene, &mut answer)?;
-        self.reporter.check_timings(self.args.timings, &answer.result);
+        report::check_timings(self.reporter, self.args.timings, &answer.result);
         Ok(answer)
     }
 

@@ -269,7 +269,7 @@ fn costs_are_bounded() {
 /// `bench --report` prints these rows.
 #[test]
 fn the_table_of_modelled_stages_is_that_of_today() {
-    let table = include_str!("../../../examples/broadphase/src/bench/model.csv");
+    let table = include_str!("../../../benches/src/bench/model.csv");
     let (dispatches, _) = cost::count(&uniform(10_000, &mut Rng(7)), &cost::Work::Pairs);
     let today = cost::stage_rows("uniform", 10_000, &dispatches, &cost::Gpu::named("h100"));
     for row in today.lines() {

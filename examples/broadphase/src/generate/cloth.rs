@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::Random;
 use crate::report::Reporter;
+use measure::generate::Random;
 
 const SIDE: f64 = 2.0;
 const RADIUS: f64 = 0.5;

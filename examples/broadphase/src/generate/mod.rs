@@ -1,21 +1,17 @@
 //! The command `generate`.
 
-pub mod boxes;
 mod cloth;
 mod ply;
-mod random;
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
+use measure::generate::{Distribution, Random, boxes, check_room};
 
 use crate::Status;
 use crate::args::{GenerateArgs, Make};
 use crate::output::{OutputFile, Target, is_device};
 use crate::report::Reporter;
-
-pub use boxes::nudge;
-pub use random::Random;
 
 pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     let places_points = matches!(args.kind, Make::Points | Make::Rays);
@@ -43,8 +39,8 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
             let world = [[0.0; 3], [side(); 3]];
             (2 * axes + 1, boxes::rays(args.count, axes, world, args.t_max, random))
         }
-        kind => match boxes_of(kind, args.count, axes, random) {
-            Some(values) => (2 * axes, values),
+        kind => match distribution(kind) {
+            Some(distribution) => (2 * axes, distribution.rows(args.count, axes, random)),
             None => bail!("cloth is a mesh"),
         },
     };
@@ -52,26 +48,17 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Rows of boxes, mins then maxes, of a kind that makes boxes.
-pub fn boxes_of(kind: Make, count: u32, axes: usize, random: &mut Random) -> Option<Vec<f32>> {
-    let make = match kind {
-        Make::Uniform => boxes::uniform,
-        Make::PowerLaw => boxes::power_law,
-        Make::Clustered => boxes::clustered,
-        Make::Planar => boxes::planar,
-        Make::Lattice => boxes::lattice,
-        Make::OneCell => boxes::one_cell,
+/// Returns the distribution of a kind that is of boxes.
+pub fn distribution(kind: Make) -> Option<Distribution> {
+    Some(match kind {
+        Make::Uniform => Distribution::Uniform,
+        Make::PowerLaw => Distribution::PowerLaw,
+        Make::Clustered => Distribution::Clustered,
+        Make::Planar => Distribution::Planar,
+        Make::Lattice => Distribution::Lattice,
+        Make::OneCell => Distribution::OneCell,
         Make::Points | Make::Rays | Make::Cloth => return None,
-    };
-    Some(make(count, axes, random))
-}
-
-/// A count that memory cannot hold ends here and not in the middle.
-pub fn check_room(count: u32, columns: usize) -> Result<()> {
-    let values = (count as usize).checked_mul(columns);
-    let fits = |values| Vec::<f32>::new().try_reserve_exact(values).is_ok();
-    ensure!(values.is_some_and(fits), "--count {count} is more than memory holds");
-    Ok(())
+    })
 }
 
 /// With all elements more boxes than a binding of 128 MiB holds, and minutes of work.
@@ -110,16 +97,4 @@ fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(format!("{number}.ply"));
     path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_memory_cannot_hold_is_told_before_it_is_made() {
-        assert!(check_room(1_000, 7).is_ok());
-        assert!(check_room(u32::MAX, 1 << 30).is_err());
-        assert!(check_room(u32::MAX, usize::MAX).is_err());
-    }
 }

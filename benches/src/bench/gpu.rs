@@ -14,7 +14,7 @@ use pollster::block_on;
 
 use super::answer::Answer;
 use super::measure::{Contestant, Question, TOTAL};
-use crate::engine::Gpu;
+use crate::Gpu;
 
 pub const NAME: &str = "gpu-broad-phase";
 /// Steps within which buffers have grown to what a scene needs.

@@ -1,7 +1,7 @@
 //! The stage `sort` with each strategy on the same uniform boxes: medians of alternating runs, in milliseconds of GPU
 //! time.
 //!
-//! `cargo bench -p broadphase --bench sort -- [RUNS]`
+//! `cargo bench -p measure --bench sort -- [RUNS]`
 
 mod scene;
 

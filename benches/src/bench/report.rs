@@ -1,29 +1,28 @@
-//! The option `--report`: a fixed set of measurements for a report on one GPU, within a budget of time.
+//! A fixed set of measurements on one GPU, within a budget of time.
 
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
+use gpu_broad_phase::{Aabb, Dimensions, PairOrder, Scheme};
 
 use super::copy::{self, DeviceCopy};
-use super::measure::{Fault, Row, pools};
+use super::measure::{Fault, Row};
 use super::model;
-use super::scenes::Source;
+use super::scenes::Scene;
 use super::table::{self, Block, Table, short};
-use super::{Bench, COUNTS, Engines, GRID, gpu};
-use crate::Status;
-use crate::args::{BenchArgs, Make};
-use crate::engine::{Engine, Gpu};
-use crate::output::OutputFile;
-use crate::report::{Reporter, grouped};
+use super::{Bench, COUNTS, GRID, Options, gpu};
+use crate::generate::Distribution;
 use crate::verify::{LARGEST, SCHEMES, Tally, Verified, compare_random};
+use crate::{Gpu, Reporter, grouped};
 
-const SCENES: [(&str, Make); 2] = [("uniform", Make::Uniform), ("power-law", Make::PowerLaw)];
+const SCENES: [(&str, Distribution); 2] = [
+    ("uniform", Distribution::Uniform),
+    ("power-law", Distribution::PowerLaw),
+];
 /// Boxes that a hardware GPU is asked for besides.
 const MANY: u32 = 10_000_000;
 /// Boxes up to which everything is measured: the sort is held to the reference, which keeps every buffer of a step.
@@ -37,48 +36,55 @@ const CHECKS_SHARE: f64 = 0.2;
 /// Memory of the host per box, about: boxes, rows, what is uploaded, and answers in several copies.
 const HOST_BYTES: u64 = 400;
 
-/// Measures all of it and writes the file after each part, so that what ends early leaves what it had.
-pub fn run(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> {
-    let start = Instant::now();
-    let mut file = OutputFile::open(path)?;
-    let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
-    let gpu = Gpu::of(&engine.broad_phase)
-        .context("--report needs an adapter; `broadphase info` lists those that are there")?;
+/// Size of a report.
+#[derive(Clone)]
+pub struct ReportOptions {
+    /// Numbers of boxes; [`COUNTS`] if empty, and 10,000,000 on hardware.
+    pub counts: Vec<u32>,
+    /// Number of rays; by the kind of the adapter if `None`.
+    pub rays: Option<u32>,
+    pub runs: u32,
+    pub seed: u64,
+    /// Time for all of it, about. Scenes that do not fit are left out.
+    pub budget: Duration,
+}
+
+/// Measures a report on the device and returns its faults. Calls `save` after each part, so that an early end loses
+/// nothing.
+pub fn report(
+    options: &ReportOptions,
+    gpu: Gpu<'_>,
+    reporter: Reporter,
+    mut save: impl FnMut(&Report<'_>) -> Result<()>,
+) -> Result<Vec<String>> {
     let mut report = Report {
         gpu,
-        runs: args.runs,
+        options,
         copy: None,
         tallies: Default::default(),
         blocks: Vec::new(),
         left_out: Vec::new(),
         faults: Vec::new(),
-        budget: Duration::from_secs(args.budget.into()),
-        start,
+        start: Instant::now(),
     };
     reporter.say("measuring a copy on the device");
     report.measure_copy();
-    file.save(|file| report.write(file))?;
-    report.check_answers(args, reporter)?;
-    file.save(|file| report.write(file))?;
-    let sizes = report.sizes(args);
+    save(&report)?;
+    report.check_answers(reporter)?;
+    save(&report)?;
+    let sizes = report.sizes();
     for (place, &(scene, count)) in sizes.iter().enumerate() {
         let later: Vec<_> = sizes[place..].iter().map(|&(_, count)| count).collect();
-        report.measure_scene(scene, count, &later, args, reporter)?;
-        file.save(|file| report.write(file))?;
+        report.measure_scene(scene, count, &later, reporter)?;
+        save(&report)?;
     }
-    for fault in &report.faults {
-        reporter.warn(fault);
-    }
-    Ok(if report.faults.is_empty() {
-        Status::Done
-    } else {
-        Status::NotWhole
-    })
+    Ok(report.faults)
 }
 
-struct Report<'a> {
+/// Measurements so far.
+pub struct Report<'a> {
     gpu: Gpu<'a>,
-    runs: u32,
+    options: &'a ReportOptions,
     copy: Option<DeviceCopy>,
     /// What answers were checked, for each of [`SCHEMES`].
     tallies: [Tally; SCHEMES.len()],
@@ -87,7 +93,6 @@ struct Report<'a> {
     left_out: Vec<[String; 2]>,
     /// Wrong answers, and what failed that should not.
     faults: Vec<String>,
-    budget: Duration,
     start: Instant,
 }
 
@@ -104,7 +109,7 @@ impl Report<'_> {
 
     /// What is left of the budget.
     fn left(&self) -> Duration {
-        self.budget.saturating_sub(self.start.elapsed())
+        self.options.budget.saturating_sub(self.start.elapsed())
     }
 
     fn leave_out(&mut self, what: impl Into<String>, why: impl Into<String>) {
@@ -119,11 +124,11 @@ impl Report<'_> {
     }
 
     /// Every scheme against the reference and brute force, for a part of the budget, in one scene at least.
-    fn check_answers(&mut self, args: &BenchArgs, reporter: Reporter) -> Result<()> {
+    fn check_answers(&mut self, reporter: Reporter) -> Result<()> {
         // Its devices go with it: they would take memory from larger scenes.
         let mut verified = Verified::of(self.gpu.info)?;
-        let until = Instant::now() + self.budget.mul_f64(CHECKS_SHARE);
-        let scenes = CHECKED * u64::from(self.runs);
+        let until = Instant::now() + self.options.budget.mul_f64(CHECKS_SHARE);
+        let scenes = CHECKED * u64::from(self.options.runs);
         let bar = reporter.bar(scenes, "checking answers");
         for number in 0..scenes {
             if number > 0 && Instant::now() > until {
@@ -133,7 +138,7 @@ impl Report<'_> {
                 );
                 break;
             }
-            let seed = args.seed.wrapping_add(number);
+            let seed = self.options.seed.wrapping_add(number);
             match caught(|| compare_random(slice::from_mut(&mut verified), seed, LARGEST)) {
                 Ok(differences) => self.faults.extend(differences),
                 Err(error) => {
@@ -149,8 +154,8 @@ impl Report<'_> {
     }
 
     /// Scenes and sizes in the order in which they are measured, small ones first.
-    fn sizes(&mut self, args: &BenchArgs) -> Vec<((&'static str, Make), u32)> {
-        let mut counts = args.count.clone();
+    fn sizes(&mut self) -> Vec<((&'static str, Distribution), u32)> {
+        let mut counts = self.options.counts.clone();
         if counts.is_empty() {
             counts = COUNTS.to_vec();
             if self.is_software() {
@@ -171,10 +176,9 @@ impl Report<'_> {
     /// Measures a scene, if it fits into memory and into the budget. `later` are the sizes from this one on.
     fn measure_scene(
         &mut self,
-        (scene, kind): (&str, Make),
+        (scene, distribution): (&str, Distribution),
         count: u32,
         later: &[u32],
-        args: &BenchArgs,
         reporter: Reporter,
     ) -> Result<()> {
         let title = format!("{scene}, {} boxes", grouped(count.into()));
@@ -189,25 +193,21 @@ impl Report<'_> {
         if !is_sorted {
             self.leave_out(format!("{title}: the sort alone"), "its part on the CPU takes too long");
         }
-        let asked = BenchArgs {
-            ray_count: Some(args.ray_count.unwrap_or(rays)),
-            sort: is_sorted,
+        let options = Options {
             engines: vec![gpu::NAME.to_owned(), GRID.to_owned()],
-            ..args.clone()
+            runs: self.options.runs,
+            sort: is_sorted,
+            pair_order: PairOrder::default(),
         };
         let begun = Instant::now();
-        let bench = Bench {
-            args: &asked,
-            engines: Engines::new(&asked.engines)?,
-            gpu: Some(self.gpu),
-            // One thread would take its time, and is no yardstick for a GPU.
-            pools: pools()?.pop().into_iter().collect(),
-            copy_rate: self.copy.map(|copy| copy.rate()),
-            until: Some(begun + share(left, count, later)),
-            reporter,
-        };
-        let scene = Source::Made(kind).load(Some(count), &asked, reporter)?;
-        match caught(|| bench.scene(scene)) {
+        let mut bench = Bench::new(options, Some(self.gpu), reporter)?;
+        // One thread would take its time, and is no yardstick for a GPU.
+        bench.pools.drain(..bench.pools.len() - 1);
+        bench.copy_rate = self.copy.map(|copy| copy.rate());
+        bench.until = Some(begun + share(left, count, later));
+        let scene = Scene::random(scene, distribution, count, Dimensions::Three, self.options.seed)?;
+        let rays = scene.random_rays(self.options.rays.unwrap_or(rays), self.options.seed)?;
+        match caught(|| bench.scene(&scene, Some(&rays), Scheme::Hierarchical)) {
             Ok((block, faults)) => {
                 self.sort_out(&title, count, faults);
                 reporter.say(block.text());
@@ -245,7 +245,10 @@ impl Report<'_> {
     /// From the time that smaller scenes took.
     fn lack_of_time(&self, count: u32, left: Duration) -> Option<String> {
         if left.is_zero() {
-            return Some(format!("the {} s of the budget were over", self.budget.as_secs()));
+            return Some(format!(
+                "the {} s of the budget were over",
+                self.options.budget.as_secs()
+            ));
         }
         let samples: Vec<_> = self
             .blocks
@@ -260,8 +263,9 @@ impl Report<'_> {
         (expected > left.as_secs_f64()).then(why)
     }
 
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        table::write_head(out, Some(self.gpu.info), self.runs)?;
+    /// Writes the report as Markdown.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        table::write_head(out, Some(self.gpu.info), self.options.runs)?;
         writeln!(
             out,
             "- Kind of adapter: {:?}; gpu-broad-phase {} in {} on {}",
@@ -270,7 +274,7 @@ impl Report<'_> {
             if cfg!(debug_assertions) { "debug" } else { "release" },
             std::env::consts::OS
         )?;
-        let (took, budget) = (self.start.elapsed().as_secs(), self.budget.as_secs());
+        let (took, budget) = (self.start.elapsed().as_secs(), self.options.budget.as_secs());
         writeln!(out, "- Time: {took} s of {budget} s")?;
         match &self.copy {
             Some(copy) => writeln!(
@@ -431,7 +435,7 @@ fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
 
 /// The version of the library, which does not tell it itself.
 fn library_version() -> &'static str {
-    let manifest = include_str!("../../../../Cargo.toml");
+    let manifest = include_str!("../../../Cargo.toml");
     let mut lines = manifest.lines();
     let version = lines.find_map(|line| line.strip_prefix("version = "));
     version.unwrap_or_default().trim_matches('"')

@@ -50,17 +50,13 @@ pub fn enter(ray: &PreparedRay, boxed: &Aabb) -> Option<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{Random, boxes};
+    use crate::generate::{Distribution, Random, boxes};
     use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Source, reference::brute_force};
 
     #[test]
     fn rays_enter_boxes_where_the_library_says() {
         let random = &mut Random::new(5);
-        let values = boxes::uniform(300, 3, random);
-        let objects: Vec<_> = values
-            .chunks_exact(6)
-            .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
-            .collect();
+        let objects = Distribution::Uniform.boxes(300, 3, random);
         let world = [[0.0; 3], [7.0; 3]];
         let mut rays: Vec<_> = boxes::rays(300, 3, world, 3.0, random)
             .chunks_exact(7)

@@ -11,7 +11,7 @@ use super::gpu::{self, Exact};
 use super::measure::{Question, Row, TOTAL};
 use super::sort::KeyCounts;
 use super::traffic::Traffic;
-use crate::report::grouped;
+use crate::grouped;
 
 /// All that was measured on one scene of one size.
 pub struct Block {

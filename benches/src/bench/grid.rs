@@ -176,31 +176,25 @@ pub fn one_level(boxes: &[Aabb]) -> Sorted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Make;
     use crate::bench::answer::Answer;
-    use crate::generate::{Random, boxes_of};
+    use crate::generate::{Distribution, Random};
     use gpu_broad_phase::reference::brute_force;
 
     #[test]
     fn the_grid_finds_what_brute_force_finds() {
         let random = &mut Random::new(11);
-        let kinds = [
-            Make::Uniform,
-            Make::PowerLaw,
-            Make::Clustered,
-            Make::Planar,
-            Make::Lattice,
-            Make::OneCell,
+        let distributions = [
+            Distribution::Uniform,
+            Distribution::PowerLaw,
+            Distribution::Clustered,
+            Distribution::Planar,
+            Distribution::Lattice,
+            Distribution::OneCell,
         ];
         for round in 0..60 {
             let axes = 2 + round % 2;
             let count = 1 + random.below(500);
-            let values = boxes_of(kinds[round / 2 % kinds.len()], count, axes, random).unwrap();
-            let corner = |row: &[f32]| std::array::from_fn(|axis| row.get(axis).copied().unwrap_or(0.0));
-            let mut boxes: Vec<_> = values
-                .chunks_exact(2 * axes)
-                .map(|row| Aabb::new(corner(&row[..axes]), corner(&row[axes..])))
-                .collect();
+            let mut boxes = distributions[round / 2 % distributions.len()].boxes(count, axes, random);
             // Points, equal boxes, and one as large as all together.
             if round % 5 == 0 {
                 boxes.push(Aabb::point(boxes[0].max));

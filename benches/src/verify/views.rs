@@ -163,8 +163,7 @@ fn compared(descriptor: &BroadPhaseDescriptor<'_>, axes: usize, boxed: &Aabb) ->
     let mut boxed = *boxed;
     boxed.min[axes..].fill(0.0);
     boxed.max[axes..].fill(0.0);
-    // A NaN makes the comparison false.
-    let takes_part = boxed.owner < Aabb::EXCLUDED && (0..axes).all(|axis| boxed.min[axis] <= boxed.max[axis]);
+    let is_ignored = boxed.is_ignored(descriptor.dimensions);
     let grown = |bound: f32, by: f32, next: fn(f32) -> f32| {
         if bound.is_finite() && descriptor.margin > 0.0 {
             next(bound + by)
@@ -176,7 +175,7 @@ fn compared(descriptor: &BroadPhaseDescriptor<'_>, axes: usize, boxed: &Aabb) ->
         boxed.min[axis] = grown(boxed.min[axis], -descriptor.margin, f32::next_down);
         boxed.max[axis] = grown(boxed.max[axis], descriptor.margin, f32::next_up);
     }
-    takes_part.then_some(boxed)
+    (!is_ignored).then_some(boxed)
 }
 
 /// A view and those of its planes that count, if it is valid.

@@ -10,7 +10,7 @@ use gpu_broad_phase::RayMode;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::answer::{Answer, Rows};
-use crate::report::Reporter;
+use crate::Reporter;
 
 /// What is asked, so that answers to the same can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! The command `verify`: the GPU against the CPU engine and brute force.
+//! The GPU against the CPU engine and brute force.
 
 pub mod answer;
 mod compared;
@@ -13,19 +13,14 @@ pub use scenes::LARGEST;
 use std::io::{self, Write};
 use std::mem::Discriminant;
 
-use anyhow::{Context, Result, bail};
-use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
+use anyhow::{Context, Result};
+use gpu_broad_phase::wgpu::{Adapter, AdapterInfo, Backends};
 use gpu_broad_phase::{
-    self as lib, BroadPhase, BroadPhaseDescriptor, OutputOptions, RayMode, Scene, Scheme, Source, adapters, cpu,
+    Backend, BroadPhase, BroadPhaseDescriptor, OutputOptions, RayMode, Scene, Scheme, Source, adapters, cpu,
 };
 use pollster::block_on;
 
-use crate::Status;
-use crate::args::{Backend, VerifyArgs};
-use crate::engine::{backends, dimensions, is_free_choice, title};
-use crate::input;
-use crate::output::print;
-use crate::report::Reporter;
+use crate::title;
 use answer::{Answer, brute_force};
 use compared::{Compared, Engines};
 use features::PARTS;
@@ -33,75 +28,13 @@ use features::PARTS;
 /// Brute force is quadratic: more objects than this are compared with the reference alone.
 pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
 
-pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
-    if args.scene.scene.is_none() && args.random.is_none() {
-        bail!("verify needs a scene, or --random N");
-    }
-    let mut adapters = open(args, reporter)?;
-    let mut status = Status::Done;
-    match (&args.scene.scene, args.random) {
-        (Some(path), _) => {
-            let scene = input::scene(path, &args.scene.reading, reporter)?;
-            let rays = match &args.rays {
-                Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
-                None => Vec::new(),
-            };
-            let case = Case {
-                scene: Scene {
-                    objects: Source::Host(&scene.boxes),
-                    rays: rays.as_slice().into(),
-                    ..Scene::default()
-                },
-                descriptor: BroadPhaseDescriptor {
-                    dimensions: dimensions(&scene),
-                    ..Default::default()
-                },
-                schemes: [
-                    Scheme::Hierarchical,
-                    args.cell_size.map_or_else(
-                        || Scheme::uniform_for(&scene.boxes, dimensions(&scene)),
-                        |cell_size| Scheme::Uniform { cell_size },
-                    ),
-                    args.min_scale.map_or_else(
-                        || Scheme::adaptive_for(&scene.boxes, dimensions(&scene)),
-                        |min_scale| Scheme::Adaptive { min_scale },
-                    ),
-                ],
-            };
-            let spinner = reporter.spinner("verifying");
-            let differences = compare(&mut adapters, &case)?;
-            spinner.finish_and_clear();
-            for difference in differences {
-                reporter.warn(difference);
-                status = Status::NotWhole;
-            }
-        }
-        (None, Some(count)) => {
-            let bar = reporter.bar(count, "verifying");
-            for number in 0..count {
-                let seed = args.seed.wrapping_add(number);
-                for difference in compare_random(&mut adapters, seed, args.largest)? {
-                    bar.suspend(|| reporter.warn(difference));
-                    status = Status::NotWhole;
-                }
-                bar.inc(1);
-            }
-            bar.finish_and_clear();
-        }
-        // clap holds this: without a scene --random is required.
-        (None, None) => bail!("a scene or --random is needed"),
-    }
-    print(|out| table(out, &adapters))?;
-    Ok(status)
-}
-
-/// A scene and how to look at it.
-struct Case<'a> {
-    scene: Scene<'a>,
-    /// All but the scheme.
-    descriptor: BroadPhaseDescriptor<'static>,
-    /// As [`SCHEMES`].
-    schemes: [Scheme; SCHEMES.len()],
+/// A scene to verify under each scheme.
+pub struct Case<'a> {
+    pub scene: Scene<'a>,
+    /// The descriptor but for the scheme.
+    pub descriptor: BroadPhaseDescriptor<'static>,
+    /// In the order of [`SCHEMES`].
+    pub schemes: [Scheme; SCHEMES.len()],
 }
 
 pub const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
@@ -135,43 +68,14 @@ pub struct Tally {
     pub differences: u64,
 }
 
-/// All adapters that are asked for; an answer needs at least one.
-fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
-    let Some(asked) = backends(args.engine.backend) else {
-        bail!("--backend cpu would compare the CPU with itself");
-    };
-    let mut found = Vec::new();
-    for backend in asked.iter() {
-        for (index, adapter) in block_on(adapters(backend)).iter().enumerate() {
-            found.push(Verified::new(&adapter.get_info(), backend, index));
-        }
-    }
-    if let Some(wanted) = &args.engine.adapter {
-        let keep: Vec<bool> = match wanted.parse::<usize>() {
-            Ok(index) => (0..found.len()).map(|at| at == index).collect(),
-            Err(_) => {
-                let has = |adapter: &Verified| adapter.title.to_lowercase().contains(&wanted.to_lowercase());
-                found.iter().map(has).collect()
-            }
-        };
-        let mut keep = keep.into_iter();
-        found.retain(|_| keep.next().unwrap_or_default());
-    }
-    if is_free_choice(&args.engine) {
-        found.retain_mut(|adapter| match adapter.device(&BroadPhaseDescriptor::default()) {
-            Ok(_) => true,
-            Err(error) => {
-                reporter.warn(format!("{} is left out: {error}", adapter.title));
-                false
-            }
-        });
-    }
-    match (found.is_empty(), &args.engine.adapter) {
-        (false, _) => Ok(found),
-        (true, Some(adapter)) => bail!("no adapter found that is called or numbered {adapter}"),
-        (true, None) if args.engine.backend == Backend::Auto => bail!("no adapter found"),
-        (true, None) => bail!("no adapter found for {}", args.engine.backend.name()),
-    }
+/// Returns the adapters of these backends to verify.
+pub fn verified(backends: Backends) -> Vec<Verified> {
+    let each = backends.iter().flat_map(|backend| {
+        let found = block_on(adapters(backend));
+        let verified = |(index, adapter): (usize, &Adapter)| Verified::new(&adapter.get_info(), backend, index);
+        found.iter().enumerate().map(verified).collect::<Vec<_>>()
+    });
+    each.collect()
 }
 
 /// Every adapter and scheme on the random scene of a seed; the differences in words.
@@ -207,7 +111,7 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
 }
 
 /// Every adapter and scheme on one scene; the differences in words.
-fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
+pub fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
     let scene = &case.scene;
     let brute_force = (scene.objects.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(&case.descriptor, scene));
     let mut differences = Vec::new();
@@ -280,7 +184,7 @@ fn answer(
 }
 
 impl Verified {
-    /// An adapter that is in use already.
+    /// Returns the adapter with this information, which may be in use.
     pub fn of(info: &AdapterInfo) -> Result<Self> {
         let backends = Backends::from(info.backend);
         let found = block_on(adapters(backends));
@@ -300,6 +204,16 @@ impl Verified {
         }
     }
 
+    /// Returns the adapter's name and backend.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// Fails if the adapter does not meet the requirements.
+    pub fn check(&mut self) -> Result<()> {
+        self.device(&BroadPhaseDescriptor::default()).map(|_| ())
+    }
+
     /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
     fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut BroadPhase> {
         let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.worlds > 1);
@@ -309,7 +223,7 @@ impl Verified {
                 index
             }
             None => {
-                let backend = lib::Backend::Adapter {
+                let backend = Backend::Adapter {
                     backends: self.backends,
                     name: &self.index,
                 };
@@ -322,7 +236,8 @@ impl Verified {
     }
 }
 
-fn table(out: &mut impl Write, adapters: &[Verified]) -> io::Result<()> {
+/// Writes a row per adapter and scheme, then per adapter and feature.
+pub fn table(out: &mut impl Write, adapters: &[Verified]) -> io::Result<()> {
     let width = adapters
         .iter()
         .map(|adapter| adapter.title.len())

@@ -1,4 +1,4 @@
-//! The command `bench`: a step and its stages, beside other ways to the same answer.
+//! Times of a step and its stages beside peers, all of which have to find the same.
 
 mod answer;
 mod brute_force;
@@ -17,30 +17,27 @@ mod sort;
 mod table;
 mod traffic;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, cpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder, Scheme, cpu};
 use rayon::ThreadPool;
 
-use crate::Status;
-use crate::args::BenchArgs;
-use crate::engine::{Engine, Gpu, dimensions, scheme};
-use crate::input;
-use crate::output::{OutputFile, is_device, print};
-use crate::report::{Reporter, grouped};
+use crate::{Gpu, Reporter, grouped};
 use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
-use measure::{Contestant, Fault, OnCpu, Question, Runs, measure, pools};
-use scenes::{Rays, Scene, Source};
+use measure::{Contestant, OnCpu, Question, Runs, measure, pools};
 use sort::{Keys, SortDevice, StageOfStep};
-use table::Block;
 
-/// Boxes of made scenes, where nothing else is asked for.
-const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
+pub use measure::Fault;
+pub use report::{Report, ReportOptions, report};
+pub use scenes::{Rays, Scene, is_finite};
+pub use table::{Block, scaling_text, write_csv, write_markdown};
+
+/// Default numbers of boxes of random scenes.
+pub const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
 const GRID: &str = "grid";
 /// The library on the CPU.
 const REFERENCE: &str = "reference";
@@ -54,104 +51,22 @@ const MOST_TESTS: u64 = 8192;
 const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
-pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
-    if let Some(path) = &args.report {
-        return report::run(args, path, reporter);
-    }
-    let mut args = args.clone();
-    if args.count.is_empty() {
-        args.count = COUNTS.to_vec();
-    }
-    let args = &args;
-    let engines = Engines::new(&args.engines)?;
-    let sources = Source::parse(&args.scene)?;
-    let runs: usize = sources.iter().map(|source| source.counts(args).len()).sum();
-    if runs > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
-        bail!("rays on standard input are for one scene of one --count");
-    }
-    let mut files = Files::open(args)?;
-    let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
-    let bench = Bench {
-        args,
-        engines,
-        gpu: Gpu::of(&engine.broad_phase),
-        pools: pools()?,
-        copy_rate: None,
-        until: None,
-        reporter,
-    };
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut faults = Vec::new();
-    for source in &sources {
-        for count in source.counts(args) {
-            let (block, wrong) = bench.scene(source.load(count, args, reporter)?)?;
-            let title = format!("{}, {} boxes", block.scene, grouped(block.objects as u64));
-            faults.extend(wrong.into_iter().map(|fault| format!("{title}: {fault}")));
-            reporter.say(block.text());
-            blocks.push(block);
-            // What ends early leaves what it had.
-            files.write(args, Gpu::of(&engine.broad_phase), &blocks)?;
-        }
-    }
-    if let Some(text) = table::scaling_text(&blocks) {
-        reporter.say(text);
-    }
-    if files.rows.is_none() {
-        print(|out| table::write_csv(out, &blocks))?;
-    }
-    for fault in &faults {
-        reporter.warn(fault);
-    }
-    Ok(if faults.is_empty() {
-        Status::Done
-    } else {
-        Status::NotWhole
-    })
+/// What to measure in every scene.
+#[derive(Clone)]
+pub struct Options {
+    /// Names of engines; all that suit the scene if empty.
+    pub engines: Vec<String>,
+    /// Number of runs, in each of which every engine runs once.
+    pub runs: u32,
+    /// Also measure the sort of keys and values alone.
+    pub sort: bool,
+    pub pair_order: PairOrder,
 }
 
-/// What the results go to, opened before hours of work.
-struct Files {
-    /// None for standard output, which gets them at the end.
-    rows: Option<OutputFile>,
-    report: Option<OutputFile>,
-}
-
-impl Files {
-    fn open(args: &BenchArgs) -> Result<Self> {
-        let is_printed = args.output == Path::new("-");
-        ensure!(
-            is_printed
-                || is_device(&args.output)
-                || args.output.extension().is_some_and(|extension| extension == "csv"),
-            "{}: a result file of bench ends in .csv",
-            args.output.display()
-        );
-        Ok(Self {
-            rows: (!is_printed).then(|| OutputFile::open(&args.output)).transpose()?,
-            report: OutputFile::open_named(args.markdown.as_ref())?,
-        })
-    }
-
-    fn write(&mut self, args: &BenchArgs, gpu: Option<Gpu<'_>>, blocks: &[Block]) -> Result<()> {
-        if let Some(file) = &mut self.rows {
-            file.save(|file| table::write_csv(file, blocks))?;
-        }
-        if let Some(file) = &mut self.report {
-            let info = gpu.map(|gpu| gpu.info);
-            file.save(|file| table::write_markdown(file, blocks, info, args.runs))?;
-        }
-        Ok(())
-    }
-}
-
-/// Who is to run.
-struct Engines<'a> {
-    named: &'a [String],
-}
-
-impl<'a> Engines<'a> {
-    fn new(named: &'a [String]) -> Result<Self> {
-        for name in named.iter().map(String::as_str) {
+impl Options {
+    /// Fails on a name that is none of an engine, or that needs the feature `peers`.
+    pub fn check(&self) -> Result<()> {
+        for name in self.engines.iter().map(String::as_str) {
             let is_peer = PEERS.contains(&name) || name == LAMPSHADE;
             if is_peer && !cfg!(feature = "peers") {
                 bail!("--engines {name}: only with the package's feature peers");
@@ -161,49 +76,70 @@ impl<'a> Engines<'a> {
                 bail!("--engines {name}: not one of {}", all.join(", "));
             }
         }
-        Ok(Self { named })
+        Ok(())
     }
 
-    fn are_named(&self) -> bool {
-        !self.named.is_empty()
+    fn are_engines_named(&self) -> bool {
+        !self.engines.is_empty()
     }
 
-    /// Named, or nobody is.
+    /// Returns true if the engine is named, or none is.
     fn contains(&self, name: &str) -> bool {
-        !self.are_named() || self.named.iter().any(|named| named == name)
+        !self.are_engines_named() || self.engines.iter().any(|named| named == name)
     }
 }
 
 type Contestants<'a> = Vec<Box<dyn Contestant + 'a>>;
 
-struct Bench<'a> {
-    args: &'a BenchArgs,
-    engines: Engines<'a>,
+/// Measures scenes on one device and the CPU.
+pub struct Bench<'a> {
+    options: Options,
     gpu: Option<Gpu<'a>>,
     pools: Vec<Arc<ThreadPool>>,
-    /// What stage times are held to, where that was measured: gigabytes per second of a copy on the device.
+    /// Measured bandwidth of a copy on the device in gigabytes per second, printed beside stage times.
     copy_rate: Option<f64>,
-    /// When runs have to come to an end.
+    /// Time after which no further run starts.
     until: Option<Instant>,
     reporter: Reporter,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    /// Makes the thread pools. `options` have been checked.
+    pub fn new(options: Options, gpu: Option<Gpu<'a>>, reporter: Reporter) -> Result<Self> {
+        Ok(Self {
+            options,
+            gpu,
+            pools: pools()?,
+            copy_rate: None,
+            until: None,
+            reporter,
+        })
+    }
+
     fn runs(&self) -> Runs {
         Runs {
-            most: self.args.runs,
+            most: self.options.runs,
             until: self.until,
         }
     }
 
-    /// Measures a scene, and tells where answers differ.
-    fn scene(&self, scene: Scene) -> Result<(Block, Vec<Fault>)> {
-        let rays = scene.rays(self.args, self.reporter)?;
-        let descriptor = self.descriptor(&scene.boxes, scene.dimensions)?;
+    /// Measures a scene, and returns answers that differ as faults.
+    pub fn scene(&self, scene: &Scene, rays: Option<&Rays>, scheme: Scheme) -> Result<(Block, Vec<Fault>)> {
+        let descriptor = BroadPhaseDescriptor {
+            dimensions: scene.dimensions,
+            scheme,
+            outputs: OutputOptions {
+                pair_order: self.options.pair_order,
+                ..Default::default()
+            },
+            // Peers have none.
+            filters: false,
+            ..Default::default()
+        };
         let mut block = Block {
             scene: scene.name.clone(),
             objects: scene.boxes.len(),
-            rays: rays.as_ref().map_or(0, |rays| rays.all.len()),
+            rays: rays.map_or(0, |rays| rays.all.len()),
             rows: Vec::new(),
             exact: None,
             sorted: None,
@@ -213,41 +149,22 @@ impl Bench<'_> {
         };
         let on_device = self.gpu.map(|gpu| OnDevice::new(gpu, &scene.boxes));
 
-        let contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
+        let contestants = self.pairs(scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
         let (rows, mut faults) = measure(contestants, self.runs(), self.reporter);
         block.rows.extend(rows);
         if let Some(on_device) = &on_device {
             block.exact = on_device.exact(&descriptor)?;
         }
-        if let Some(rays) = &rays {
-            let contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;
+        if let Some(rays) = rays {
+            let contestants = self.rays(scene, rays, on_device.as_ref(), &descriptor)?;
             let (rows, wrong) = measure(contestants, self.runs(), self.reporter);
             block.rows.extend(rows);
             faults.extend(wrong);
         }
-        if self.args.sort {
-            faults.extend(self.sort(&scene, &descriptor, &mut block)?);
+        if self.options.sort {
+            faults.extend(self.sort(scene, &descriptor, &mut block)?);
         }
         Ok((block, faults))
-    }
-
-    fn descriptor(&self, boxes: &[Aabb], of_dimensions: u8) -> Result<BroadPhaseDescriptor<'static>> {
-        let read = input::Scene {
-            boxes: boxes.to_vec(),
-            dimensions: of_dimensions,
-            elements: None,
-        };
-        Ok(BroadPhaseDescriptor {
-            dimensions: dimensions(&read),
-            scheme: scheme(&self.args.scheme, &read, self.reporter)?,
-            outputs: OutputOptions {
-                pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
-                ..Default::default()
-            },
-            // Nobody else has any.
-            filters: false,
-            ..Default::default()
-        })
     }
 
     fn pairs<'s>(
@@ -259,7 +176,7 @@ impl Bench<'_> {
     ) -> Result<Contestants<'s>> {
         let boxes = scene.boxes.as_slice();
         let mut contestants: Contestants<'s> = Vec::new();
-        if self.engines.contains(gpu::NAME) {
+        if self.options.contains(gpu::NAME) {
             match on_device {
                 Some(on_device) => {
                     for variant in [Variant::Total, Variant::Resident, Variant::Stages] {
@@ -270,7 +187,7 @@ impl Bench<'_> {
             }
         }
         // Nobody needs it unasked: it is no way of its own, but that of the library once more.
-        if self.engines.are_named() && self.engines.contains(REFERENCE) {
+        if self.options.are_engines_named() && self.options.contains(REFERENCE) {
             for pool in 0..self.pools.len() {
                 contestants.push(Box::new(self.reference(REFERENCE, pool, scene, descriptor, None)?));
             }
@@ -280,13 +197,13 @@ impl Bench<'_> {
         {
             contestants.push(Box::new(brute_force::BruteForce::new(on_device)));
         }
-        if self.engines.contains(GRID) {
+        if self.options.contains(GRID) {
             let tests = grid::one_level(boxes).tests();
             let work = move || Ok(grid::one_level(boxes).pairs());
             contestants.extend(self.grids(GRID, tests, boxes, work, notes));
         }
         #[cfg(feature = "peers")]
-        for name in PEERS.into_iter().filter(|name| self.engines.contains(name)) {
+        for name in PEERS.into_iter().filter(|name| self.options.contains(name)) {
             for peer in peers::pairs(name, boxes, &self.pools) {
                 contestants.push(Box::new(peer));
             }
@@ -321,8 +238,8 @@ impl Bench<'_> {
 
     /// Asked for by name it always runs; else where it is the measure and takes seconds at most.
     fn runs_brute_force(&self, scene: &Scene, on_device: &OnDevice<'_>) -> bool {
-        if self.engines.are_named() {
-            return self.engines.contains(brute_force::NAME);
+        if self.options.are_engines_named() {
+            return self.options.contains(brute_force::NAME);
         }
         let is_software = on_device.gpu.info.device_type == DeviceType::Cpu;
         let most = if is_software {
@@ -342,7 +259,7 @@ impl Bench<'_> {
     ) -> Result<Contestants<'s>> {
         let mut contestants: Contestants<'s> = Vec::new();
         for (question, of_question) in [(Question::ClosestHits, &rays.closest), (Question::AllHits, &rays.all)] {
-            if self.engines.contains(gpu::NAME) {
+            if self.options.contains(gpu::NAME) {
                 contestants.push(match on_device {
                     Some(on_device) => Box::new(RayCast::new(on_device, descriptor, question, of_question)?),
                     None => Box::new(self.reference(gpu::NAME, 0, scene, descriptor, Some((question, of_question)))?),
@@ -350,7 +267,7 @@ impl Bench<'_> {
             }
         }
         #[cfg(feature = "peers")]
-        for name in PEERS.into_iter().filter(|name| self.engines.contains(name)) {
+        for name in PEERS.into_iter().filter(|name| self.options.contains(name)) {
             for peer in peers::rays(name, &scene.boxes, rays, &self.pools) {
                 contestants.push(Box::new(peer));
             }
@@ -421,11 +338,11 @@ impl Bench<'_> {
         }
         let keys = Keys::new(&scene.boxes, descriptor)?;
         let mut contestants: Contestants<'_> = Vec::new();
-        if self.engines.contains(gpu::NAME) {
+        if self.options.contains(gpu::NAME) {
             contestants.push(Box::new(StageOfStep::new(&on, &keys, descriptor)?));
         }
         #[cfg(feature = "peers")]
-        if self.engines.contains(LAMPSHADE) {
+        if self.options.contains(LAMPSHADE) {
             contestants.push(Box::new(peers::lampshade::Lampshade::new(&on, &keys)));
         }
         let (rows, faults) = measure(contestants, self.runs(), self.reporter);

@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 
 use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Pair, RayHit, RayMode, Scene, StepResult, reference};
-
-use crate::pairs::sort;
+use rayon::prelude::*;
 
 /// Sets as ascending rows; parameters as their bits.
 pub struct Answer {
@@ -20,7 +19,7 @@ pub struct Answer {
 impl Answer {
     pub fn new(closest: StepResult, all: &StepResult) -> Self {
         let mut pairs = closest.pairs;
-        sort(&mut pairs);
+        sort_pairs(&mut pairs);
         let ranges = all.ray_offsets.windows(2);
         Self {
             pairs,
@@ -97,6 +96,11 @@ pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
         all: rows(all.iter().map(Vec::as_slice)),
         any: Vec::new(),
     }
+}
+
+/// Sorts `pairs` by `a`, then by `b`. As one number per pair this is several times faster than field by field.
+pub fn sort_pairs(pairs: &mut [Pair]) {
+    pairs.par_sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
 }
 
 fn bits(hit: &RayHit) -> (u32, u32) {

@@ -2,7 +2,7 @@
 //! `BroadPhase` with rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in
 //! microseconds; the three sizes take turns.
 //!
-//! `cargo bench -p broadphase --bench small -- [RUNS]`
+//! `cargo bench -p measure --bench small -- [RUNS]`
 
 mod scene;
 

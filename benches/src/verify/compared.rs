@@ -16,7 +16,7 @@ use super::features::{Features, PARTS, Part};
 use super::found;
 use super::views;
 use super::{SCHEMES, Verified, name};
-use crate::engine::Gpu;
+use crate::Gpu;
 
 /// Outputs and tables fit after a few steps.
 const ATTEMPTS: u32 = 8;

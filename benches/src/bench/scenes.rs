@@ -1,0 +1,129 @@
+//! Scenes to measure, and rays through them.
+
+use anyhow::{Result, bail};
+use gpu_broad_phase::{Aabb, Dimensions, Ray};
+
+use crate::generate::{Distribution, Random, boxes, check_room, vector};
+
+/// Largest parameter of random rays for all hits.
+const ALL_HITS_T: f32 = 16.0;
+
+/// Boxes to measure.
+pub struct Scene {
+    pub name: String,
+    /// True if one cell of a grid would hold all boxes.
+    pub is_one_cell: bool,
+    pub boxes: Vec<Aabb>,
+    pub dimensions: Dimensions,
+    /// Corners of the bounds in which random rays start.
+    world: [[f64; 3]; 2],
+}
+
+/// Rays for their closest hits, and the same ones for all hits.
+pub struct Rays {
+    pub closest: Vec<Ray>,
+    pub all: Vec<Ray>,
+}
+
+impl Scene {
+    /// Returns a scene of `count` random boxes. Fails if memory cannot hold them.
+    pub fn random(
+        name: &str,
+        distribution: Distribution,
+        count: u32,
+        dimensions: Dimensions,
+        seed: u64,
+    ) -> Result<Self> {
+        let axes = dimensions.count() as usize;
+        check_room(count, 2 * axes)?;
+        let boxes = distribution.boxes(count, axes, &mut Random::new(seed));
+        let side = match distribution {
+            Distribution::Uniform => Some(boxes::uniform_side(count, axes)),
+            Distribution::PowerLaw => Some(boxes::power_law_side(count, axes)),
+            _ => None,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            is_one_cell: distribution == Distribution::OneCell,
+            world: side.map_or_else(|| bounds(&boxes), |side| [[0.0; 3], [side; 3]]),
+            boxes,
+            dimensions,
+        })
+    }
+
+    /// Returns a scene of these boxes without their filters, which peers do not have. Fails if there is no box or one
+    /// is invalid or infinite, which peers cannot answer.
+    pub fn of_boxes(name: String, boxes: &[Aabb], dimensions: Dimensions) -> Result<Self> {
+        if boxes.is_empty() {
+            bail!("no boxes");
+        }
+        if let Some(row) = boxes.iter().position(|boxed| !is_finite(boxed)) {
+            bail!("box {row} is infinite or invalid, which peers do not know what to do with");
+        }
+        let boxes: Vec<_> = boxes.iter().map(|boxed| Aabb::new(boxed.min, boxed.max)).collect();
+        Ok(Self {
+            name,
+            is_one_cell: false,
+            world: bounds(&boxes),
+            boxes,
+            dimensions,
+        })
+    }
+
+    /// Returns `count` rays from uniform origins in uniform directions.
+    pub fn random_rays(&self, count: u32, seed: u64) -> Result<Rays> {
+        let axes = self.dimensions.count() as usize;
+        check_room(count, 2 * axes + 1)?;
+        // Not the numbers of the boxes.
+        let random = &mut Random::new(seed.wrapping_add(1));
+        let rows = boxes::rays(count, axes, self.world, ALL_HITS_T, random);
+        let ray = |row: &[f32]| Ray::new(vector(&row[..axes]), vector(&row[axes..2 * axes]), row[2 * axes]);
+        let all: Vec<_> = rows.chunks_exact(2 * axes + 1).map(ray).collect();
+        let closest = all.iter().map(|ray| Ray {
+            t_max: f32::INFINITY,
+            ..*ray
+        });
+        Ok(Rays {
+            closest: closest.collect(),
+            all,
+        })
+    }
+}
+
+impl Rays {
+    /// Returns the same rays for both questions. Fails if there is no ray or one is invalid or infinite.
+    pub fn of_rays(rays: Vec<Ray>) -> Result<Self> {
+        if rays.is_empty() {
+            bail!("no rays");
+        }
+        let is_finite = |ray: &Ray| {
+            let mut numbers = ray.origin.iter().chain(&ray.direction);
+            numbers.all(|value| value.is_finite()) && ray.t_max >= 0.0
+        };
+        if let Some(row) = rays.iter().position(|ray| !is_finite(ray)) {
+            bail!("ray {row} is infinite or invalid");
+        }
+        Ok(Self {
+            closest: rays.clone(),
+            all: rays,
+        })
+    }
+}
+
+/// Returns true if the box is valid and has finite bounds.
+pub fn is_finite(boxed: &Aabb) -> bool {
+    (0..3).all(|axis| boxed.min[axis].is_finite() && boxed.max[axis].is_finite() && boxed.min[axis] <= boxed.max[axis])
+}
+
+fn bounds(boxes: &[Aabb]) -> [[f64; 3]; 2] {
+    let of = |corner: fn(&Aabb) -> [f32; 3], start: f64, pick: fn(f64, f64) -> f64| {
+        std::array::from_fn(|axis| {
+            let values = boxes.iter().map(|boxed| f64::from(corner(boxed)[axis]));
+            values.fold(start, pick)
+        })
+    };
+    [
+        of(|boxed| boxed.min, f64::INFINITY, f64::min),
+        of(|boxed| boxed.max, f64::NEG_INFINITY, f64::max),
+    ]
+}

@@ -1,0 +1,222 @@
+//! The command `bench`: times of a step and its stages beside peers.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
+use gpu_broad_phase::{BroadPhaseDescriptor, Dimensions};
+use measure::Gpu;
+use measure::bench::{
+    self, Bench, Block, COUNTS, Options, Rays, ReportOptions, Scene, scaling_text, write_csv, write_markdown,
+};
+
+use crate::Status;
+use crate::args::{BenchArgs, Make, ReadingArgs};
+use crate::engine::{Engine, dimensions, scheme_of_boxes};
+use crate::generate::distribution;
+use crate::input;
+use crate::mesh::Kind;
+use crate::output::{OutputFile, is_device, print};
+use crate::report::Reporter;
+
+pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
+    if let Some(path) = &args.report {
+        return report(args, path, reporter);
+    }
+    let counts = if args.count.is_empty() {
+        &COUNTS[..]
+    } else {
+        &args.count
+    };
+    let sources = Source::parse(&args.scene, counts)?;
+    if sources.len() > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
+        bail!("rays on standard input are for one scene of one --count");
+    }
+    let options = Options {
+        engines: args.engines.clone(),
+        runs: args.runs,
+        sort: args.sort,
+        pair_order: args.engine.order.map(Into::into).unwrap_or_default(),
+    };
+    options.check()?;
+    let mut files = Files::open(args)?;
+    let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
+    let gpu = Gpu::of(&engine.broad_phase);
+    let bench = Bench::new(options, gpu, reporter)?;
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut faults = Vec::new();
+    for source in &sources {
+        let scene = source.load(args, reporter)?;
+        let rays = rays(&scene, args, reporter)?;
+        let scheme = scheme_of_boxes(&args.scheme, &scene.boxes, scene.dimensions, reporter)?;
+        let (block, wrong) = bench.scene(&scene, rays.as_ref(), scheme)?;
+        faults.extend(wrong.into_iter().map(|fault| format!("{}: {fault}", block.title())));
+        reporter.say(block.text());
+        blocks.push(block);
+        // An early end loses nothing.
+        files.write(args, gpu, &blocks)?;
+    }
+    if let Some(text) = scaling_text(&blocks) {
+        reporter.say(text);
+    }
+    if files.rows.is_none() {
+        print(|out| write_csv(out, &blocks))?;
+    }
+    Ok(status(&faults, reporter))
+}
+
+fn report(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> {
+    let mut file = OutputFile::open(path)?;
+    let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
+    let gpu = Gpu::of(&engine.broad_phase)
+        .context("--report needs an adapter; `broadphase info` lists those that are there")?;
+    let options = ReportOptions {
+        counts: args.count.clone(),
+        rays: args.ray_count,
+        runs: args.runs,
+        seed: args.seed,
+        budget: Duration::from_secs(args.budget.into()),
+    };
+    let faults = bench::report(&options, gpu, reporter, |report| file.save(|file| report.write(file)))?;
+    Ok(status(&faults, reporter))
+}
+
+/// Warns of each fault.
+fn status(faults: &[String], reporter: Reporter) -> Status {
+    for fault in faults {
+        reporter.warn(fault);
+    }
+    if faults.is_empty() {
+        Status::Done
+    } else {
+        Status::NotWhole
+    }
+}
+
+/// Result files, opened before hours of work.
+struct Files {
+    /// `None` for standard output, which is written at the end.
+    rows: Option<OutputFile>,
+    report: Option<OutputFile>,
+}
+
+impl Files {
+    fn open(args: &BenchArgs) -> Result<Self> {
+        let is_printed = args.output == Path::new("-");
+        ensure!(
+            is_printed
+                || is_device(&args.output)
+                || args.output.extension().is_some_and(|extension| extension == "csv"),
+            "{}: a result file of bench ends in .csv",
+            args.output.display()
+        );
+        Ok(Self {
+            rows: (!is_printed).then(|| OutputFile::open(&args.output)).transpose()?,
+            report: OutputFile::open_named(args.markdown.as_ref())?,
+        })
+    }
+
+    fn write(&mut self, args: &BenchArgs, gpu: Option<Gpu<'_>>, blocks: &[Block]) -> Result<()> {
+        if let Some(file) = &mut self.rows {
+            file.save(|file| write_csv(file, blocks))?;
+        }
+        if let Some(file) = &mut self.report {
+            let info = gpu.map(|gpu| gpu.info);
+            file.save(|file| write_markdown(file, blocks, info, args.runs))?;
+        }
+        Ok(())
+    }
+}
+
+/// Kinds of random scenes.
+const RANDOM: [Make; 5] = [
+    Make::Uniform,
+    Make::PowerLaw,
+    Make::Clustered,
+    Make::Planar,
+    Make::OneCell,
+];
+
+/// A scene as the arguments name it.
+enum Source {
+    Random(Make, u32),
+    File(PathBuf),
+    /// A folder with two frames of a mesh, all elements of which get a box.
+    Folder(PathBuf),
+}
+
+impl Source {
+    /// Returns the scenes of names separated by commas, random ones in each size of `counts`.
+    fn parse(names: &str, counts: &[u32]) -> Result<Vec<Self>> {
+        let of_path = |path: &Path| {
+            if path.is_dir() {
+                Self::Folder(path.to_owned())
+            } else {
+                Self::File(path.to_owned())
+            }
+        };
+        if Path::new(names).exists() {
+            return Ok(vec![of_path(Path::new(names))]);
+        }
+        let values = RANDOM.map(|kind| kind.to_possible_value());
+        let mut sources = Vec::new();
+        for name in names.split(',') {
+            if let Some(place) = values.iter().flatten().position(|value| value.matches(name, false)) {
+                sources.extend(counts.iter().map(|&count| Self::Random(RANDOM[place], count)));
+                continue;
+            }
+            let names: Vec<_> = values.iter().flatten().map(|value| value.get_name()).collect();
+            ensure!(
+                input::exists(Path::new(name)),
+                "{name}: no such file, and not one of {}",
+                names.join(", ")
+            );
+            sources.push(of_path(Path::new(name)));
+        }
+        Ok(sources)
+    }
+
+    fn load(&self, args: &BenchArgs, reporter: Reporter) -> Result<Scene> {
+        match self {
+            &Self::Random(kind, count) => {
+                let dimensions = match args.reading.dimensions {
+                    Some(2) => Dimensions::Two,
+                    _ => Dimensions::Three,
+                };
+                let name = kind.to_possible_value().context("a kind without a name")?;
+                let distribution = distribution(kind).context("no boxes")?;
+                Scene::random(name.get_name(), distribution, count, dimensions, args.seed)
+            }
+            Self::Folder(path) => {
+                let reading = ReadingArgs {
+                    dimensions: args.reading.dimensions,
+                    elements: vec![Kind::Vertices, Kind::Edges, Kind::Faces],
+                    next: Some(path.join("frame1.ply")),
+                };
+                read(&path.join("frame0.ply"), path, &reading, reporter)
+            }
+            Self::File(path) => read(path, path, &args.reading, reporter),
+        }
+    }
+}
+
+fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
+    let scene = input::scene(path, reading, reporter)?;
+    let stem = named.file_stem().unwrap_or_default();
+    let name = stem.to_string_lossy().replace(',', " ");
+    Scene::of_boxes(name, &scene.boxes, dimensions(&scene)).with_context(|| named.display().to_string())
+}
+
+/// Returns the rays that the arguments name, if any.
+fn rays(scene: &Scene, args: &BenchArgs, reporter: Reporter) -> Result<Option<Rays>> {
+    if let Some(path) = &args.rays {
+        let rays = input::rays(path, scene.dimensions.count() as u8, reporter)?;
+        return Rays::of_rays(rays)
+            .with_context(|| path.display().to_string())
+            .map(Some);
+    }
+    args.ray_count
+        .map(|count| scene.random_rays(count, args.seed))
+        .transpose()
+}

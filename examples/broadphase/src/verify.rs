@@ -1,0 +1,103 @@
+//! The command `verify`: the GPU against the CPU engine and brute force.
+
+use anyhow::{Result, bail};
+use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Scheme, Source};
+use measure::verify::{Case, Verified, compare, compare_random, table, verified};
+
+use crate::Status;
+use crate::args::{Backend, VerifyArgs};
+use crate::engine::{backends, dimensions, is_free_choice};
+use crate::input;
+use crate::output::print;
+use crate::report::Reporter;
+
+pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
+    let mut status = Status::Done;
+    let adapters = match (&args.scene.scene, args.random) {
+        (Some(path), _) => {
+            let mut adapters = open(args, reporter)?;
+            let scene = input::scene(path, &args.scene.reading, reporter)?;
+            let rays = match &args.rays {
+                Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
+                None => Vec::new(),
+            };
+            let dimensions = dimensions(&scene);
+            let case = Case {
+                scene: Scene {
+                    objects: Source::Host(&scene.boxes),
+                    rays: rays.as_slice().into(),
+                    ..Scene::default()
+                },
+                descriptor: BroadPhaseDescriptor {
+                    dimensions,
+                    ..Default::default()
+                },
+                schemes: [
+                    Scheme::Hierarchical,
+                    args.cell_size.map_or_else(
+                        || Scheme::uniform_for(&scene.boxes, dimensions),
+                        |cell_size| Scheme::Uniform { cell_size },
+                    ),
+                    args.min_scale.map_or_else(
+                        || Scheme::adaptive_for(&scene.boxes, dimensions),
+                        |min_scale| Scheme::Adaptive { min_scale },
+                    ),
+                ],
+            };
+            let spinner = reporter.spinner("verifying");
+            let differences = compare(&mut adapters, &case)?;
+            spinner.finish_and_clear();
+            for difference in differences {
+                reporter.warn(difference);
+                status = Status::NotWhole;
+            }
+            adapters
+        }
+        (None, Some(count)) => {
+            let mut adapters = open(args, reporter)?;
+            let bar = reporter.bar(count, "verifying");
+            for number in 0..count {
+                let seed = args.seed.wrapping_add(number);
+                for difference in compare_random(&mut adapters, seed, args.largest)? {
+                    bar.suspend(|| reporter.warn(difference));
+                    status = Status::NotWhole;
+                }
+                bar.inc(1);
+            }
+            bar.finish_and_clear();
+            adapters
+        }
+        (None, None) => bail!("verify needs a scene, or --random N"),
+    };
+    print(|out| table(out, &adapters))?;
+    Ok(status)
+}
+
+/// Returns the adapters that the arguments name. Fails if there is none.
+fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
+    let Some(backends) = backends(args.engine.backend) else {
+        bail!("--backend cpu would compare the CPU with itself");
+    };
+    let mut found = verified(backends);
+    if let Some(wanted) = &args.engine.adapter {
+        match wanted.parse::<usize>() {
+            Ok(index) => found = found.into_iter().skip(index).take(1).collect(),
+            Err(_) => found.retain(|adapter| adapter.title().to_lowercase().contains(&wanted.to_lowercase())),
+        }
+    }
+    if is_free_choice(&args.engine) {
+        found.retain_mut(|adapter| {
+            let checked = adapter.check();
+            if let Err(error) = &checked {
+                reporter.warn(format!("{} is left out: {error}", adapter.title()));
+            }
+            checked.is_ok()
+        });
+    }
+    match (found.is_empty(), &args.engine.adapter) {
+        (false, _) => Ok(found),
+        (true, Some(adapter)) => bail!("no adapter found that is called or numbered {adapter}"),
+        (true, None) if args.engine.backend == Backend::Auto => bail!("no adapter found"),
+        (true, None) => bail!("no adapter found for {}", args.engine.backend.name()),
+    }
+}
