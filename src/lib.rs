@@ -232,9 +232,7 @@ pub use api::backend::Backend;
 pub use api::counters::{Counters, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
-pub use api::descriptor::{
-    BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, PairOrder, RayMode, Scheme, Uses,
-};
+pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, PairOrder, RayMode, Scheme, Uses};
 pub use api::error::{
     BroadPhaseError, CreateError, DescriptorError, InputError, PairFilterError, ReadBackError, StepError,
 };
@@ -247,7 +245,9 @@ pub use api::result::{Outputs, StageTime, StepResult};
 pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
-pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
+pub use api::types::{
+    Aabb, Dimensions, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay,
+};
 pub use broad_phase::BroadPhase;
 pub use gpu::adapter::adapters;
 pub use gpu::later::Later;

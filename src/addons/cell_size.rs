@@ -1,7 +1,7 @@
 //! Cell sizes of the uniform and adaptive schemes, from the boxes.
 
-use crate::api::descriptor::{BroadPhaseDescriptor, Dimensions, Scheme};
-use crate::api::types::Aabb;
+use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
+use crate::api::types::{Aabb, Dimensions};
 use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;

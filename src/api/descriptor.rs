@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::pair_filter;
+use crate::api::types::Dimensions;
 use crate::shared::bounds::LARGEST_COUNT;
 
 /// Rounds of a step, at most.
@@ -34,27 +35,6 @@ pub enum Scheme {
         /// [`MAX_LEVELS`](crate::grid::MAX_LEVELS) layers above it, of which only occupied ones cost anything.
         min_scale: f32,
     },
-}
-
-/// How many axes count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Dimensions {
-    /// x and y. The third component of every box, ray and query is ignored, whatever it holds.
-    Two,
-    /// x, y and z.
-    #[default]
-    Three,
-}
-
-impl Dimensions {
-    /// 2 or 3.
-    pub const fn count(self) -> u32 {
-        match self {
-            Self::Two => 2,
-            Self::Three => 3,
-        }
-    }
 }
 
 /// Which hits of a ray are wanted.

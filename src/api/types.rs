@@ -101,6 +101,43 @@ impl Aabb {
         self.owner = owner;
         self
     }
+
+    /// Returns the box with the flag [`Aabb::STATIC`]: it never pairs with another static one.
+    #[must_use]
+    pub const fn into_static(mut self) -> Self {
+        self.owner |= Self::STATIC;
+        self
+    }
+
+    /// Returns true if steps ignore the box: a bound is NaN, `min > max` on an axis of `dimensions`, or
+    /// [`Aabb::EXCLUDED`] is set.
+    pub fn is_ignored(&self, dimensions: Dimensions) -> bool {
+        let axes = dimensions.count() as usize;
+        // False with a NaN.
+        let is_valid = (0..axes).all(|axis| self.min[axis] <= self.max[axis]);
+        !is_valid || self.owner & Self::EXCLUDED != 0
+    }
+}
+
+/// Number of axes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Dimensions {
+    /// x and y. The third component of every box, ray and query is ignored, whatever it holds.
+    Two,
+    /// x, y and z.
+    #[default]
+    Three,
+}
+
+impl Dimensions {
+    /// Returns 2 or 3.
+    pub const fn count(self) -> u32 {
+        match self {
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
 }
 
 /// A ray: the points `origin + t * direction` for `0 <= t <= t_max`. 32 bytes, two 16-byte loads.

@@ -7,10 +7,10 @@ mod rays;
 
 use super::*;
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{Dimensions, Growth, OutputOptions, RayMode, Scheme};
+use crate::api::descriptor::{Growth, OutputOptions, RayMode, Scheme};
 use crate::api::error::InputError;
 use crate::api::input::{Rays, Source};
-use crate::api::types::{Pair, RayCell, RayHit, SweptRay};
+use crate::api::types::{Dimensions, Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, ScanParams, wide};
 use crate::layout::grid::{self, Params, SCHEME_ADAPTIVE};
 use crate::reference::brute_force;

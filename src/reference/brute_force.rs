@@ -8,15 +8,9 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
 use crate::api::queries::{Query, SelfQuery};
 use crate::api::scene::Scene;
-use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
+use crate::api::types::{Aabb, Dimensions, Pair, Ray, RayHit, SweptRay};
 use crate::layout::grid::{Params, ordered};
 use crate::reference::host::HostScene;
-
-/// Takes part at all: not excluded, without a NaN, no bound above its opposite.
-fn is_active(object: &Aabb) -> bool {
-    // A NaN makes the comparison false.
-    object.owner < Aabb::EXCLUDED && (0..3).all(|axis| object.min[axis] <= object.max[axis])
-}
 
 fn is_admitted(a: &Aabb, b: &Aabb) -> bool {
     let [members_a, members_b] = [a, b].map(|object| object.layers as u16);
@@ -31,7 +25,10 @@ fn is_admitted(a: &Aabb, b: &Aabb) -> bool {
 
 /// All pairs, ascending by `(a, b)`, filters honoured. Takes time of the order of the square of the objects.
 pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
-    let active: Vec<(u32, &Aabb)> = (0..).zip(objects).filter(|(_, object)| is_active(object)).collect();
+    let active: Vec<(u32, &Aabb)> = (0..)
+        .zip(objects)
+        .filter(|(_, object)| !object.is_ignored(Dimensions::Three))
+        .collect();
     let mut pairs = Vec::new();
     for (place, &(a, first)) in active.iter().enumerate() {
         for &(b, second) in &active[place + 1..] {
@@ -51,7 +48,7 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object.min[axes..].fill(0.0);
     object.max[axes..].fill(0.0);
     // Infinite bounds have nowhere to grow; those of a box that takes no part stay as they are.
-    if descriptor.margin.is_normal() && is_active(&object) {
+    if descriptor.margin.is_normal() && !object.is_ignored(Dimensions::Three) {
         for axis in 0..axes {
             let (low, high) = (object.min[axis], object.max[axis]);
             if low.is_finite() {
@@ -132,7 +129,7 @@ pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'
             let in_world = descriptor.worlds == 1 || worlds[index as usize] == ray.world;
             let meets_layers = ray.layers as u16 & (object.layers >> 16) as u16 != 0
                 && object.layers as u16 & (ray.layers >> 16) as u16 != 0;
-            if !is_active(&object) || !in_world || (descriptor.filters && !meets_layers) {
+            if object.is_ignored(Dimensions::Three) || !in_world || (descriptor.filters && !meets_layers) {
                 return None;
             }
             let t = enter_box(&ray, &object.min.map(ordered), &object.max.map(ordered))?;
@@ -214,7 +211,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
             let world = worlds.get(index as usize).copied().unwrap_or(0);
             (index, as_compared(descriptor, object), world)
         })
-        .filter(|(_, object, world)| is_active(object) && *world < descriptor.worlds)
+        .filter(|(_, object, world)| !object.is_ignored(Dimensions::Three) && *world < descriptor.worlds)
         .collect();
     let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
     let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
@@ -231,7 +228,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
                 );
                 let mut found = Found::default();
                 let has_radius = query.radius >= 0.0;
-                if !is_active(&bounds) || !has_radius || query.world >= descriptor.worlds {
+                if bounds.is_ignored(Dimensions::Three) || !has_radius || query.world >= descriptor.worlds {
                     return found;
                 }
                 for (index, object, world) in &objects {

@@ -63,7 +63,7 @@ impl<'a> HostScene<'a> {
 
     /// All objects and their worlds, static ones first and marked with [`Aabb::STATIC`], as results count them.
     pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
-        let mark = |object: &Aabb| object.with_owner(object.owner | Aabb::STATIC);
+        let mark = |object: &Aabb| object.into_static();
         let marked = self.static_objects.iter().map(mark);
         let objects = marked.chain(self.objects.iter().copied()).collect();
         (objects, [self.static_worlds, self.worlds].concat())

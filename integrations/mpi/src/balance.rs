@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpu_broad_phase::Aabb;
+use gpu_broad_phase::{Aabb, Dimensions};
 
 use crate::agreement::{RankError, agree};
 use crate::bisection::Dot;
 use crate::communicator::Communicator;
-use crate::local::takes_part;
 use crate::owned::{Members, Objects, Owned, put, take};
 use crate::partition::{Span, ordered};
 use crate::ranks::Ranks;
@@ -54,7 +53,7 @@ impl<C: Communicator> Ranks<C> {
             .flat_map(|(objects, compared)| {
                 let weight = |place: usize| self.load_of(objects.ids[place]);
                 let dot = move |(place, object): (usize, &Aabb)| {
-                    takes_part(object).then(|| Dot {
+                    (!object.is_ignored(Dimensions::Three)).then(|| Dot {
                         span: Span::of(object),
                         weight: weight(place),
                     })
@@ -136,7 +135,7 @@ impl<C: Communicator> Ranks<C> {
         let [moving, statics] = [moving, statics].map(|compared| {
             let mut members = Members::new();
             for (place, object) in (0..).zip(compared) {
-                let to = if takes_part(object) {
+                let to = if !object.is_ignored(Dimensions::Three) {
                     self.partition.owner(object.min.map(ordered))
                 } else {
                     own

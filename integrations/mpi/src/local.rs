@@ -1,6 +1,6 @@
 //! The boxes of a step on a rank: those that it holds and those that others have sent, the ghosts.
 
-use gpu_broad_phase::{Aabb, NONE, Scene, Source, Statics};
+use gpu_broad_phase::{Aabb, Dimensions, NONE, Scene, Source, Statics};
 
 use crate::owned::Objects;
 
@@ -149,13 +149,7 @@ impl Local {
 /// Bounds of no boxes: they are inverted, and nothing meets them.
 pub(crate) const NOTHING: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// Whether a box can be met: neither without numbers, nor inverted, nor taken out.
-pub(crate) fn takes_part(object: &Aabb) -> bool {
-    let has_place = (0..3).all(|axis| object.min[axis] <= object.max[axis]);
-    has_place && object.owner & Aabb::EXCLUDED == 0
-}
-
-/// The bounds of those boxes that take part.
+/// Returns the bounds of all boxes that are not ignored.
 pub(crate) fn bounds_of<'a>(objects: impl IntoIterator<Item = &'a Aabb>) -> Aabb {
     let join = |bounds: Aabb, object: &Aabb| {
         Aabb::new(
@@ -165,6 +159,6 @@ pub(crate) fn bounds_of<'a>(objects: impl IntoIterator<Item = &'a Aabb>) -> Aabb
     };
     objects
         .into_iter()
-        .filter(|object| takes_part(object))
+        .filter(|object| !object.is_ignored(Dimensions::Three))
         .fold(NOTHING, join)
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
-use gpu_broad_phase::{Aabb, NONE, Queries, Query, QueryInput, QueryMode, Scene, SelfQuery, Source};
+use gpu_broad_phase::{Aabb, Dimensions, NONE, Queries, Query, QueryInput, QueryMode, Scene, SelfQuery, Source};
 
 use crate::agreement::{RankError, agree};
 use crate::asking::{Routes, Rows, farther};
 use crate::communicator::Communicator;
-use crate::local::{Ghosts, Side, bounds_of, takes_part};
+use crate::local::{Ghosts, Side, bounds_of};
 use crate::owned::Owned;
 use crate::partition::ordered;
 use crate::ranks::Ranks;
@@ -280,5 +280,5 @@ fn point(object: &Aabb) -> Option<Aabb> {
         .iter()
         .chain(&object.max)
         .all(|coordinate| coordinate.is_finite());
-    (takes_part(object) && is_finite).then(|| Aabb::point(object.min))
+    (!object.is_ignored(Dimensions::Three) && is_finite).then(|| Aabb::point(object.min))
 }

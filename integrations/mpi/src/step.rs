@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use gpu_broad_phase::{Aabb, NONE, Pair, Scene, Source};
+use gpu_broad_phase::{Aabb, Dimensions, NONE, Pair, Scene, Source};
 
 use crate::agreement::{RankError, agree};
 use crate::communicator::{Communicator, Messages};
-use crate::local::{Ghosts, Side, bounds_of, takes_part};
+use crate::local::{Ghosts, Side, bounds_of};
 use crate::owned::{Members, Owned, put, take};
 use crate::partition::{Span, ordered};
 use crate::ranks::Ranks;
@@ -91,7 +91,7 @@ impl<C: Communicator> Ranks<C> {
         let others = |compared: &[Aabb]| {
             let mut members = Members::new();
             for (place, object) in (0..).zip(compared) {
-                if takes_part(object) {
+                if !object.is_ignored(Dimensions::Three) {
                     self.partition.overlapped(&Span::of(object), &mut |to| {
                         if to != own {
                             members.entry(to).or_default().push(place);

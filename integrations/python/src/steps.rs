@@ -91,8 +91,8 @@ pub fn step_objects<'py>(
     let (result, events) = work::run(py, progress.as_ref(), || {
         finder.has_table = false;
         last.boxes.clear();
-        let mark = |aabb: &Aabb| aabb.with_owner(aabb.owner | Aabb::STATIC);
-        last.boxes.extend(objects.set.static_slots().iter().map(mark));
+        let statics = objects.set.static_slots().iter();
+        last.boxes.extend(statics.map(|object| object.into_static()));
         last.boxes.extend(objects.set.slots());
         last.worlds.clear();
         last.exclude(excluded);
