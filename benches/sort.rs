@@ -11,7 +11,11 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-const STRATEGIES: [SortStrategy; 3] = [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips];
+const STRATEGIES: [SortStrategy; 3] = [
+    SortStrategy::Portable,
+    SortStrategy::Subgroups,
+    SortStrategy::SerialTiles,
+];
 
 /// Runs a step; returns the milliseconds of its sort.
 fn sort_time(device: &Device, queue: &Queue, broad_phase: &mut GpuBroadPhase, objects: &[Aabb]) -> f64 {

@@ -195,9 +195,8 @@ pub mod reference {
     pub(crate) mod dispatch;
     pub(crate) mod draw;
     pub(crate) mod events;
-    pub(crate) mod given;
     pub(crate) mod host;
-    pub(crate) mod limits;
+    pub(crate) mod input;
     pub(crate) mod order;
     pub(crate) mod pair_rule;
     pub(crate) mod pairs;
@@ -208,6 +207,7 @@ pub mod reference {
     pub(crate) mod rows;
     pub(crate) mod scan;
     pub(crate) mod sort;
+    pub(crate) mod source;
     pub(crate) mod table;
     pub(crate) mod trace;
 
@@ -237,7 +237,7 @@ pub use api::error::{
     BroadPhaseError, CreateError, DescriptorError, InputError, PairFilterError, ReadBackError, StepError,
 };
 pub use api::frustum::{Frustum, Visible};
-pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
+pub use api::input::{BoxLayout, BoxWords, Queries, Rays, Source};
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{NearestObject, Query, QueryMode, SelfQuery};
@@ -250,8 +250,8 @@ pub use api::types::{
 };
 pub use broad_phase::BroadPhase;
 pub use gpu::adapter::adapters;
-pub use gpu::later::Later;
 pub use gpu::preparation::Preparation;
+pub use gpu::readback::Readback;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::output::{StepOutput, Table};
 pub use step::query_set::QuerySet;
@@ -289,20 +289,20 @@ pub mod internals {
         pub mod rows {
             pub use crate::reference::rows::*;
         }
-        pub mod given {
-            pub use crate::reference::given::*;
+        pub mod source {
+            pub use crate::reference::source::*;
         }
         pub use crate::reference::host::HostScene;
         pub use crate::reference::trace::{SortDigit, Trace, trace};
 
-        macro_rules! twins {
+        macro_rules! reference_passes {
             ($($stage:ident)+) => {
                 $(pub mod $stage {
                     pub use crate::reference::$stage::*;
                 })+
             };
         }
-        twins!(table scan sort pairs limits rays queries order events draw dispatch cull);
+        reference_passes!(table scan sort pairs input rays queries order events draw dispatch cull);
     }
 
     pub mod submission {
@@ -317,7 +317,7 @@ pub mod internals {
         pub use crate::addons::draw::*;
         pub use crate::addons::events::*;
         pub use crate::addons::mirror::*;
-        pub use crate::stages::limits::*;
+        pub use crate::stages::input::*;
         pub use crate::stages::order::*;
         pub use crate::stages::pairs::*;
         pub use crate::stages::queries::*;

@@ -132,7 +132,7 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
             .record(&mut frame, &step, views, CullOptions::default())
             .expect("views");
         set.record(&mut frame, &step, asked).expect("a set");
-        let mut later = gpu.read_later(&mut frame, Outputs::ALL).expect("a handle");
+        let mut later = gpu.record_read_back(&mut frame, Outputs::ALL).expect("a handle");
         assert!(!later.is_ready(), "{name}");
         queue.submit([frame.finish()]);
         assert_eq!(block_on(events.read_back()).expect("events").begun.len(), 6, "{name}");

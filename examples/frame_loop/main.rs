@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DispatchArgs, GpuBroadPhase, Handle, Later, ObjectSet, OutputOptions,
-    OutputRows, Outputs, Pair, PairOrder, PairTracker, QueryInput, QuerySet, Ray, RayMode, ReadBackError, Scene,
+    Aabb, BroadPhaseDescriptor, Capacities, DispatchArgs, GpuBroadPhase, Handle, ObjectSet, OutputOptions, OutputRows,
+    Outputs, Pair, PairOrder, PairTracker, QueryInput, QuerySet, Ray, RayMode, ReadBackError, Readback, Scene,
     StepError, StepResult, Uses, block_on, cpu, wgpu,
 };
 
@@ -74,7 +74,7 @@ struct World {
     narrow_phase: wgpu::ComputePipeline,
     rows: wgpu::Buffer,
     row_log: wgpu::Buffer,
-    hits: VecDeque<(usize, Later<StepResult>)>,
+    hits: VecDeque<(usize, Readback<StepResult>)>,
     seen: Seen,
 }
 
@@ -196,7 +196,7 @@ impl World {
         encoder: &mut wgpu::CommandEncoder,
         frame: usize,
         rays: &[Ray],
-    ) -> Result<Later<StepResult>, StepError> {
+    ) -> Result<Readback<StepResult>, StepError> {
         let input = self.objects.upload(&self.device, encoder)?;
         let step = self.broad_phase.step(encoder, input)?;
         self.tracker.record(encoder, &step, self.objects.names())?;
@@ -226,7 +226,7 @@ impl World {
             ..QueryInput::default()
         };
         self.sensors.record(encoder, &step, asked)?;
-        self.sensors.read_later(
+        self.sensors.record_read_back(
             encoder,
             Outputs {
                 rays: true,

@@ -3,7 +3,7 @@
 const ID_MASK: u32 = 0x1fffffffu;
 // Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
 // are set on one entry of each object: that of its home cell.
-const HOME_FLAGS: u32 = 0xe0000000u;
+const PRIMARY_FLAGS: u32 = 0xe0000000u;
 const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
 const OWNER_MASK: u32 = 0x3fffffffu;

@@ -85,18 +85,18 @@ fn place(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
 }
 
 // Slot of a cell within its level's part of the table. `x` is already shifted by the level's x_shift.
-fn slot_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
-    return unmasked_slot_of(level, x, y, z, world) & level.table_mask;
+fn bucket_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
+    return unmasked_bucket_of(level, x, y, z, world) & level.table_mask;
 }
 
 // What the mask of the level makes a slot. It grows by a stride from row to row.
-fn unmasked_slot_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
+fn unmasked_bucket_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     return u32(x - (level.lower_x >> level.x_shift)) + u32(y - level.lower_y) * level.stride_y
         + u32(z - level.lower_z) * level.stride_z + world * level.stride_world;
 }
 
 fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
-    return level.table_base + slot_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
+    return level.table_base + bucket_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
 }
 
 // Past the cells come the keys of the large list, worlds apart as far as its slots allow, and the one of what takes no

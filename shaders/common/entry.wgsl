@@ -38,7 +38,7 @@ fn is_listed(is_record: bool, place: u32) -> bool {
     if (is_record) {
         return is_in_cells(place);
     }
-    return values[place] >= HOME_FLAGS;
+    return values[place] >= PRIMARY_FLAGS;
 }
 
 fn listed_record(is_record: bool, place: u32) -> u32 {

@@ -42,9 +42,9 @@ struct Grid {
     // The level of most objects, or 32.
     fullest_level: u32,
     // Objects of levels below this look larger ones up in the cover table; 0 where there is none.
-    cover_below: u32,
-    // Cells of that table are those of level `cover_below - 1` shifted right by this.
-    cover_shift: u32,
+    large_table_below: u32,
+    // Cells of that table are those of level `large_table_below - 1` shifted right by this.
+    large_table_shift: u32,
     // Keys that the cell table has a start of: those of cells, of the large list, of what takes no part, of the cover
     // table and past it.
     key_count: u32,

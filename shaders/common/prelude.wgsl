@@ -38,7 +38,7 @@ struct Params {
     wide_queries: u32,
     // Whether the objects themselves ask, for neighbours within `radius` (1) or for what they overlap (2); whether just
     // for objects after them.
-    askers: u32,
+    self_query: u32,
     half: u32,
     radius: f32,
     // Nearest objects wanted a query.
@@ -54,22 +54,22 @@ struct Params {
     // Rows of pair counts: one an entry and, where there are static objects, one a moving object.
     pair_rows: u32,
     // Queries of the dispatch: all, or as many as objects of the table whose objects ask.
-    asker_count: u32,
+    querier_count: u32,
     // Whether rays are walked in the order of where they start.
     rays_sorted: u32,
     // Hits of a ray that counting keeps for writing.
-    hits_kept: u32,
+    cached_hits: u32,
     // Partners of an entry that counting keeps for writing.
-    partners_kept: u32,
+    cached_partners: u32,
     // Entries that the cover table has room for, behind those of the objects.
-    cover_capacity: u32,
+    large_table_capacity: u32,
     // One more than the word of a buffer that says how many of the objects take part; 0 where all do.
     object_limit: u32,
     // Whether records have clusters where the scene is crowded.
     has_clusters: u32,
     // Which form of `pair_count` runs: 0 where the device chooses, 1 that for scenes that are not crowded, 2 that for
     // crowded ones.
-    pair_form: u32,
+    pair_variant: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -11,9 +11,9 @@ struct Round {
     // Whether no further round is recorded.
     is_last: u32,
     // Turns of the loops over steps and rows that a walk takes, at most.
-    turns: u32,
+    iterations: u32,
     // Turns of a loop that shows whether the driver cut loops short.
-    canary_turns: u32,
+    canary_iterations: u32,
     // Where moving and static objects have a table each: whether the walks went through the other one before, and
     // whether they go on through the other one. `first` and `is_last` speak of one table's rounds.
     continues: u32,
@@ -36,20 +36,20 @@ fn is_last_of_all() -> bool {
 }
 
 fn begin_round() {
-    turns_left = f32(round.turns);
+    iterations_left = f32(round.iterations);
     tests_passed = 0u;
 }
 
 // Turns of the loops over steps and rows, which a walk takes whether or not it finds anything to test there. What would
 // take more of them in all is tested without cells, so that a round is never long.
-var<private> turns_left: f32;
+var<private> iterations_left: f32;
 
 // Sets turns aside, unless they are more than there are.
-fn takes_turns(turns: f32) -> bool {
-    if (!(turns <= turns_left)) {
+fn takes_iterations(iterations: f32) -> bool {
+    if (!(iterations <= iterations_left)) {
         return false;
     }
-    turns_left -= turns;
+    iterations_left -= iterations;
     return true;
 }
 

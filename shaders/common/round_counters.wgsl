@@ -8,17 +8,17 @@
 override DRIVER_CUTS_LOOPS: bool = true;
 
 // Run after the walk, with a bound that no compiler knows.
-fn all_turns_taken() -> bool {
-    var turns = 0u;
-    for (var k = 0u; k < round.canary_turns; k += 1u) {
-        turns += 1u;
+fn all_iterations_taken() -> bool {
+    var iterations = 0u;
+    for (var k = 0u; k < round.canary_iterations; k += 1u) {
+        iterations += 1u;
     }
-    return turns == round.canary_turns;
+    return iterations == round.canary_iterations;
 }
 
 fn note_rounds() {
     // Such a walk must not pass for a whole one.
-    if (DRIVER_CUTS_LOOPS && !all_turns_taken()) {
+    if (DRIVER_CUTS_LOOPS && !all_iterations_taken()) {
         atomicOr(&counters[COUNTER_UNFINISHED], STATUS_CUT);
     }
     let beyond = tests_beyond();

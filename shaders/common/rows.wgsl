@@ -29,7 +29,7 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     if (max(x_from, level.lower_x) > min(x_to, level.upper_x)) {
         return Row(0u, 0u, 0u, 0u);
     }
-    return row_at(level.table_base, level.table_mask, slot_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
+    return row_at(level.table_base, level.table_mask, bucket_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
 }
 
 // The entries of a slot and of so many slots behind it, in a level's part of the table.

@@ -20,7 +20,7 @@ struct Exclusions {
 @group(0) @binding(11) var<uniform> exclusions: Exclusions;
 
 // The slot where the search for a pair begins. Its objects are in order.
-fn home_slot(pair: vec2<u32>) -> u32 {
+fn first_slot_of(pair: vec2<u32>) -> u32 {
     return finished(mixed(mixed(0u, pair.x), pair.y)) & exclusions.table_mask;
 }
 

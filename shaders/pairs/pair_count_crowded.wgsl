@@ -8,10 +8,10 @@
 
 // Of the boxes before that fill no word yet.
 var<private> word_bits: u32;
-var<private> bits_kept: u32;
+var<private> cached_bits: u32;
 
 fn store_bits(entry: u32) {
-    let word = bits_kept >> 5u;
+    let word = cached_bits >> 5u;
     if (word < params.pair_bit_words) {
         pair_bits[word * params.entry_capacity + entry] = word_bits;
     }
@@ -19,17 +19,17 @@ fn store_bits(entry: u32) {
 
 // As many bits as a word has, at most.
 fn keep_bits(entry: u32, bits: u32, count: u32) {
-    let used = bits_kept & 31u;
+    let used = cached_bits & 31u;
     word_bits |= bits << used;
     if (used + count >= 32u) {
         store_bits(entry);
         word_bits = select(0u, bits >> (32u - max(used, 1u)), used > 0u);
     }
-    bits_kept += count;
+    cached_bits += count;
 }
 
 fn end_rows(entry: u32) {
-    if ((bits_kept & 31u) > 0u) {
+    if ((cached_bits & 31u) > 0u) {
         store_bits(entry);
     }
 }

@@ -4,10 +4,10 @@
 // Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are
 // kept, so that writing its pairs seldom needs a second walk.
 
-// `partners_kept` is no more than this.
-const MOST_KEPT: u32 = 12u;
+// `cached_partners` is no more than this.
+const MOST_CACHED: u32 = 12u;
 
-@group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
+@group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
 
 // True: each partner is stored when it is found, which is faster on GPUs (docs/tried.md, "On an H100"). False: partners
 // stay in registers until the walk ends. Software adapters pay for a store in a loop as if each iteration made it.
@@ -23,8 +23,8 @@ var<private> partners: Partners;
 
 fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
     if (STORES_IN_LOOP) {
-        if (is_pair && place < params.partners_kept) {
-            pair_slots[place * params.entry_capacity + entry] = other;
+        if (is_pair && place < params.cached_partners) {
+            pair_cache[place * params.entry_capacity + entry] = other;
         }
         return;
     }
@@ -35,8 +35,8 @@ fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }
 
 fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
-    if (place >= before && place < min(count, params.partners_kept)) {
-        pair_slots[place * params.entry_capacity + index] = partner;
+    if (place >= before && place < min(count, params.cached_partners)) {
+        pair_cache[place * params.entry_capacity + index] = partner;
     }
 }
 

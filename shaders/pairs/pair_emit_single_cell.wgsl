@@ -1,6 +1,6 @@
 // uses: common/workgroup, pairs/pair_test_clusters, pairs/pair_walk_single_cell
 
-// Writes the pairs of the entries that `pair_emit_kept` left to walk, with one entry an object.
+// Writes the pairs of the entries that `pair_emit_cached` left to walk, with one entry an object.
 
 // `pair_walks[0]`: number of entries to walk. The entries follow, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;

@@ -15,8 +15,8 @@
 const SPARE_TRIES: u32 = 64u;
 
 fn pair_of(row: u32) -> vec2<u32> {
-    let given = excluded_pairs[row];
-    return vec2<u32>(min(given.x, given.y), max(given.x, given.y));
+    let pair = excluded_pairs[row];
+    return vec2<u32>(min(pair.x, pair.y), max(pair.x, pair.y));
 }
 
 @compute @workgroup_size(256)
@@ -36,7 +36,7 @@ fn main(
     if (pair.x == pair.y || pair.y >= exclusions.object_count) {
         return;
     }
-    var slot = home_slot(pair);
+    var slot = first_slot_of(pair);
     var waits = true;
     for (var tries = 0u; waits && tries <= exclusions.table_mask + SPARE_TRIES; tries += 1u) {
         let exchange = atomicCompareExchangeWeak(&exclusion_rows[slot], 0u, row + 1u);

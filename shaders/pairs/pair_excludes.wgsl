@@ -29,7 +29,7 @@ fn pair_owner(object: u32) -> u32 {
 }
 
 fn names_pair(pair: vec2<u32>) -> bool {
-    var slot = home_slot(pair);
+    var slot = first_slot_of(pair);
     var found = false;
     var goes_on = exclusions.table_mask > 0u;
     for (var probe = 0u; goes_on && probe <= exclusions.table_mask; probe += 1u) {

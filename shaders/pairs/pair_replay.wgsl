@@ -5,7 +5,7 @@
 // bit for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
 
 @group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
-// `pair_walks[0]`: number of entries that `pair_emit_kept` left to walk. The entries follow, unordered.
+// `pair_walks[0]`: number of entries that `pair_emit_cached` left to walk. The entries follow, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 var<private> bits_read: u32;

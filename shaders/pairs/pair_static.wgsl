@@ -18,7 +18,7 @@ struct Query {
     owner: u32,
     world: u32,
     // The moving object.
-    asker: u32,
+    querier: u32,
     // Never.
     seeks_corners: bool,
     search_min: vec3<f32>,
@@ -52,7 +52,7 @@ fn walk_static(record: u32) {
     query.layers = filters.x;
     query.owner = filters.y;
     query.world = high.w;
-    query.asker = low.w;
+    query.querier = low.w;
     let largest = vec3<i32>(0x7f7fffff);
     query.search_min = flush_bits(unordered(max(query.low, -largest)));
     query.search_max = flush_bits(unordered(min(query.high, largest)));

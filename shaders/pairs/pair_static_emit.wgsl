@@ -1,5 +1,5 @@
 // uses: common/prelude, common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_write
-// uses: pairs/pair_write_kept, queries/query_image_own
+// uses: pairs/pair_write_cached, queries/query_image_own
 
 // Writes the pairs of moving and static objects: from the partners that counting kept, or by the walk once more where a
 // moving object has more of them. What earlier rounds wrote of one stands behind the offsets.
@@ -9,14 +9,14 @@ fn entry_object(index: u32) -> u32 {
 }
 
 fn accept_result(query: Query, other: u32, distance: u32) {
-    write_pair(query.asker, other);
+    write_pair(query.querier, other);
 }
 
 fn goes_on(index: u32) -> bool {
     if (round.first == 0u) {
-        return write_kept(index, STATIC_KEPT);
+        return write_cached(index, STATIC_CACHED);
     }
-    return resume_entry(index, STATIC_KEPT);
+    return resume_entry(index, STATIC_CACHED);
 }
 
 @compute @workgroup_size(256)

@@ -57,29 +57,29 @@ fn walk_pairs(index: u32) {
     }
     let bucket_end = starts[key + 1u];
     let group = entry_group(value);
-    let is_home = group == 0u;
+    let is_primary = group == 0u;
     var first = index + 1u;
     if (group == ENTRY_GROUPS - 1u) {
         first = bucket_end;
-    } else if (!is_home) {
+    } else if (!is_primary) {
         first = group_end(group, first, bucket_end);
     }
     let behind = share_of(bucket_end - first);
     for (var k = behind.x; k < behind.y; k += 1u) {
         let other_value = values[first + k];
-        if (((value | other_value) & HOME_FLAGS) == HOME_FLAGS) {
+        if (((value | other_value) & PRIMARY_FLAGS) == PRIMARY_FLAGS) {
             let other = other_value & ID_MASK;
             let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
             let other_high = records[2u * other + 1u];
             if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
                 // Other cells may share the bucket.
-                let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
-                visit_candidate(own, params.first_object + other, key_of(level, home, world) == key);
+                let primary = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
+                visit_candidate(own, params.first_object + other, key_of(level, primary, world) == key);
             }
             count_candidate();
         }
     }
-    if (is_home) {
+    if (is_primary) {
         let of_large = share_of(large.y - large.x);
         for (var k = of_large.x; k < of_large.y; k += 1u) {
             test_large(own, large.x + k);

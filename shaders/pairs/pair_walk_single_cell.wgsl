@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/cover, common/grid, common/rows, pairs/pair_own
+// uses: common/box, common/cells, common/large_table, common/grid, common/rows, pairs/pair_own
 // needs: filters_of, visit_row
 
 // The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover
@@ -28,7 +28,7 @@ fn walk_pairs(index: u32) {
     let box_max = flush_bits(unordered(high));
     let own_level = place_single_cell(unordered(low), unordered(high), grid.base_inverse).level;
     let detail = x_detail();
-    let looks_up = own_level < grid.cover_below;
+    let looks_up = own_level < grid.large_table_below;
     if (looks_up) {
         let key = key_of(grid.cover, looked_up(box_min), world);
         let begin = starts[key];
@@ -41,7 +41,7 @@ fn walk_pairs(index: u32) {
         let level = grid.levels[next_level];
         let at_own_level = visited == 0u;
         next_level = level.next;
-        if (looks_up && next_level >= grid.cover_below) {
+        if (looks_up && next_level >= grid.large_table_below) {
             next_level = max(next_level, grid.cover.next);
         }
         let inverse = axis_inverse(level.inverse, detail);
@@ -59,7 +59,7 @@ fn walk_pairs(index: u32) {
         let length = u32((x_end >> level.x_shift) - from_cell);
         let rows = y_end - y_begin + 1;
         let next_z = level.stride_z - u32(rows - 1) * level.stride_y;
-        var slot = unmasked_slot_of(level, from_cell, y, z, world);
+        var slot = unmasked_bucket_of(level, from_cell, y, z, world);
         var own_skip = select(0u, u32((lower.x >> level.x_shift) - from_cell), at_own_level);
         var is_own = at_own_level;
         var rows_left = y_end - y + 1;

@@ -4,7 +4,7 @@
 // of pairs.
 
 const NO_OBJECT: u32 = 0xffffffffu;
-// Images of the asker along an axis: one period ahead or behind, or one that only its distance to a candidate decides.
+// Images of the querier along an axis: one period ahead or behind, or one that only its distance to a candidate decides.
 const IMAGE_AHEAD: u32 = 1u;
 const IMAGE_BEHIND: u32 = 2u;
 const NEAREST_IMAGE: u32 = 3u;
@@ -30,10 +30,10 @@ struct Query {
     owner: u32,
     world: u32,
     // The object that asks for others, or NO_OBJECT.
-    asker: u32,
+    querier: u32,
     // Whether objects are looked for by their lower corners in place of whole boxes.
     seeks_corners: bool,
-    // Which image of the asker it is, two bits per axis, or which one it may be: one number, since all loops of a walk
+    // Which image of the querier it is, two bits per axis, or which one it may be: one number, since all loops of a walk
     // carry it.
     images: u32,
     // Floats of both corners, moved, and widened by the radius and a bound on all rounding.
@@ -47,7 +47,7 @@ fn flat(corner: vec3<u32>) -> vec3<u32> {
     return vec3<u32>(corner.xy, select(corner.z, 0u, params.dimensions == 2u));
 }
 
-// How far from the asker objects may be, one axis each: by more than differences, sums and squares can round.
+// How far from the querier objects may be, one axis each: by more than differences, sums and squares can round.
 fn reach_of(query: Query) -> vec3<f32> {
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));
@@ -62,8 +62,8 @@ fn images_are(query: Query, image: u32) -> vec3<bool> {
 }
 
 // Corners move outward by the reach. Where any image may be the nearest one, the query looks everywhere.
-fn with_search_bounds(given: Query) -> Query {
-    var query = given;
+fn with_search_bounds(original: Query) -> Query {
+    var query = original;
     // Bit by bit, and not by `images_are`: what a compiler finds twice it keeps through all loops of the walk.
     let is_ahead = (vec3<u32>(query.images) & vec3<u32>(1u, 4u, 16u)) != vec3<u32>(0u);
     let is_behind = (vec3<u32>(query.images) & vec3<u32>(2u, 8u, 32u)) != vec3<u32>(0u);
@@ -81,9 +81,9 @@ fn with_search_bounds(given: Query) -> Query {
 }
 
 // The query of a box with its filter words.
-fn query_of(given_low: vec4<u32>, given_high: vec4<u32>, radius_bits: u32, world: u32) -> Query {
-    let low = vec4<u32>(flat(given_low.xyz), given_low.w);
-    let high = vec4<u32>(flat(given_high.xyz), given_high.w);
+fn query_of(source_low: vec4<u32>, source_high: vec4<u32>, radius_bits: u32, world: u32) -> Query {
+    let low = vec4<u32>(flat(source_low.xyz), source_low.w);
+    let high = vec4<u32>(flat(source_high.xyz), source_high.w);
     var query: Query;
     query.world = world;
     let kind = classify(low, high);
@@ -97,7 +97,7 @@ fn query_of(given_low: vec4<u32>, given_high: vec4<u32>, radius_bits: u32, world
     query.radius = bitcast<f32>(select(min(radius_bits, 0x7f7fffffu), 0u, (radius_bits & 0x7f800000u) == 0u));
     query.layers = low.w;
     query.owner = high.w;
-    query.asker = NO_OBJECT;
+    query.querier = NO_OBJECT;
     return with_search_bounds(query);
 }
 
@@ -113,7 +113,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     if (high_word.w != query.world) {
         return MISS;
     }
-    if (query.asker != NO_OBJECT && (low_word.w == query.asker || (params.half != 0u && low_word.w < query.asker))) {
+    if (query.querier != NO_OBJECT && (low_word.w == query.querier || (params.half != 0u && low_word.w < query.querier))) {
         return MISS;
     }
     if (query.seeks_corners) {
@@ -146,12 +146,12 @@ fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 
-// Whether the asker's image is this one, ahead or behind; `apart` is how far a candidate lies on that side.
+// Whether the querier's image is this one, ahead or behind; `apart` is how far a candidate lies on that side.
 fn is_moved(query: Query, image: u32, apart: vec3<f32>) -> vec3<bool> {
     return images_are(query, image) | (images_are(query, NEAREST_IMAGE) & nearest_image(apart));
 }
 
-// Whether the image of the asker that is nearest to a candidate is the one on this side.
+// Whether the image of the querier that is nearest to a candidate is the one on this side.
 fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
     let half = 0.5 * periods();
     return (half > vec3<f32>(0.0)) & (apart > half);
@@ -167,8 +167,8 @@ fn within(query: Query, gap: vec3<f32>) -> u32 {
 // exponent, so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest
 // float.
 fn squared(gap: vec3<f32>) -> u32 {
-    let given = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
-    let bits = select(min(given, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), given < vec3<u32>(0x00800000u));
+    let magnitude = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
+    let bits = select(min(magnitude, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), magnitude < vec3<u32>(0x00800000u));
     let largest = max(bits.x, max(bits.y, bits.z));
     let is_far = largest >= FAR_BITS;
     let is_near = largest < NEAR_BITS;

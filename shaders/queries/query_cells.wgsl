@@ -46,7 +46,7 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
 }
 
 // Turns of loops that a row takes at least: one more in the uniform scheme, to count its entries ahead of the walk.
-fn row_turns() -> f32 {
+fn row_iterations() -> f32 {
     return select(2.0, 3.0, SCHEME == SCHEME_UNIFORM);
 }
 
@@ -88,12 +88,12 @@ fn is_met_here(
     z: i32,
 ) -> bool {
     let detail = select(grid.x_detail, 0u, SCHEME == SCHEME_UNIFORM);
-    let home = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, detail));
+    let primary = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, detail));
     if (SCHEME != SCHEME_UNIFORM) {
-        return home.y == y && home.z == z && home.x >= lower.x && home.x <= upper.x;
+        return primary.y == y && primary.z == z && primary.x >= lower.x && primary.x <= upper.x;
     }
     // Lower corners lie in the home cell.
-    let first = select(max(home, lower), home, query.seeks_corners);
+    let first = select(max(primary, lower), primary, query.seeks_corners);
     if (any(first < lower) || first.x > upper.x || first.y != y || first.z != z) {
         return false;
     }

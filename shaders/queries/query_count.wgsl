@@ -20,7 +20,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index < params.asker_count) {
+    if (index < params.querier_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
         // Ahead of the walk, which then need not carry the query's validity.
@@ -33,7 +33,7 @@ fn main(
         note_rounds();
         add_candidates(COUNTER_QUERY_CANDIDATES);
         query_offsets[answer] = found;
-    } else if (index == params.asker_count) {
+    } else if (index == params.querier_count) {
         query_offsets[params.query_count] = 0u;
     }
 }

@@ -24,7 +24,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index >= params.asker_count) {
+    if (index >= params.querier_count) {
         return;
     }
     let query = begin_query(index);

@@ -9,8 +9,8 @@
 
 const QUERY_VECTORS: u32 = 3u;
 // Who asks; other numbers are objects that ask for what they overlap.
-const ASK_NOBODY: u32 = 0u;
-const ASK_NEIGHBORS: u32 = 1u;
+const SELF_QUERY_NONE: u32 = 0u;
+const SELF_QUERY_NEIGHBORS: u32 = 1u;
 
 fn load_query(index: u32) -> Query {
     let stride = select(2u, QUERY_VECTORS, params.wide_queries != 0u);
@@ -23,24 +23,24 @@ fn load_query(index: u32) -> Query {
     return query_of(low, high, radius_and_world.x, radius_and_world.y);
 }
 
-// The query with this index, and which answer it is for: askers come in the order of the records.
+// The query with this index, and which answer it is for: self_query come in the order of the records.
 fn begin_query(index: u32) -> Query {
-    if (params.askers != ASK_NOBODY) {
-        return query_of_asker(index);
+    if (params.self_query != SELF_QUERY_NONE) {
+        return query_of_querier(index);
     }
     return load_query(index);
 }
 
 fn answer_of(query: Query, index: u32) -> u32 {
-    return select(index, query.asker, query.asker != NO_OBJECT);
+    return select(index, query.querier, query.querier != NO_OBJECT);
 }
 
 // An object that asks for others: for those near its lower corner, or for those that its box overlaps.
-fn query_of_asker(record: u32) -> Query {
+fn query_of_querier(record: u32) -> Query {
     let low = queries[2u * record];
     let high = queries[2u * record + 1u];
     let kind = classify(objects[2u * low.w], objects[2u * low.w + 1u]);
-    let seeks_corners = params.askers == ASK_NEIGHBORS;
+    let seeks_corners = params.self_query == SELF_QUERY_NEIGHBORS;
     var query: Query;
     query.low = bitcast<vec3<i32>>(low.xyz);
     query.high = select(bitcast<vec3<i32>>(high.xyz), query.low, seeks_corners);
@@ -48,14 +48,14 @@ fn query_of_asker(record: u32) -> Query {
     query.layers = objects[2u * low.w].w;
     query.owner = objects[2u * low.w + 1u].w;
     query.world = high.w;
-    query.asker = low.w;
+    query.querier = low.w;
     query.seeks_corners = seeks_corners;
     query.valid = true;
     query.answers = kind == CLASS_FINITE || (kind == CLASS_INFINITE && !seeks_corners);
     return with_search_bounds(query);
 }
 
-// Images of an asker in periodic axes: itself and, one period ahead or behind, the one that may be within the radius of
+// Images of an querier in periodic axes: itself and, one period ahead or behind, the one that may be within the radius of
 // what lies past the nearer end of the period. Along an axis whose period the radius spans, everything is within reach,
 // and the candidate decides which image it meets. So an object is met by one image, and whoever looks at all objects
 // does so once.
@@ -76,11 +76,11 @@ fn images_on(axes: vec3<bool>, images: vec3<u32>) -> u32 {
 }
 
 // The query with all images that it may be, of which `image_of` takes one.
-fn with_images(given: Query) -> Query {
+fn with_images(original: Query) -> Query {
     if (!PERIODIC) {
-        return given;
+        return original;
     }
-    var query = given;
+    var query = original;
     let own = flush_bits(unordered(query.low));
     let reach = reach_of(query);
     let is_near_end = (own <= reach) | (own + reach >= periods());
@@ -102,11 +102,11 @@ fn second_images(query: Query) -> u32 {
 }
 
 // The image that is the second one on the axes of these bits.
-fn image_of(given: Query, second: u32) -> Query {
+fn image_of(original: Query, second: u32) -> Query {
     if (!PERIODIC) {
-        return given;
+        return original;
     }
-    var query = given;
+    var query = original;
     let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
     let of_axes = images_on(is_second, vec3<u32>(3u));
     let of_nearest = images_on(images_are(query, NEAREST_IMAGE), vec3<u32>(3u));
@@ -115,16 +115,16 @@ fn image_of(given: Query, second: u32) -> Query {
 }
 
 // For walks that look at everything.
-fn nearest_of_all(given: Query) -> Query {
+fn nearest_of_all(original: Query) -> Query {
     if (!PERIODIC) {
-        return given;
+        return original;
     }
-    var query = given;
+    var query = original;
     query.images = images_on(has_period(query), vec3<u32>(NEAREST_IMAGE));
     return query;
 }
 
-// Whether its walks may test clusters at all, and whether this query's do. Where an image of the asker is meant, its
+// Whether its walks may test clusters at all, and whether this query's do. Where an image of the querier is meant, its
 // distance to the box of a cluster says nothing of the members.
 const MAY_TEST_CLUSTERS: bool = true;
 

@@ -69,7 +69,7 @@ fn update_limit() {
 // until no object past it can be among the nearest. A ring is what a sphere has beyond the one before.
 //
 // An object may be found more than once, and so may one that is farther than the radius of its ring: it bounds the next
-// ones. Where the asker has images, only objects within the ring count, since the nearest image of others may be
+// ones. Where the querier has images, only objects within the ring count, since the nearest image of others may be
 // another one. There all cells of a sphere are looked at anew.
 
 const SMALLEST_RADIUS: f32 = 0x1p-126;
@@ -170,8 +170,8 @@ fn bounded(query: Query, radius: f32) -> f32 {
     return min(max(select(radius, min(radius, needed), is_enough), SMALLEST_RADIUS), query.radius);
 }
 
-fn query_within(given: Query, radius: f32) -> Query {
-    var query = given;
+fn query_within(original: Query, radius: f32) -> Query {
+    var query = original;
     query.radius = radius;
     return with_images(with_search_bounds(query));
 }
@@ -207,8 +207,8 @@ fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     }
     // Rows of the ring before are visited on both sides of it.
     let counts = cell_counts(cells_of(query_within(query, ring.inner), level), level);
-    let more_turns = select(row_turns() * counts.y * counts.z, 0.0, ring.inner < 0.0);
-    if (look != LOOKS_AT_ALL && !takes_turns(1.0 + more_turns)) {
+    let more_iterations = select(row_iterations() * counts.y * counts.z, 0.0, ring.inner < 0.0);
+    if (look != LOOKS_AT_ALL && !takes_iterations(1.0 + more_iterations)) {
         return LOOKS_AT_ALL;
     }
     return look;
@@ -242,23 +242,23 @@ fn ring_behind(query: Query, ring: Ring, level: Level, look: u32) -> Ring {
 }
 
 // Cells in whole slots, of some cells.
-fn in_slots(cells: Cells, level: Level) -> Cells {
+fn in_buckets(cells: Cells, level: Level) -> Cells {
     let below = vec3<i32>((1 << level.x_shift) - 1, 0, 0);
     return Cells(cells.lower & ~below, cells.upper | below);
 }
 
 // The rows of a ring that are no farther than its radius, without what the ring before has visited. `image` is the one
 // of the query's that is meant.
-fn walk_ring(given: Query, image: Query, ring: Ring, level: Level) {
+fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     var query = image;
-    query.radius = select(given.radius, ring.radius, is_periodic(given));
-    let cells = in_slots(cells_of(image, level), level);
+    query.radius = select(original.radius, ring.radius, is_periodic(original));
+    let cells = in_buckets(cells_of(image, level), level);
     let lower = cells.lower;
     let upper = cells.upper;
-    let inner_cells = cells_of(query_within(given, ring.inner), level);
+    let inner_cells = cells_of(query_within(original, ring.inner), level);
     let has_visited = ring.inner >= 0.0 && all(inner_cells.lower <= inner_cells.upper);
-    let visited = in_slots(inner_cells, level);
-    let apart = apart_of(given, level);
+    let visited = in_buckets(inner_cells, level);
+    let apart = apart_of(original, level);
     let far = squared_radius(ring.radius);
     let visited_far = squared_radius(ring.inner);
     let gap_x = gaps_to(apart, lower_bounds(level), upper_bounds(level)).x;
@@ -267,7 +267,7 @@ fn walk_ring(given: Query, image: Query, ring: Ring, level: Level) {
     var is_behind = false;
     for (; z <= upper.z;) {
         let gaps = gaps_to(apart, vec3<i32>(0, y, z), vec3<i32>(0, y, z));
-        let distance = select(squared(vec3<f32>(gap_x, gaps.yz)), 0u, is_periodic(given));
+        let distance = select(squared(vec3<f32>(gap_x, gaps.yz)), 0u, is_periodic(original));
         let is_inside = all(visited.lower.yz <= vec2<i32>(y, z)) && all(vec2<i32>(y, z) <= visited.upper.yz);
         // Both sides of what was visited, one after the other.
         let is_split = has_visited && is_inside && distance <= visited_far;
@@ -327,7 +327,7 @@ fn begin_ring(ring: Ring) {
     if (round.is_last == 0u) {
         query_nearest[state()] = vec2<u32>(ring.place, skipped + tests_left());
         query_nearest[state() + 1u] = vec2<u32>(bitcast<u32>(ring.radius), bitcast<u32>(ring.inner));
-        query_nearest[state() + 2u].x = bitcast<u32>(turns_left);
+        query_nearest[state() + 2u].x = bitcast<u32>(iterations_left);
     }
     skipped = 0u;
 }
@@ -339,7 +339,7 @@ fn begun_ring() -> Ring {
     }
     skipped = query_nearest[state()].y;
     tests_passed = round.first - skipped;
-    turns_left = bitcast<f32>(query_nearest[state() + 2u].x);
+    iterations_left = bitcast<f32>(query_nearest[state() + 2u].x);
     let radii = bitcast<vec2<f32>>(query_nearest[state() + 1u]);
     return Ring(query_nearest[state()].x, radii.x, radii.y);
 }
@@ -351,7 +351,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index >= params.asker_count) {
+    if (index >= params.querier_count) {
         return;
     }
     let query = begin_query(index);

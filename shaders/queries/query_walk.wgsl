@@ -11,8 +11,8 @@ fn walks_clusters() -> bool {
 
 // Distance of a candidate if it is within `distance_limit`, or of the box around its cluster, which no member is nearer
 // than. That box is of no object and of any world. Lower corners of members may lie anywhere in it.
-fn distance_of(given: Query, record: u32, is_member: bool) -> u32 {
-    var query = given;
+fn distance_of(original: Query, record: u32, is_member: bool) -> u32 {
+    var query = original;
     var low = records[2u * record];
     var high = records[2u * record + 1u];
     if (walks_clusters()) {
@@ -34,7 +34,7 @@ fn members_end_of(query: Query, first: u32, end: u32) -> u32 {
 
 fn accept_if_admitted(query: Query, record: u32, distance: u32) {
     let object = records[2u * record].w;
-    if (admitted(query, object) && !is_excluded(query.asker, object)) {
+    if (admitted(query, object) && !is_excluded(query.querier, object)) {
         accept_result(query, object, distance);
     }
 }
@@ -76,8 +76,8 @@ fn look_of(query: Query, second: u32, level: Level) -> u32 {
     }
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
-    let turns = row_turns() * images.x * (counts.y + images.y) * (counts.z + images.z);
-    if (are_crowded(counts, query, level) || !takes_turns(turns) || meets_entries_again(query, second, level)) {
+    let iterations = row_iterations() * images.x * (counts.y + images.y) * (counts.z + images.z);
+    if (are_crowded(counts, query, level) || !takes_iterations(iterations) || meets_entries_again(query, second, level)) {
         return LOOKS_AT_ALL;
     }
     return LOOKS_AT_CELLS;
@@ -129,8 +129,8 @@ fn walk_cells(query: Query, level: Level) {
     }
 }
 
-fn walk_candidates(given: Query) {
-    let query = with_images(given);
+fn walk_candidates(original: Query) {
+    let query = with_images(original);
     let large = large_list(query.world);
     test_all(nearest_of_all(query), Listing(large.x, large.y - large.x, false));
     let second = second_images(query);

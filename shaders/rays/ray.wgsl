@@ -81,16 +81,16 @@ fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
 // The ray of the words of a `Ray`. Where it is told more, these are the words that a `SweptRay` has besides: the half
 // extents and where the ray starts, and its world.
 fn ray_of_words(
-    given_head: vec4<u32>,
-    given_tail: vec4<u32>,
+    source_head: vec4<u32>,
+    source_tail: vec4<u32>,
     is_told_more: bool,
-    given_sweep: vec4<u32>,
+    source_sweep: vec4<u32>,
     world: u32,
 ) -> Ray {
     let all_ones = 0xffffffffu;
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
-    let head = given_head & in_play;
-    let tail = given_tail & in_play;
+    let head = source_head & in_play;
+    let tail = source_tail & in_play;
     var ray: Ray;
     let origin_bits = head.xyz & vec3<u32>(0x7fffffffu);
     let direction_bits = tail.xyz & vec3<u32>(0x7fffffffu);
@@ -98,7 +98,7 @@ fn ray_of_words(
         && (head.w & 0x7fffffffu) <= 0x7f800000u;
     var sweep = vec4<u32>(0u);
     if (is_told_more) {
-        sweep = given_sweep & in_play;
+        sweep = source_sweep & in_play;
         ray.world = world;
         // In here: asked of a sweep that is all zeros, too, no ray was valid in Chromium.
         ray.valid = ray.valid && (sweep.w & 0x7fffffffu) <= 0x7f800000u

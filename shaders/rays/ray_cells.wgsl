@@ -23,7 +23,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
 }
 
 fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
-    return takes_turns(f32(min(steps, MAX_RAY_STEPS)));
+    return takes_iterations(f32(min(steps, MAX_RAY_STEPS)));
 }
 
 fn without_cells(ray: Ray, level: Level) {

@@ -53,7 +53,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
         if (part == last_part) {
             skipped = ray_hits[state].y;
             level_limit = bitcast<f32>(ray_hits[state + 1u].x);
-            turns_left = bitcast<f32>(ray_hits[state + 1u].y);
+            iterations_left = bitcast<f32>(ray_hits[state + 1u].y);
             tests_passed = round.first - skipped;
         }
     }
@@ -62,7 +62,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
         tests_passed = max(tests_passed, round.first - skipped);
         if (round.is_last == 0u) {
             ray_hits[state] = vec2<u32>(part, skipped + tests_left());
-            ray_hits[state + 1u] = vec2<u32>(bitcast<u32>(level_limit), bitcast<u32>(turns_left));
+            ray_hits[state + 1u] = vec2<u32>(bitcast<u32>(level_limit), bitcast<u32>(iterations_left));
         }
     }
     return true;

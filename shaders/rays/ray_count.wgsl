@@ -27,8 +27,8 @@ fn enters_part(ray: Ray, part: u32) -> bool {
 }
 
 fn accept_hit(ray: Ray, object: u32, t: f32) {
-    if (found < params.hits_kept) {
-        let at = kept_at(ray.index, found);
+    if (found < params.cached_hits) {
+        let at = cached_at(ray.index, found);
         ray_offsets[at] = object;
         ray_offsets[at + 1u] = bitcast<u32>(t);
     }

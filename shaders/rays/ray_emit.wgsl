@@ -54,11 +54,11 @@ fn main(
         return;
     }
     // Saturated places count nothing.
-    if (end != NO_PLACE && end - place_of_next <= params.hits_kept) {
+    if (end != NO_PLACE && end - place_of_next <= params.cached_hits) {
         if (is_first_of_all()) {
             let hits_found = end - place_of_next;
             for (var hit = 0u; hit < hits_found; hit += 1u) {
-                let at = kept_at(index, hit);
+                let at = cached_at(index, hit);
                 write_hit(ray_offsets[at], ray_offsets[at + 1u]);
             }
         }

@@ -1,10 +1,10 @@
 // uses: common/entry, common/grid, common/rows, rays/ray, rays/ray_entry, rays/ray_passage
-// needs: grid, takes_turns
+// needs: grid, takes_iterations
 
 // Whether a level is walked by its cells. Entries may lie in many cells of a walk: then it is given up.
 
 // Turns of loops that a slab takes beside those over its rows: its own, and that of a closer look.
-const TURNS_PER_SLAB: f32 = 2.0;
+const ITERATIONS_PER_SLAB: f32 = 2.0;
 
 // A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
@@ -38,9 +38,9 @@ fn cells_pay(
     meetings.most = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
     meetings.is_ahead = !accepts_again && grid.entry_count > meetings.most;
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
-    let turns_ahead = select(1.0, 1.5, looks_ahead());
-    let turns = turns_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
-    return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
+    let iterations_ahead = select(1.0, 1.5, looks_ahead());
+    let iterations = iterations_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + ITERATIONS_PER_SLAB);
+    return steps <= MAX_RAY_STEPS && tests_fewer && takes_iterations(iterations);
 }
 
 // Whether the walk only counts entries. Written so that schemes of one entry per object compile to nothing here.

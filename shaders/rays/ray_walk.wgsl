@@ -28,8 +28,8 @@ fn load_ray(index: u32) -> Ray {
 
 // Where counting keeps the first hits of a ray for writing, two words each, object and t: behind the offsets and what
 // rounds leave there.
-fn kept_at(ray: u32, hit: u32) -> u32 {
-    return 2u * params.ray_count + 1u + 2u * (params.hits_kept * ray + hit);
+fn cached_at(ray: u32, hit: u32) -> u32 {
+    return 2u * params.ray_count + 1u + 2u * (params.cached_hits * ray + hit);
 }
 
 // Whether the level is to be taken without cells.

@@ -8,7 +8,7 @@
 
 fn value_at(index: u32) -> u32 {
     if (index < sort.unwritten) {
-        return index | HOME_FLAGS;
+        return index | PRIMARY_FLAGS;
     }
     return values[index];
 }

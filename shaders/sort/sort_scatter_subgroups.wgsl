@@ -105,8 +105,8 @@ fn main(
         subgroups = atomicLoad(&claimed) >> 16u;
     }
     let subgroup_count = workgroupUniformLoad(&subgroups);
-    let turns = (subgroup_count + HISTOGRAMS - 1u) / HISTOGRAMS;
-    let histogram = subgroup / turns;
+    let iterations = (subgroup_count + HISTOGRAMS - 1u) / HISTOGRAMS;
+    let histogram = subgroup / iterations;
 
     var mine: array<u32, 13>;
     // Of each key: where it goes in the sorted tile.
@@ -119,8 +119,8 @@ fn main(
             mine[k] = keys[first + place];
         }
     }
-    for (var turn = 0u; turn < turns; turn += 1u) {
-        let is_mine = subgroup % turns == turn;
+    for (var turn = 0u; turn < iterations; turn += 1u) {
+        let is_mine = subgroup % iterations == turn;
         for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
             let digit = digit_of(mine[k]);
             var peers = present;

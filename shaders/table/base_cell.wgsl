@@ -14,7 +14,7 @@ const COST_OF_PAIRS: u32 = 2u;
 const FREE_PAIRS: u32 = 9u;
 const MOST_OCTAVES: u32 = 12u;
 // Pairs per object that finer cells may part, at most, where coarser ones are chosen for the sake of walks that look far.
-const MOST_PARTED: u32 = 64u;
+const MOST_SPLIT: u32 = 64u;
 
 @group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1097>;
 
@@ -24,8 +24,8 @@ var<workgroup> smallest: atomic<u32>;
 // Octaves in which boxes have more neighbours, a bit each: those in which most boxes have many, and those from which
 // finer cells part an eighth or half of them.
 var<workgroup> dense_octaves: atomic<u32>;
-var<workgroup> parted_octaves: atomic<u32>;
-var<workgroup> well_parted_octaves: atomic<u32>;
+var<workgroup> split_octaves: atomic<u32>;
+var<workgroup> well_split_octaves: atomic<u32>;
 // The coarsest octave whose pairs cost less than finer cells.
 var<workgroup> coarser_octave: atomic<u32>;
 var<workgroup> crowded_levels: atomic<u32>;
@@ -64,7 +64,7 @@ fn bounded_pairs_in(octave: u32) -> u32 {
 // Pairs of samples that share a slot by chance.
 fn pairs_by_chance(octave: u32) -> u32 {
     let entered = entered_in(octave);
-    return entered * entered / (2u * octave_slots());
+    return entered * entered / (2u * octave_buckets());
 }
 
 // Bounded pairs that no cell parts, however fine: those of the last octave, unless it still parts many.
@@ -105,7 +105,7 @@ fn costs_less(octave: u32, finer: u32) -> bool {
     let objects = select(entered * params.sample_stride, 0xffffffffu, entered > 0xffffffffu / params.sample_stride);
     let pairs = mean_pairs(octave);
     return COST_OF_PAIRS * (pairs + FREE_PAIRS) < min(cells * cells, objects)
-        && pairs - min(pairs, mean_pairs(finer)) <= MOST_PARTED;
+        && pairs - min(pairs, mean_pairs(finer)) <= MOST_SPLIT;
 }
 
 // The first octave from this one on that is fine enough, of those from which finer cells part too few boxes.
@@ -131,8 +131,8 @@ fn base_inverse_of(local: u32) -> f32 {
     if (local == 0u) {
         atomicStore(&smallest, SIZE_CLASSES);
         atomicStore(&dense_octaves, 0u);
-        atomicStore(&parted_octaves, 0u);
-        atomicStore(&well_parted_octaves, 0u);
+        atomicStore(&split_octaves, 0u);
+        atomicStore(&well_split_octaves, 0u);
         atomicStore(&coarser_octave, OCTAVES);
         atomicStore(&crowded_levels, 0u);
     }
@@ -157,22 +157,22 @@ fn base_inverse_of(local: u32) -> f32 {
     }
     if (local < OCTAVES && holds_more(local, fraction, NEIGHBOURS)) {
         atomicOr(&dense_octaves, select(0u, 1u << local, is_dense(local)));
-        atomicOr(&parted_octaves, select(0u, 1u << local, parts(local, 1u)));
-        atomicOr(&well_parted_octaves, select(0u, 1u << local, parts(local, 4u)));
+        atomicOr(&split_octaves, select(0u, 1u << local, parts(local, 1u)));
+        atomicOr(&well_split_octaves, select(0u, 1u << local, parts(local, 4u)));
     }
     workgroupBarrier();
 
     let top = top_exponent(sample_statistics[EXTENT]);
     // The finest of the full octaves in which most boxes have many neighbours is too coarse, and so are those behind it,
     // as long as finer cells part enough boxes.
-    let finest = octave_after(firstLeadingBit(atomicLoad(&dense_octaves)) + 1u, atomicLoad(&parted_octaves));
+    let finest = octave_after(firstLeadingBit(atomicLoad(&dense_octaves)) + 1u, atomicLoad(&split_octaves));
     // Most boxes may be in crowds far denser than the rest of the scene.
     if (local < finest && !is_dense(local) && costs_less(local, finest)) {
         atomicMin(&coarser_octave, local);
     }
     workgroupBarrier();
     let coarser = min(atomicLoad(&coarser_octave), finest);
-    let octave = min(octave_after(coarser, atomicLoad(&well_parted_octaves)), finest);
+    let octave = min(octave_after(coarser, atomicLoad(&well_split_octaves)), finest);
     var exponent = octave_exponent(top, octave);
     let smallest_class = atomicLoad(&smallest);
     if (smallest_class < SIZE_CLASSES && smallest_class >= 4u) {

@@ -19,12 +19,12 @@ fn main(
     let low = objects[2u * (params.first_object + object)];
     let high = objects[2u * (params.first_object + object) + 1u];
     let kind = classify(low, high);
-    var home = 1u;
+    var primary = 1u;
     // Entries beside the home cell's along each axis.
     var beside = vec3<u32>(0u);
     var rest = 0u;
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
-        home = 0u;
+        primary = 0u;
     } else if (kind == CLASS_FINITE) {
         let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
         if (placement.level != NO_LEVEL) {
@@ -33,7 +33,7 @@ fn main(
             rest = cover.x * cover.y * cover.z - (beside.x + beside.y + beside.z + 1u);
         }
     }
-    entry_offsets[object] = home;
+    entry_offsets[object] = primary;
     entry_offsets[params.object_count + object] = beside.x;
     entry_offsets[2u * params.object_count + object] = beside.y;
     entry_offsets[3u * params.object_count + object] = beside.z;

@@ -62,5 +62,5 @@ fn main(
             return;
         }
     }
-    write_entry(entry_offsets[object], 0u, large_key(grid.table_cells, world), object | HOME_FLAGS);
+    write_entry(entry_offsets[object], 0u, large_key(grid.table_cells, world), object | PRIMARY_FLAGS);
 }

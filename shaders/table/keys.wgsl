@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/cover, common/grid, common/prelude, common/workgroup, table/levels
+// uses: common/box, common/cells, common/large_table, common/grid, common/prelude, common/workgroup, table/levels
 // uses: table/worlds
 
 // Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
@@ -9,7 +9,7 @@
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
 // A total of two words for each choice, then `[shift - 1][tile]`.
-@group(0) @binding(7) var<storage, read_write> cover_sums: array<atomic<u32>>;
+@group(0) @binding(7) var<storage, read_write> large_table_sums: array<atomic<u32>>;
 
 var<workgroup> sums: array<atomic<u32>, 3>;
 
@@ -29,12 +29,12 @@ fn key_of_box(low: vec4<u32>, high: vec4<u32>, world: u32) -> u32 {
 
 fn add_sum(choice: u32, tile: u32) {
     let sum = atomicLoad(&sums[choice]);
-    atomicStore(&cover_sums[cover_sum(choice + 1u, tile)], sum);
+    atomicStore(&large_table_sums[large_table_sum(choice + 1u, tile)], sum);
     if (sum > 0u) {
-        let before = atomicAdd(&cover_sums[2u * choice], sum);
+        let before = atomicAdd(&large_table_sums[2u * choice], sum);
         // The low word passes its end.
         if (before + sum < before) {
-            atomicAdd(&cover_sums[2u * choice + 1u], 1u);
+            atomicAdd(&large_table_sums[2u * choice + 1u], 1u);
         }
     }
 }
@@ -50,27 +50,27 @@ fn main(
     if (tile == 0u) {
         write_levels(local);
     }
-    if (local < COVER_SHIFTS) {
+    if (local < LARGE_TABLE_SHIFTS) {
         atomicStore(&sums[local], 0u);
     }
     // The coarser the cells, the more levels are covered: the last choice has them all.
-    let larger = larger_keys(COVER_SHIFTS);
+    let larger = larger_keys(LARGE_TABLE_SHIFTS);
     let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
     let by_2 = covering_of(1u);
     let by_4 = covering_of(2u);
     let by_8 = covering_of(3u);
     workgroupBarrier();
-    let end = min((tile + 1u) * COVER_TILE, params.object_count);
-    for (var object = tile * COVER_TILE + local; object < end; object += WORKGROUP) {
+    let end = min((tile + 1u) * LARGE_TABLE_TILE, params.object_count);
+    for (var object = tile * LARGE_TABLE_TILE + local; object < end; object += WORKGROUP) {
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let key = key_of_box(low, high, world_of(object));
         keys[object] = key;
-        if (grid.cover_below > 0u && key >= larger.x && key < larger.y) {
+        if (grid.large_table_below > 0u && key >= larger.x && key < larger.y) {
             let counts = vec3<u32>(
-                cover_cells(cover_of(low.xyz, high.xyz, by_2)),
-                cover_cells(cover_of(low.xyz, high.xyz, by_4)),
-                cover_cells(cover_of(low.xyz, high.xyz, by_8)),
+                large_cell_count(large_cells_of(low.xyz, high.xyz, by_2)),
+                large_cell_count(large_cells_of(low.xyz, high.xyz, by_4)),
+                large_cell_count(large_cells_of(low.xyz, high.xyz, by_8)),
             );
             let entered = select(vec3<u32>(0u), counts, vec3<u32>(key) >= begins);
             atomicAdd(&sums[0], entered.x);
@@ -79,7 +79,7 @@ fn main(
         }
     }
     workgroupBarrier();
-    if (params.cover_capacity > 0u && local < COVER_SHIFTS && tile < cover_tiles()) {
+    if (params.large_table_capacity > 0u && local < LARGE_TABLE_SHIFTS && tile < large_table_tiles()) {
         add_sum(local, tile);
     }
 }

@@ -62,8 +62,8 @@ fn level_of(index: u32, base_inverse: f32) -> Level {
 }
 
 // Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
-fn level_below_cover(levels: u32) -> u32 {
-    if (params.cover_capacity == 0u) {
+fn level_below_large_table(levels: u32) -> u32 {
+    if (params.large_table_capacity == 0u) {
         return 0u;
     }
     var placed = 0u;
@@ -79,7 +79,7 @@ fn level_below_cover(levels: u32) -> u32 {
 }
 
 // Where the objects lie that look it up, in cells of the highest of their levels.
-fn cover_bounds(levels: u32, below: u32) -> Level {
+fn large_table_bounds(levels: u32, below: u32) -> Level {
     var lower = vec3<i32>(0x7fffffff);
     var upper = vec3<i32>(-0x7fffffff);
     var cover: Level;
@@ -135,13 +135,13 @@ fn lay_out_rest(levels: u32) {
     grid.entry_count = select(params.object_count, 0u, params.scheme == SCHEME_UNIFORM);
     grid.occupied = levels;
     grid.fullest_level = fullest;
-    let below = level_below_cover(levels);
-    grid.cover_below = below;
-    grid.cover_shift = 0u;
+    let below = level_below_large_table(levels);
+    grid.large_table_below = below;
+    grid.large_table_shift = 0u;
     grid.key_count = absent_key(table_cells) + 1u;
     grid.crowded_levels = statistics[CROWDED_LEVELS];
     grid.is_crowded = u32(is_crowded(fullest));
-    grid.cover = cover_bounds(levels, below);
+    grid.cover = large_table_bounds(levels, below);
 }
 
 // By all 256 invocations of the workgroup.
@@ -191,8 +191,8 @@ fn write_levels(local: u32) {
     next_grid.entry_count = grid.entry_count;
     next_grid.occupied = grid.occupied;
     next_grid.fullest_level = grid.fullest_level;
-    next_grid.cover_below = grid.cover_below;
-    next_grid.cover_shift = grid.cover_shift;
+    next_grid.large_table_below = grid.large_table_below;
+    next_grid.large_table_shift = grid.large_table_shift;
     next_grid.key_count = grid.key_count;
     next_grid.crowded_levels = grid.crowded_levels;
     next_grid.is_crowded = grid.is_crowded;

@@ -16,7 +16,7 @@ const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 90;
 
 // Slots of the hash table of each octave: a power of two, at least twice as many as there are samples.
-fn octave_slots() -> u32 {
+fn octave_buckets() -> u32 {
     return 2u << (32u - countLeadingZeros(max(params.sample_count, 2u) - 1u));
 }
 

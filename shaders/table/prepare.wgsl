@@ -1,4 +1,4 @@
-// uses: common/box, common/prelude, common/workgroup, table/given_{given}, table/worlds
+// uses: common/box, common/prelude, common/workgroup, table/source_{source}, table/worlds
 
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
 // moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count
@@ -45,8 +45,8 @@ fn main(
     if (object >= params.object_count) {
         return;
     }
-    var low = given_corner(object, 0u);
-    var high = given_corner(object, 1u);
+    var low = source_corner(object, 0u);
+    var high = source_corner(object, 1u);
     let all_ones = 0xffffffffu;
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
     low &= in_play;

@@ -9,7 +9,7 @@
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 // The size classes, the extent, and three words per octave.
 @group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
-@group(0) @binding(3) var<storage, read_write> density_slots: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
@@ -58,7 +58,7 @@ fn add_sample(sample: u32, top: i32) {
     let side = longest_side_bits(low.xyz, high.xyz);
     let position = flush_bits(low.xyz);
     let world = world_of(object);
-    let slots = octave_slots();
+    let slots = octave_buckets();
     for (var octave = 0u; octave < OCTAVES; octave += 1u) {
         let exponent = octave_exponent(top, octave);
         // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
@@ -68,7 +68,7 @@ fn add_sample(sample: u32, top: i32) {
             var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu + world * HASH_WORLD;
             hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
             hash = hash ^ (hash >> 13u);
-            let before = atomicAdd(&density_slots[octave * slots + (hash & (slots - 1u))], 1u);
+            let before = atomicAdd(&density_buckets[octave * slots + (hash & (slots - 1u))], 1u);
             atomicAdd(&local_density[OCTAVE_WORDS * octave], 1u);
             atomicAdd(&local_density[OCTAVE_WORDS * octave + 1u], before);
             atomicAdd(&local_density[OCTAVE_WORDS * octave + 2u], min(before, most_pairs()));

@@ -10,7 +10,7 @@
 // registers. A change to one of the two walks is one to the other.
 
 // Turns of loops over slabs and rows that a cast may take per object: more than rays take whose cells pay.
-const TURNS_PER_OBJECT: f32 = 16.0;
+const ITERATIONS_PER_OBJECT: f32 = 16.0;
 
 struct Hit {
     // The object, where the ray enters its box, and the record that has the box; without a hit NO_OBJECT and the
@@ -38,7 +38,7 @@ struct Cast {
     // Levels that are still to come, a bit each.
     levels_left: u32,
     // Turns of loops over slabs and rows that are left: that bounds a cast whatever the cells of a ray come to.
-    turns_left: f32,
+    iterations_left: f32,
     passage: Passage,
     slab: i32,
     visit: Visit,
@@ -57,7 +57,7 @@ struct Cast {
 // copy it here from the cast before they call, and back after it. Between two calls nothing here counts, so casts may
 // take turns.
 var<private> level_limit: f32;
-var<private> turns_left: f32;
+var<private> iterations_left: f32;
 var<private> seeks_one: bool;
 
 fn geometry_limit() -> f32 {
@@ -65,11 +65,11 @@ fn geometry_limit() -> f32 {
 }
 
 // Sets turns aside, unless they are more than there are.
-fn takes_turns(turns: f32) -> bool {
-    if (!(turns <= turns_left)) {
+fn takes_iterations(iterations: f32) -> bool {
+    if (!(iterations <= iterations_left)) {
         return false;
     }
-    turns_left -= turns;
+    iterations_left -= iterations;
     return true;
 }
 
@@ -108,7 +108,7 @@ fn closest_hit(ray: Ray) -> Hit {
 fn any_hit(ray: Ray) -> Hit {
     var hits = cast_for(ray, true);
     if (next_hit(&hits)) {
-        return Hit(hits.object, hits.t, hits.record, true, all_turns_taken());
+        return Hit(hits.object, hits.t, hits.record, true, all_iterations_taken());
     }
     return Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, cast_is_whole(&hits));
 }
@@ -127,7 +127,7 @@ fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
     hits.limit = LARGEST_FLOAT;
     hits.place = select(WALK_DONE, WALK_ENTRIES, ray.valid && ray.t_max >= 0.0);
     hits.levels_left = grid.occupied;
-    hits.turns_left = TURNS_PER_OBJECT * f32(params.object_count);
+    hits.iterations_left = ITERATIONS_PER_OBJECT * f32(params.object_count);
     take_row(&hits, Row(large.x, large.y - large.x, 0u, large.y - large.x));
     return hits;
 }
@@ -154,17 +154,17 @@ fn next_hit(hits: ptr<function, Cast>) -> bool {
 
 // Whether the cast came to its end: neither the caller's loop nor a driver that ends loops on its own left hits out.
 fn cast_is_whole(hits: ptr<function, Cast>) -> bool {
-    return (*hits).place == WALK_DONE && all_turns_taken();
+    return (*hits).place == WALK_DONE && all_iterations_taken();
 }
 
 // Whether a loop still takes all its turns, with a bound that no compiler knows. Where a driver has begun to end loops
 // on its own, those that make a ray and look at a box closely were perhaps cut as well, and what was hit is not sure.
-fn all_turns_taken() -> bool {
-    var turns = 0u;
+fn all_iterations_taken() -> bool {
+    var iterations = 0u;
     for (var k = 0u; k < params.dimensions; k += 1u) {
-        turns += 1u;
+        iterations += 1u;
     }
-    return turns == params.dimensions;
+    return iterations == params.dimensions;
 }
 
 // Tests the next box of the row, or that of its cluster. Tells where the ray enters the box of a candidate.
@@ -318,10 +318,10 @@ fn go_to_level(hits: ptr<function, Cast>) {
     let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
     let level = grid.levels[index];
     level_limit = (*hits).limit;
-    turns_left = (*hits).turns_left;
+    iterations_left = (*hits).iterations_left;
     seeks_one = (*hits).seeks_one;
     let passage = passage_of((*hits).ray, level);
-    (*hits).turns_left = turns_left;
+    (*hits).iterations_left = iterations_left;
     (*hits).levels_left = rest & ~(1u << index);
     (*hits).visit.level = index;
     (*hits).passage = passage;

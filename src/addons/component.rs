@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::{Buffers, Sizes};
-use crate::gpu::home::Home;
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::reading::or_lost;
 use crate::gpu::recorder::{Input, Recorder, variables};
-use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
 use crate::shared::bounds::binding_limit;
@@ -31,12 +31,12 @@ pub(crate) struct Component {
     pub bindings: Bindings,
     pub buffers: Buffers,
     /// Where the pipelines are, once there are any.
-    home: OnceLock<Arc<Home>>,
+    context: OnceLock<Arc<DeviceContext>>,
     /// Made with the first call, on its device.
     recordings: Option<Recordings>,
     /// Calls so far, until somebody knows what became of them.
     pending: Pending,
-    caught: Caught,
+    errors: DeviceErrors,
 }
 
 /// Refuses what a device cannot bind.
@@ -62,31 +62,31 @@ impl Component {
             passes,
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
-            home: OnceLock::new(),
+            context: OnceLock::new(),
             recordings: None,
             pending: Pending::default(),
-            caught: Caught::default(),
+            errors: DeviceErrors::default(),
         }
     }
 
     /// All of its pipelines, which are still to be made for the steps of a broad phase.
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
-        let home = self.home.get_or_init(|| Arc::clone(broad_phase.home()));
+        let context = self.context.get_or_init(|| Arc::clone(broad_phase.context()));
         let variants = self.passes.iter().flat_map(|pass| pass.variants());
-        let preparation = Preparation::new(broad_phase.home(), &self.pipelines, variants.collect());
-        preparation.refused(home.check(broad_phase.home()).is_err())
+        let preparation = Preparation::new(broad_phase.context(), &self.pipelines, variants.collect());
+        preparation.refused(context.check(broad_phase.context()).is_err())
     }
 
     /// Begins a call that reads `needs` of a step: returns the device, where it is that of the first call. Refuses what
     /// is known to be lost.
-    pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<Home>, StepError> {
-        let home = Arc::clone(self.home.get_or_init(|| Arc::clone(&step.table.home)));
-        home.check(&step.table.home)?;
+    pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<DeviceContext>, StepError> {
+        let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));
+        context.check(&step.table.context)?;
         // Nobody could be told when it was submitted.
         if self.pending.tells_wrong() || needs.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
-        Ok(home)
+        Ok(context)
     }
 
     pub fn recorder<'r>(
@@ -118,11 +118,11 @@ impl Component {
         &mut self,
         encoder: &wgpu::CommandEncoder,
         scopes: Scopes,
-        home: &Home,
+        context: &DeviceContext,
         needs: Vec<Dependency>,
     ) -> Result<Dependency, StepError> {
-        self.heed(scopes, home)?;
-        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(home.device()));
+        self.heed(scopes, context)?;
+        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(context.device()));
         let written = recordings.make(encoder, needs);
         self.pending.add(written.clone());
         Ok(written)
@@ -134,13 +134,13 @@ impl Component {
     }
 
     /// Gives up the buffers where the device is known to have refused what was recorded.
-    pub fn heed(&mut self, scopes: Scopes, home: &Home) -> Result<(), StepError> {
-        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
-        match self.caught.now() {
+    pub fn heed(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {
+        self.errors = scopes.end().after(std::mem::take(&mut self.errors));
+        match self.errors.now() {
             None => Ok(()),
             Some(error) => {
                 self.clear();
-                Err(home.refusal(error))
+                Err(context.refusal(error))
             }
         }
     }
@@ -151,16 +151,16 @@ impl Component {
     }
 
     /// The device of the calls so far.
-    pub fn home(&self) -> Option<&Arc<Home>> {
-        self.home.get()
+    pub fn context(&self) -> Option<&Arc<DeviceContext>> {
+        self.context.get()
     }
 
     /// The device of what was recorded, once it has nothing to say against it.
-    pub async fn hear(&mut self) -> Result<Arc<Home>, ReadBackError> {
-        let home = self.home.get().cloned().ok_or(ReadBackError::NoStep)?;
-        match std::mem::take(&mut self.caught).wait().await {
-            None => Ok(home),
-            Some(error) => Err(or_lost(home.device(), ReadBackError::Device(error))),
+    pub async fn await_errors(&mut self) -> Result<Arc<DeviceContext>, ReadBackError> {
+        let context = self.context.get().cloned().ok_or(ReadBackError::NoStep)?;
+        match std::mem::take(&mut self.errors).wait().await {
+            None => Ok(context),
+            Some(error) => Err(or_lost(context.device(), ReadBackError::Device(error))),
         }
     }
 

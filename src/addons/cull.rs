@@ -12,10 +12,10 @@ use crate::api::input::{self, Source};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
 use crate::gpu::buffers::{Sizes, buffers, check_own};
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::group::Group;
-use crate::gpu::home::Home;
-use crate::gpu::later::Later;
 use crate::gpu::preparation::Preparation;
+use crate::gpu::readback::Readback;
 use crate::gpu::reading::{self, Copy, Reading};
 use crate::gpu::recorder::{Input, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
@@ -224,8 +224,8 @@ impl Culling {
     ) -> Result<CullOutput, StepError> {
         check_views(views.count())?;
         let table = &step.table;
-        let home = self.own.begin(step, &table.dependencies)?;
-        let device = home.device();
+        let context = self.own.begin(step, &table.dependencies)?;
+        let device = context.device();
         input::check_bound("views", &views, &device.limits())?;
         check_own([("views", views.buffer())], &[&self.own.buffers])?;
         let params = params(table.params.all_objects(), table.kind.1, views.count() as u32, options);
@@ -238,7 +238,7 @@ impl Culling {
         self.readings.begin();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         self.record_passes(device, encoder, step, views, &params);
-        let ended = self.own.end(encoder, scopes, &home, table.dependencies.clone());
+        let ended = self.own.end(encoder, scopes, &context, table.dependencies.clone());
         group.end(encoder);
         let written = ended.inspect_err(|_| self.trim())?;
         self.last = Some(Recorded { written, params });
@@ -338,12 +338,12 @@ impl Culling {
     /// where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes,
     /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
-        let home = self.own.hear().await.inspect_err(|_| self.trim())?;
+        let context = self.own.await_errors().await.inspect_err(|_| self.trim())?;
         let Recorded { written, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         reading::check_submitted(&written, false)?;
-        let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&home, encoder, &params));
-        let (reading, submission) = reading::submit(&home, record).await?;
-        reading.map(home.device(), submission, self.timeout).await?;
+        let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&context, encoder, &params));
+        let (reading, submission) = reading::submit(&context, record).await?;
+        reading.map(context.device(), submission, self.timeout).await?;
         reading::check_submitted(&written, true)?;
         let seen = seen(&reading, &params);
         reading.put_back(self.readings.shelf());
@@ -352,22 +352,22 @@ impl Culling {
 
     /// Records the copying of what the views of the last call see to the host, right behind it and in the same encoder:
     /// the way for a frame loop, which never waits. It arrives a frame or two later, whatever is recorded meanwhile:
-    /// see [`Later`].
+    /// see [`Readback`].
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first call, [`StepError::Dropped`] where its encoder was dropped.
-    pub fn read_later(&self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Visible>, StepError> {
-        let home = self.own.home().ok_or(StepError::NoStep)?;
+    pub fn record_read_back(&self, encoder: &mut wgpu::CommandEncoder) -> Result<Readback<Visible>, StepError> {
+        let context = self.own.context().ok_or(StepError::NoStep)?;
         let Recorded { written, params } = self.last.clone().ok_or(StepError::NoStep)?;
         if written.is_lost() {
             return Err(StepError::Dropped);
         }
-        let reading = self.copy_out(home, encoder, &params);
+        let reading = self.copy_out(context, encoder, &params);
         let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let decode = move |reading: &Reading| seen(reading, &params);
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(
-            home,
+        Ok(Readback::new(
+            context,
             shelf,
             encoder,
             reading,
@@ -378,7 +378,7 @@ impl Culling {
     }
 
     /// Records the copies of a read-back.
-    fn copy_out(&self, home: &Home, encoder: &mut wgpu::CommandEncoder, params: &CullParams) -> Reading {
+    fn copy_out(&self, context: &DeviceContext, encoder: &mut wgpu::CommandEncoder, params: &CullParams) -> Reading {
         let words = u64::from(params.view_count * params.words);
         let copies = [(buffer::COUNTERS, word::COUNT as u64), (buffer::VISIBLE, words)].map(|(id, words)| Copy {
             name: id.name,
@@ -386,7 +386,7 @@ impl Culling {
             row_bytes: 4,
             bytes: 0..4 * words,
         });
-        reading::copy_out(&self.readings, home.device(), encoder, &copies)
+        reading::copy_out(&self.readings, context.device(), encoder, &copies)
     }
 }
 

@@ -128,8 +128,8 @@ impl DispatchArgs {
             OutputRows::Pairs => step.pairs_written.iter().cloned().collect(),
             _ => vec![step.answers_written.clone()],
         };
-        let home = self.own.begin(step, &needs)?;
-        let device = home.device();
+        let context = self.own.begin(step, &needs)?;
+        let device = context.device();
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
         drop(self.own.buffers.fit(device, [(buffer::ARGS, 16)], &[]));
@@ -147,7 +147,7 @@ impl DispatchArgs {
         recorder.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
-        self.own.end(encoder, scopes, &home, needs)?;
+        self.own.end(encoder, scopes, &context, needs)?;
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 

@@ -190,13 +190,13 @@ impl DebugDraw {
                 .saturating_mul(source.row_vertices * source.row_cells),
         );
         let bytes = size_of::<LineVertex>() as u64 * u64::from(capacity);
-        let limit = binding_limit(&step.table.home.device().limits());
+        let limit = binding_limit(&step.table.context.device().limits());
         if bytes > limit {
             let (what, needed) = ("debug lines", bytes);
             return Err(InputError::BufferTooLarge { what, needed, limit }.into());
         }
-        let home = self.own.begin(step, &source.needs)?;
-        let device = home.device();
+        let context = self.own.begin(step, &source.needs)?;
+        let device = context.device();
         let scopes = Scopes::begin(device);
         // One bind group per call costs less than buffers that others gave up and this one would keep alive.
         self.own.bindings.clear();
@@ -222,7 +222,7 @@ impl DebugDraw {
             let groups = source.rows.div_ceil(WORKGROUP).max(1);
             stage.run_groups(source.pass, groups, &[DRAW.is_block(draw)]);
         });
-        self.own.end(encoder, scopes, &home, source.needs)?;
+        self.own.end(encoder, scopes, &context, source.needs)?;
         Ok(DebugOutput {
             vertices: self.own.buffers.get(buffer::LINES).clone(),
             args: self.own.buffers.get(buffer::ARGS).clone(),

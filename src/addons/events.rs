@@ -17,10 +17,10 @@ use crate::api::memory::MemoryUse;
 use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, check_own};
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::group::Group;
-use crate::gpu::home::Home;
-use crate::gpu::later::Later;
 use crate::gpu::preparation::Preparation;
+use crate::gpu::readback::Readback;
 use crate::gpu::reading::{self, Copy, Reading};
 use crate::gpu::recorder::{Input, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
@@ -30,7 +30,7 @@ use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{DispatchParams, EventParams};
 use crate::layout::counters::event_word as word;
 use crate::shared::submission::Dependency;
-use crate::stages::limits::{Copied, Copying, TAKE_ASKED};
+use crate::stages::input::{Copied, Copying, GATHER_INPUT};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -164,7 +164,7 @@ pub struct Events {
     pub ended: Vec<PairEvent>,
     /// [`Status::PAIRS`] and the like where pairs of the step are missing: they count as ended. 0 where all are there.
     pub status: Status,
-    /// Pairs that began or ended and are missing here: more than [`read_later`](PairEvents::read_later) copied.
+    /// Pairs that began or ended and are missing here: more than [`record_read_back`](PairEvents::record_read_back) copied.
     pub unread: u32,
 }
 
@@ -213,7 +213,7 @@ struct Recorded {
     written: Dependency,
     rows: RowSide,
     /// The device of the broad phase that the step is of.
-    home: Arc<Home>,
+    context: Arc<DeviceContext>,
 }
 
 /// Where the rows of a step lie.
@@ -245,7 +245,7 @@ impl PairEvents {
                     .into_iter()
                     .flatten()
                     .copied()
-                    .chain([&TAKE_ASKED]),
+                    .chain([&GATHER_INPUT]),
                 &[],
             ),
             uploads: Staging::uploads(),
@@ -289,7 +289,7 @@ impl PairEvents {
         if pairs.first > 0 {
             return Err(StepError::Page { first: pairs.first });
         }
-        let limits = &step.table.home.device().limits();
+        let limits = &step.table.context.device().limits();
         input::check("generations of static objects", &names.static_generations, limits)?;
         input::check("generations", &names.generations, limits)?;
         check_own(
@@ -300,10 +300,10 @@ impl PairEvents {
             &[&self.own.buffers],
         )?;
         let needs: Vec<_> = step.pairs_written.iter().cloned().collect();
-        let home = self.own.begin(step, &needs)?;
-        let device = home.device();
+        let context = self.own.begin(step, &needs)?;
+        let device = context.device();
         if let Some(last) = &self.last {
-            last.home.check_broad_phase(&step.table.home)?;
+            last.context.check_broad_phase(&step.table.context)?;
             if last.written.is_lost() {
                 return Err(StepError::Dropped);
             }
@@ -317,7 +317,7 @@ impl PairEvents {
         // What the caller brings takes none where it is read in place.
         let generations = [names.static_generations, names.generations].map(|source| {
             let alignment = limits.min_storage_buffer_offset_alignment;
-            let is_in_place = source.is_caller_owned() && source.placement(alignment).given.is_none();
+            let is_in_place = source.is_caller_owned() && source.placement(alignment).layout.is_none();
             if is_in_place { 0 } else { source.count() }
         });
         let sizes = sizes(recorded, generations);
@@ -331,13 +331,13 @@ impl PairEvents {
         let before = self.last.take().map(|last| last.written);
         let ended = self
             .own
-            .end(encoder, scopes, &home, before.into_iter().chain(needs).collect());
+            .end(encoder, scopes, &context, before.into_iter().chain(needs).collect());
         group.end(encoder);
         let written = ended.inspect_err(|_| self.trim())?;
         self.last = Some(Recorded {
             written,
             rows: recorded,
-            home: Arc::clone(&step.table.home),
+            context: Arc::clone(&step.table.context),
         });
         Ok(EventOutput {
             rows: self.own.buffers.get(ROW_SIDES[recorded.side]).clone(),
@@ -358,7 +358,7 @@ impl PairEvents {
         recorded: RowSide,
     ) {
         // Where the table has to grow, the old one is still looked in.
-        let table = self.own.buffers.left(buffer::TABLE).cloned();
+        let table = self.own.buffers.existing(buffer::TABLE).cloned();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         let own = |id| self.own.buffers.get(id);
         let last = self.last_rows();
@@ -377,7 +377,7 @@ impl PairEvents {
         let mut blocks = Blocks::new(device);
         let mut copied = Vec::new();
         let alignment = device.limits().min_storage_buffer_offset_alignment;
-        for (id, given_id, source) in [
+        for (id, source_id, source) in [
             (
                 buffer::STATIC_GENERATIONS,
                 buffer::GIVEN_STATIC_GENERATIONS,
@@ -385,10 +385,10 @@ impl PairEvents {
             ),
             (buffer::GENERATIONS, buffer::GIVEN_GENERATIONS, names.generations),
         ] {
-            let Placement { offset, bytes, given } = source.placement(alignment);
-            if let Some(given) = given {
-                let copying = Copying::of_words(given, source.count() as u32);
-                copied.push(Copied::new(&mut blocks, copying, [given_id, given_id, id]));
+            let Placement { offset, bytes, layout } = source.placement(alignment);
+            if let Some(layout) = layout {
+                let copying = Copying::of_words(layout, source.count() as u32);
+                copied.push(Copied::new(&mut blocks, copying, [source_id, source_id, id]));
             }
             let buffer = match source {
                 Source::Device { buffer, count: 1.., .. } => buffer,
@@ -401,7 +401,7 @@ impl PairEvents {
                 }
             };
             inputs.push(Input {
-                variable: if given.is_some() { given_id } else { id }.into(),
+                variable: if layout.is_some() { source_id } else { id }.into(),
                 buffer: buffer.clone(),
                 offset,
                 bytes: bytes.max(4),
@@ -505,7 +505,7 @@ impl PairEvents {
 
     /// Records the copying of the events of the last step to the host, right behind it and in the same encoder, without
     /// the pairs that persist: the way for a frame loop, which never waits. They arrive a frame or two later, whatever
-    /// is recorded meanwhile: see [`Later`].
+    /// is recorded meanwhile: see [`Readback`].
     ///
     /// How many pairs begin and end only the device knows. As many are copied as late answers that arrived had, a
     /// quarter more, and up to 4,096 beyond. [`Events::unread`] counts what is left out, and the next answer has room
@@ -515,8 +515,8 @@ impl PairEvents {
     /// [`StepError::NoStep`] before the first step and after [`reset`](Self::reset), [`StepError::Dropped`] where its
     /// encoder was dropped, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be
     /// dropped.
-    pub fn read_later(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Events>, StepError> {
-        let home = self.own.home().cloned().ok_or(StepError::NoStep)?;
+    pub fn record_read_back(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Readback<Events>, StepError> {
+        let context = self.own.context().cloned().ok_or(StepError::NoStep)?;
         let Recorded { written, rows, .. } = self.last.clone().ok_or(StepError::NoStep)?;
         if written.is_lost() {
             return Err(StepError::Dropped);
@@ -531,7 +531,7 @@ impl PairEvents {
             room(last_begun, rows.capacity),
             room(last_ended, rows.previous_capacity),
         ];
-        let device = home.device();
+        let device = context.device();
         let scopes = Scopes::begin(device);
         let bytes = ROW_BYTES * u64::from(begun_room.max(1));
         self.own
@@ -565,7 +565,7 @@ impl PairEvents {
             copy(buffer::ENDED, ROW_BYTES, ended_room.into()),
         ];
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
-        let heeded = self.own.heed(scopes, &home);
+        let heeded = self.own.heed(scopes, &context);
         heeded.inspect_err(|_| self.last = None)?;
         let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
@@ -597,8 +597,8 @@ impl PairEvents {
             })
         };
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(
-            &home,
+        Ok(Readback::new(
+            &context,
             shelf,
             encoder,
             reading,
@@ -609,24 +609,24 @@ impl PairEvents {
     }
 
     async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
-        let home = self.own.hear().await.inspect_err(|_| self.trim())?;
+        let context = self.own.await_errors().await.inspect_err(|_| self.trim())?;
         let Recorded { written, rows, .. } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         reading::check_submitted(&written, false)?;
         let RowSide { side, .. } = rows;
         let counters: Vec<u32> = self
-            .read_rows(&home, COUNTER_SIDES[side], 0..word::COUNT as u64)
+            .read_rows(&context, COUNTER_SIDES[side], 0..word::COUNT as u64)
             .await?;
         reading::check_submitted(&written, true)?;
         let [persisting, begun, ended] =
             [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
         let first = if all { 0 } else { persisting };
         let mut rows: Vec<PairEvent> = self
-            .read_rows(&home, ROW_SIDES[side], first..persisting + begun)
+            .read_rows(&context, ROW_SIDES[side], first..persisting + begun)
             .await?;
         Ok(Events {
             begun: rows.split_off((persisting - first) as usize),
             persisting: rows,
-            ended: self.read_rows(&home, buffer::ENDED, 0..ended).await?,
+            ended: self.read_rows(&context, buffer::ENDED, 0..ended).await?,
             status: Status::from_bits(counters[word::STATUS]),
             unread: 0,
         })
@@ -634,7 +634,7 @@ impl PairEvents {
 
     async fn read_rows<T: bytemuck::Pod>(
         &self,
-        home: &Home,
+        context: &DeviceContext,
         id: BufferId,
         rows: Range<u64>,
     ) -> Result<Vec<T>, ReadBackError> {
@@ -649,10 +649,10 @@ impl PairEvents {
             bytes: row_bytes * rows.start..row_bytes * rows.end,
         };
         let record = |encoder: &mut wgpu::CommandEncoder| {
-            Some(reading::copy_out(&self.readings, home.device(), encoder, &[copy]))
+            Some(reading::copy_out(&self.readings, context.device(), encoder, &[copy]))
         };
-        let (reading, submission) = reading::submit(home, record).await?;
-        reading.map(home.device(), submission, self.timeout).await?;
+        let (reading, submission) = reading::submit(context, record).await?;
+        reading.map(context.device(), submission, self.timeout).await?;
         let read = reading.rows(id.name, rows.end - rows.start);
         reading.put_back(self.readings.shelf());
         read

@@ -9,7 +9,7 @@ use crate::api::error::InputError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
-use crate::gpu::home::{Home, KnownDevice};
+use crate::gpu::device_context::{DeviceContext, KnownDevice};
 use crate::gpu::pipelines::{Groups, Pipelines};
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::WORKGROUP;
@@ -39,7 +39,7 @@ pub(crate) struct Mirror {
 
 /// What lies on a device. The buffer holds the boxes of the last update, once everything recorded so far has run.
 struct Resident {
-    home: KnownDevice,
+    context: KnownDevice,
     device: wgpu::Device,
     recordings: Recordings,
     /// The last update that wrote into the buffer.
@@ -79,7 +79,7 @@ impl Mirror {
     ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
         let limit = binding_limit(&device.limits());
         check_count(device, boxes.len())?;
-        self.resident.take_if(|resident| !resident.home.is(device));
+        self.resident.take_if(|resident| !resident.context.is(device));
         // What an update left behind that never ran is not known.
         let is_known = |resident: &Resident| resident.written.as_ref().is_some_and(|written| !written.is_lost());
         let is_new = !self.resident.as_ref().is_some_and(is_known);
@@ -105,12 +105,12 @@ impl Mirror {
     }
 
     /// The pipeline of later updates on a device, which is still to be made.
-    pub fn prepare(&mut self, home: &Arc<Home>) -> Preparation {
-        let device = home.device();
-        self.resident.take_if(|resident| !resident.home.is(device));
+    pub fn prepare(&mut self, context: &Arc<DeviceContext>) -> Preparation {
+        let device = context.device();
+        self.resident.take_if(|resident| !resident.context.is(device));
         let resident = self.resident.get_or_insert_with(|| Resident::new(device, 0));
         let variants = PASSES.iter().flat_map(|pass| pass.variants());
-        Preparation::new(home, &resident.pipelines, variants.collect())
+        Preparation::new(context, &resident.pipelines, variants.collect())
     }
 
     /// Bytes on the device: of the boxes, and of what changes are read from.
@@ -133,7 +133,7 @@ impl Resident {
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
             buffer: create(device, capacity),
-            home: KnownDevice::new(device),
+            context: KnownDevice::new(device),
             recordings: Recordings::new(device),
             written: None,
             device: device.clone(),

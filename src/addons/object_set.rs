@@ -435,8 +435,11 @@ impl ObjectSet {
     /// What makes its pipelines ahead of the first upload of single boxes, on the device of a broad phase: see
     /// [`Preparation`].
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase) -> Preparation {
-        let home = broad_phase.home();
-        self.moving.mirror.prepare(home).and(self.statics.mirror.prepare(home))
+        let context = broad_phase.context();
+        self.moving
+            .mirror
+            .prepare(context)
+            .and(self.statics.mirror.prepare(context))
     }
 
     /// Drops the buffers on the device, so that the next [`upload`](Self::upload) starts over and uploads everything,

@@ -5,8 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use crate::addons::events::{EventOutput, Events, ObjectNames, PairEvents};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::types::PairEvent;
-use crate::gpu::later::Later;
 use crate::gpu::preparation::Preparation;
+use crate::gpu::readback::Readback;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
@@ -50,7 +50,7 @@ pub struct PairTracker {
 
 /// Events that are on their way.
 struct InFlight {
-    events: Later<Events>,
+    events: Readback<Events>,
     /// True if all pairs of the step begin.
     is_restart: bool,
 }
@@ -94,7 +94,7 @@ impl PairTracker {
             }
             recorded => recorded?,
         };
-        let events = self.events.read_later(encoder).inspect_err(|_| self.restart())?;
+        let events = self.events.record_read_back(encoder).inspect_err(|_| self.restart())?;
         self.in_flight.push_back(InFlight {
             events,
             is_restart: self.restarts,

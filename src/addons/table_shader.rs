@@ -353,7 +353,7 @@ impl TableShader {
                 resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
             })
             .collect();
-        let device = table.home.device();
+        let device = table.context.device();
         let scopes = Scopes::begin(device);
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("gpu_broad_phase/table"),
@@ -362,7 +362,7 @@ impl TableShader {
         });
         match scopes.end().now() {
             None => Ok(group),
-            Some(error) => Err(table.home.refusal(error)),
+            Some(error) => Err(table.context.refusal(error)),
         }
     }
 }

@@ -73,7 +73,7 @@ pub enum PairOrder {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SortStrategy {
-    /// The one that suits the device: [`Strips`](Self::Strips) on software adapters, else
+    /// The one that suits the device: [`SerialTiles`](Self::SerialTiles) on software adapters, else
     /// [`Subgroups`](Self::Subgroups) where the device can, else [`Portable`](Self::Portable).
     #[default]
     Auto,
@@ -83,7 +83,7 @@ pub enum SortStrategy {
     /// where the device lacks [`SUBGROUP`](wgpu::Features::SUBGROUP).
     Subgroups,
     /// Long runs of keys, one per invocation: few words are moved, and few invocations are busy. For software adapters.
-    Strips,
+    SerialTiles,
 }
 
 /// What happens to output buffers that proved too small.

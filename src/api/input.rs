@@ -6,7 +6,7 @@ use crate::api::error::InputError;
 use crate::api::queries::{Query, SelfQuery};
 use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::bounds::{LARGEST_COUNT, binding_limit};
-use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
+use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::submission::Dependency;
 use crate::shared::wgsl::number;
 
@@ -34,7 +34,7 @@ pub struct Origin<'a, T> {
     offset: u64,
     /// Bytes from each element to the next, where they are not those of an element.
     stride: Option<u32>,
-    form: BoxForm,
+    layout: BoxLayout,
     words: BoxWords,
     element: PhantomData<T>,
 }
@@ -42,7 +42,7 @@ pub struct Origin<'a, T> {
 /// What the two vectors of a box in a caller's buffer are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum BoxForm {
+pub enum BoxLayout {
     /// The lower and the upper corner, as in [`Aabb`].
     #[default]
     MinMax,
@@ -69,7 +69,7 @@ pub(crate) struct Placement {
     pub offset: u64,
     pub bytes: u64,
     /// Where the elements lie in it, where they do not lie one behind the other as passes read them.
-    pub given: Option<GivenLayout>,
+    pub layout: Option<SourceLayout>,
 }
 
 impl<'a, T> Source<'a, T> {
@@ -84,7 +84,7 @@ impl<'a, T> Source<'a, T> {
             recording,
             offset: 0,
             stride: None,
-            form: BoxForm::MinMax,
+            layout: BoxLayout::MinMax,
             words: BoxWords::Filters,
             element: PhantomData,
         };
@@ -174,22 +174,22 @@ impl<'a, T> Source<'a, T> {
             return Placement {
                 offset: 0,
                 bytes,
-                given: None,
+                layout: None,
             };
         };
         let (element, stride) = (origin.element_bytes(), origin.stride_bytes());
         let bytes = (self.count() - 1) * u64::from(stride) + u64::from(element);
-        let is_own_form = (origin.form, origin.words) == Default::default();
+        let is_own_form = (origin.layout, origin.words) == Default::default();
         let before = origin.offset % u64::from(alignment);
         if before == 0 && is_own_form && stride == element {
             return Placement {
                 offset: origin.offset,
                 bytes,
-                given: None,
+                layout: None,
             };
         }
         let mut form = 0;
-        if origin.form == BoxForm::CenterHalf {
+        if origin.layout == BoxLayout::CenterHalf {
             form |= CENTER_HALF;
         }
         if origin.words != BoxWords::Filters {
@@ -198,7 +198,7 @@ impl<'a, T> Source<'a, T> {
         Placement {
             offset: origin.offset - before,
             bytes: before + bytes,
-            given: Some(GivenLayout {
+            layout: Some(SourceLayout {
                 first: before as u32 / 4,
                 stride: stride / 4,
                 second: if origin.words == BoxWords::Tight { 3 } else { 4 },
@@ -226,17 +226,17 @@ impl Source<'_, Aabb> {
     /// Boxes in a buffer of another form. Of boxes on the host this says nothing.
     ///
     /// ```
-    /// # use gpu_broad_phase::{Aabb, BoxForm, BoxWords, Source, wgpu};
+    /// # use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source, wgpu};
     /// // An engine's instances: 80 bytes each, with centre and half extents as two vectors of four behind 32 others.
     /// fn boxes(instances: &wgpu::Buffer, count: u32) -> Source<'_, Aabb> {
     ///     let boxes = Source::device(instances, count).at(32).stride(80);
-    ///     boxes.form(BoxForm::CenterHalf, BoxWords::Padding)
+    ///     boxes.layout(BoxLayout::CenterHalf, BoxWords::Padding)
     /// }
     /// ```
     #[must_use]
-    pub const fn form(mut self, form: BoxForm, words: BoxWords) -> Self {
+    pub const fn layout(mut self, layout: BoxLayout, words: BoxWords) -> Self {
         if let Self::Device { ref mut origin, .. } = self {
-            origin.form = form;
+            origin.layout = layout;
             origin.words = words;
         }
         self
@@ -292,11 +292,11 @@ impl Rays<'_> {
         }
     }
 
-    pub(crate) fn given(&self, alignment: u32) -> Option<GivenLayout> {
+    pub(crate) fn source_layout(&self, alignment: u32) -> Option<SourceLayout> {
         match self {
             Self::None => None,
-            Self::Plain(source) => source.placement(alignment).given,
-            Self::Swept(source) => source.placement(alignment).given,
+            Self::Plain(source) => source.placement(alignment).layout,
+            Self::Swept(source) => source.placement(alignment).layout,
         }
     }
 
@@ -388,11 +388,11 @@ impl Queries<'_> {
         }
     }
 
-    pub(crate) fn given(&self, alignment: u32) -> Option<GivenLayout> {
+    pub(crate) fn source_layout(&self, alignment: u32) -> Option<SourceLayout> {
         match self {
             Self::None | Self::Objects(_) => None,
-            Self::Boxes(source) => source.placement(alignment).given,
-            Self::General(source) => source.placement(alignment).given,
+            Self::Boxes(source) => source.placement(alignment).layout,
+            Self::General(source) => source.placement(alignment).layout,
         }
     }
 }
@@ -423,7 +423,7 @@ pub(crate) fn check_bound<T>(
 ) -> Result<(), InputError> {
     check(what, source, limits)?;
     let alignment = limits.min_storage_buffer_offset_alignment;
-    match source.placement(alignment).given {
+    match source.placement(alignment).layout {
         None => Ok(()),
         Some(_) => Err(InputError::NotInPlace { what, alignment }),
     }
@@ -472,7 +472,7 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
     let bound = source.placement(limits.min_storage_buffer_offset_alignment);
     let (needed, limit) = (bound.bytes, binding_limit(limits));
     // What lies as passes read it is as large as the own buffer in its place, which the plan looks at.
-    if bound.given.is_some() && needed > limit {
+    if bound.layout.is_some() && needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())

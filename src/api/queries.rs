@@ -112,8 +112,8 @@ impl SelfQuery {
     }
 }
 
-/// Who asks: `Params::askers`.
-pub(crate) mod askers {
+/// Who asks: `Params::self_query`.
+pub(crate) mod self_query {
     pub const NOBODY: u32 = 0;
     pub const NEIGHBORS: u32 = 1;
     pub const PARTNERS: u32 = 2;

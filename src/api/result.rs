@@ -43,7 +43,7 @@ pub struct StepResult {
 }
 
 /// Which outputs of a step are copied to the host: what
-/// [`GpuBroadPhase::read_later`](crate::GpuBroadPhase::read_later) takes. What a step has not is left out.
+/// [`GpuBroadPhase::record_read_back`](crate::GpuBroadPhase::record_read_back) takes. What a step has not is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
     /// Pairs, and the number of those of each world.

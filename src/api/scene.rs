@@ -141,7 +141,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    pub(crate) const fn asked(&self) -> QueryInput<'a> {
+    pub(crate) const fn query_input(&self) -> QueryInput<'a> {
         QueryInput {
             rays: self.rays,
             ray_count: self.ray_count,

@@ -11,7 +11,7 @@ use crate::api::counters::{Counters, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
 use crate::api::error::BroadPhaseError;
 use crate::api::input::{Queries, Rays};
-use crate::api::queries::{Query, askers};
+use crate::api::queries::{Query, self_query};
 use crate::api::result::StepResult;
 use crate::api::types::{Pair, RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, add64};
@@ -117,14 +117,14 @@ impl<'a> Answer<'a> {
     }
 
     /// Finds what the rays and the queries of a scene meet. The uniform block names them.
-    pub fn find_asked(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
-        if !matches!(scene.asked.rays, Rays::None) {
+    pub fn find_self_queries(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
+        if !matches!(scene.query_input.rays, Rays::None) {
             self.cast_rays(&scene.rays)?;
             if self.descriptor.outputs.ray_cells {
                 self.list_ray_cells(&scene.rays)?;
             }
         }
-        if !matches!(scene.asked.queries, Queries::None) {
+        if !matches!(scene.query_input.queries, Queries::None) {
             self.answer_queries(&scene.queries)?;
         }
         Ok(())
@@ -182,7 +182,7 @@ impl<'a> Answer<'a> {
     fn answer_queries(&mut self, queries: &[Query]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let reads = self.table.reads(self.admits);
-        let walks = reads.queries(queries, params.askers != askers::NOBODY);
+        let walks = reads.queries(queries, params.self_query != self_query::NOBODY);
         if params.nearest > 0 {
             self.result.query_nearest = query_nearest(&params, &walks, overrides, &mut self.counters);
             return Ok(());

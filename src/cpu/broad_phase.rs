@@ -8,7 +8,7 @@ use crate::api::input::Queries;
 use crate::api::queries::SelfQuery;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
-use crate::layout::asked::Asked;
+use crate::layout::query_sizes::QuerySizes;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 
@@ -100,7 +100,7 @@ impl<'a> CpuBroadPhase<'a> {
     ///   indices.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         self.check_pair_filter(false, &input.queries)?;
-        let asked = HostScene::of(&Scene {
+        let scene = HostScene::of(&Scene {
             rays: input.rays,
             ray_count: input.ray_count,
             queries: input.queries,
@@ -111,8 +111,8 @@ impl<'a> CpuBroadPhase<'a> {
         let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;
         let mut answer = Answer::new(&self.descriptor, table, None);
         let objects = table.params.all_objects();
-        Asked::of(&asked.asked, objects.into(), 4).write(&mut answer.params)?;
-        answer.find_asked(&asked)?;
+        QuerySizes::of(&scene.query_input, objects.into(), 4).write(&mut answer.params)?;
+        answer.find_self_queries(&scene)?;
         Ok(answer.into_result())
     }
 
@@ -143,7 +143,7 @@ impl<'a> CpuBroadPhase<'a> {
             answer.find_pairs()?;
         }
         let (params, counters) = (answer.params, answer.counters.clone());
-        answer.find_asked(&scene)?;
+        answer.find_self_queries(&scene)?;
         let result = answer.into_result();
         (table.params, table.counters) = (params, counters);
         self.table = Some(table);

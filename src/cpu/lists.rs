@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
-use crate::shared::watch::end_if_stopped;
 
 /// What is kept of one run, and of all of them, while rows are counted. Runs that have more are walked again.
 const MOST_OF_RUN: usize = 1 << 20;

@@ -1,7 +1,7 @@
 //! The broad phase on the CPU: what a GPU step answers, without a GPU.
 //!
 //! [`step`] and [`step_scene`] answer a scene, without a future. A [`BroadPhase`](crate::BroadPhase) with
-//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table of a step for further rays and queries. A [`Watch`] reports
+//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table of a step for further rays and queries. A [`CancelToken`] reports
 //! the progress and ends the work early. Answers are those of a GPU step. Without
 //! [`PairOrder::Sorted`](crate::PairOrder::Sorted) rows may come in another order, and distances of queries may differ
 //! by 4 ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes).
@@ -27,7 +27,7 @@ use crate::api::types::{Aabb, Ray};
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::prepared;
-pub use crate::shared::watch::Watch;
+pub use crate::shared::cancel::CancelToken;
 
 /// The answer of a step on the CPU.
 ///

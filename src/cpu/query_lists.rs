@@ -7,8 +7,8 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::reference::queries::query_count::finish_counters;
 use crate::reference::queries::query_walk::{QueryReads, walk_query};
+use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
-use crate::shared::watch::end_if_stopped;
 
 /// Objects that are kept of all queries while they are counted. Runs past that are walked again.
 const MOST: usize = 1 << 27;

@@ -8,7 +8,7 @@ use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::Exclusions;
 use crate::layout::digits::table_digits;
-use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record};
+use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record};
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_exclude::pair_exclude;
 use crate::reference::pairs::pair_excludes::{Admits, Excludes};
@@ -17,11 +17,11 @@ use crate::reference::reads::{StepReads, TableReads};
 use crate::reference::rows::CellTable;
 use crate::reference::sort::sort_digit;
 use crate::reference::table::clusters::clusters;
-use crate::reference::table::cover_emit::{choose_cover, cover_emit};
 use crate::reference::table::entry_count::entry_count;
 use crate::reference::table::entry_emit::entry_emit;
 use crate::reference::table::gather::gather;
-use crate::reference::table::keys::{cover_sums, keys};
+use crate::reference::table::keys::{keys, large_table_sums};
+use crate::reference::table::large_table_emit::{choose_large_table, large_table_emit};
 use crate::reference::table::layout::layout;
 use crate::reference::table::level_statistics::level_statistics;
 use crate::reference::table::sample_statistics::sample_statistics;
@@ -109,15 +109,15 @@ impl Cells {
             entry_emit(params, objects, &mut grid, &offsets, counters, worlds)
         } else {
             let keys = keys(params, objects, &grid, worlds);
-            let values = (0..keys.len() as u32).map(|index| index | HOME_FLAGS).collect();
+            let values = (0..keys.len() as u32).map(|index| index | PRIMARY_FLAGS).collect();
             (keys, values)
         };
-        if params.cover_capacity > 0 {
-            let mut sums = cover_sums(params, objects, &grid, &keys);
-            choose_cover(params, &mut sums, &mut grid);
+        if params.large_table_capacity > 0 {
+            let mut sums = large_table_sums(params, objects, &grid, &keys);
+            choose_large_table(params, &mut sums, &mut grid);
             keys.resize(params.table_entries() as usize, 0);
             values.resize(params.table_entries() as usize, 0);
-            cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
+            large_table_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
         }
         // All strategies sort alike.
         for digit in table_digits(params, SortStrategy::Portable) {

@@ -72,7 +72,7 @@ struct Held {
     id: BufferId,
     buffer: wgpu::Buffer,
     /// The most bytes that were asked for since the last step began.
-    asked: u64,
+    requested: u64,
     /// Steps in a row that asked for no more than half of it.
     idle: u64,
 }
@@ -105,7 +105,7 @@ impl Buffers {
                 continue;
             }
             if let Some(held) = self.by_name.get_mut(id.name).filter(|held| held.buffer.size() >= bytes) {
-                held.asked = held.asked.max(bytes);
+                held.requested = held.requested.max(bytes);
                 continue;
             }
             let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
@@ -118,7 +118,7 @@ impl Buffers {
             let held = Held {
                 id,
                 buffer,
-                asked: bytes,
+                requested: bytes,
                 idle: 0,
             };
             outgrown.extend(self.by_name.insert(id.name, held).map(|small| small.buffer));
@@ -130,12 +130,12 @@ impl Buffers {
     /// after each, used half of at most. Returns it.
     pub fn begin_step(&mut self) -> Vec<wgpu::Buffer> {
         for held in self.by_name.values_mut() {
-            held.idle = if held.is_spacious_for(held.asked) {
+            held.idle = if held.is_spacious_for(held.requested) {
                 held.idle + 1
             } else {
                 0
             };
-            held.asked = 0;
+            held.requested = 0;
         }
         self.give_up(|held| held.idle >= KEPT)
     }
@@ -192,7 +192,7 @@ impl Buffers {
     }
 
     /// A buffer that an earlier step may have left.
-    pub fn left(&self, id: BufferId) -> Option<&wgpu::Buffer> {
+    pub fn existing(&self, id: BufferId) -> Option<&wgpu::Buffer> {
         self.named(id.name)
     }
 
@@ -216,13 +216,13 @@ pub(crate) fn check_own<'b>(
     inputs: impl IntoIterator<Item = (&'static str, Option<&'b wgpu::Buffer>)>,
     own: &[&Buffers],
 ) -> Result<(), InputError> {
-    let named = |given: &wgpu::Buffer| {
+    let named = |caller: &wgpu::Buffer| {
         let mut held = own.iter().flat_map(|buffers| buffers.by_name.values());
-        held.find(|held| held.buffer == *given).map(|held| held.id.name)
+        held.find(|held| held.buffer == *caller).map(|held| held.id.name)
     };
     let found = inputs
         .into_iter()
-        .find_map(|(what, given)| Some((what, named(given?)?)));
+        .find_map(|(what, caller)| Some((what, named(caller?)?)));
     match found {
         Some((what, output)) => Err(InputError::OwnOutput { what, output }),
         None => Ok(()),

@@ -78,8 +78,8 @@ pub(crate) struct Replacement {
 /// The files as one text.
 pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String {
     let parts = files.iter().map(|&(path, text)| {
-        let given = replacement.filter(|replacement| replacement.path == path);
-        let text = given.map_or(text, |replacement| &replacement.text);
+        let replaced = replacement.filter(|replacement| replacement.path == path);
+        let text = replaced.map_or(text, |replacement| &replacement.text);
         format!("// ---- {path}.wgsl\n{text}\n")
     });
     parts.collect()

@@ -3,13 +3,13 @@
 pub(crate) mod adapter;
 pub(crate) mod bindings;
 pub(crate) mod buffers;
+pub(crate) mod device_context;
 pub(crate) mod filled;
 pub(crate) mod group;
-pub(crate) mod home;
-pub(crate) mod later;
 pub(crate) mod link;
 pub(crate) mod pipelines;
 pub(crate) mod preparation;
+pub(crate) mod readback;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub(crate) mod scope;

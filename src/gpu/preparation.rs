@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::home::Home;
+use super::device_context::DeviceContext;
 use super::pipelines::Pipelines;
 use super::scope::Scopes;
 use super::shader::Variant;
@@ -16,7 +16,7 @@ use crate::api::error::CreateError;
 /// which is being made waits for that one. Browsers have one thread here, and compile in a process of their own.
 #[must_use = "nothing is made before `run`"]
 pub struct Preparation {
-    home: Arc<Home>,
+    context: Arc<DeviceContext>,
     parts: Vec<Part>,
     /// Whether the pipelines are those of another device.
     is_refused: bool,
@@ -26,9 +26,13 @@ pub struct Preparation {
 type Part = (Arc<Pipelines>, Vec<Variant<'static>>);
 
 impl Preparation {
-    pub(crate) fn new(home: &Arc<Home>, pipelines: &Arc<Pipelines>, variants: Vec<Variant<'static>>) -> Self {
+    pub(crate) fn new(
+        context: &Arc<DeviceContext>,
+        pipelines: &Arc<Pipelines>,
+        variants: Vec<Variant<'static>>,
+    ) -> Self {
         Self {
-            home: Arc::clone(home),
+            context: Arc::clone(context),
             parts: vec![(Arc::clone(pipelines), variants)],
             is_refused: false,
         }
@@ -42,7 +46,7 @@ impl Preparation {
 
     /// Both of two on the same device, in one call.
     pub fn and(mut self, other: Self) -> Self {
-        self.is_refused |= other.is_refused || self.home.check(&other.home).is_err();
+        self.is_refused |= other.is_refused || self.context.check(&other.context).is_err();
         self.parts.extend(other.parts);
         self
     }
@@ -57,10 +61,10 @@ impl Preparation {
             return Err(CreateError::OtherDevice);
         }
         // Pipelines say nothing of it.
-        if self.home.is_lost() {
+        if self.context.is_lost() {
             return Err(CreateError::DeviceLost);
         }
-        let device = self.home.device();
+        let device = self.context.device();
         let scopes = Scopes::begin(device);
         let error = self
             .parts

@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::buffers::BufferId;
-use super::home::Home;
+use super::device_context::DeviceContext;
 use super::scope::Scopes;
-use super::staging::{self, Shelf, Staging};
+use super::staging::{self, Pool, Staging};
 use super::waiting;
 use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
+use crate::shared::cancel::end_if_stopped;
 use crate::shared::submission::{self, Dependency};
-use crate::shared::watch::end_if_stopped;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;
@@ -162,7 +162,7 @@ impl Reading {
     }
 
     /// Lets the next read-back use the same memory.
-    pub fn put_back(self, shelf: &Shelf<staging::Buffer>) {
+    pub fn put_back(self, shelf: &Pool<staging::Buffer>) {
         self.staging.buffer.unmap();
         shelf.put(self.staging);
     }
@@ -281,16 +281,16 @@ fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64
 
 /// Records and submits a read-back.
 pub(crate) async fn submit(
-    home: &Home,
+    context: &DeviceContext,
     record: impl FnOnce(&mut wgpu::CommandEncoder) -> Option<Reading>,
 ) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
-    let device = home.device();
+    let device = context.device();
     // A device that was lost unnoticed refuses the staging buffer.
     let scopes = Scopes::begin(device);
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
         label: Some("gpu_broad_phase/readback"),
     });
-    let submitted = record(&mut encoder).map(|reading| (reading, home.queue().submit([encoder.finish()])));
+    let submitted = record(&mut encoder).map(|reading| (reading, context.queue().submit([encoder.finish()])));
     match scopes.end().wait().await {
         None => submitted.ok_or(ReadBackError::NoStep),
         Some(error) => Err(or_lost(device, ReadBackError::Map(error))),

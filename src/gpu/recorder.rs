@@ -10,7 +10,7 @@ use super::shader::Variant;
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
 use super::waiting;
-use crate::shared::watch::Watch;
+use crate::shared::cancel::CancelToken;
 use crate::shared::wgsl::number;
 
 /// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look
@@ -272,12 +272,12 @@ impl Recorder<'_> {
     }
 }
 
-/// Submits parts of a recording. Under a [`Watch`], one part runs while the next is recorded, so that little is under
+/// Submits parts of a recording. Under a [`CancelToken`], one part runs while the next is recorded, so that little is under
 /// way when the work is ended. Parts of ended work are dropped: whoever records ends the work.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,
-    watch: Option<Arc<Watch>>,
+    token: Option<Arc<CancelToken>>,
     under_way: Option<wgpu::SubmissionIndex>,
 }
 
@@ -286,31 +286,31 @@ impl<'r> SubmittedParts<'r> {
         Self {
             queue,
             timeout,
-            watch: Watch::current(),
+            token: CancelToken::current(),
             under_way: None,
         }
     }
 
     /// Begins a walk of several parts.
     fn begin(&mut self, rounds: usize) {
-        if let Some(watch) = &self.watch {
-            watch.begin(rounds as u32);
+        if let Some(token) = &self.token {
+            token.begin(rounds as u32);
         }
     }
 
     fn submit(&mut self, device: &wgpu::Device, part: wgpu::CommandEncoder) {
-        let Some(watch) = &self.watch else {
+        let Some(token) = &self.token else {
             self.queue.submit([part.finish()]);
             return;
         };
-        if watch.is_stopped() {
+        if token.is_stopped() {
             return;
         }
         let submitted = self.queue.submit([part.finish()]);
         if let Some(before) = self.under_way.replace(submitted) {
             // The read-back at the end says what went wrong.
             if waiting::wait(device, before, self.timeout).is_ok() {
-                watch.count(SUBMISSION_ROUNDS as u32);
+                token.count(SUBMISSION_ROUNDS as u32);
             }
         }
     }

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 /// What a scope caught. It crosses threads wherever the device does: in browsers with wgpu's feature
 /// `fragile-send-sync-non-atomic-wasm`, which engines turn on.
-trait Telling: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend {}
+trait ErrorFuture: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend {}
 
-impl<F: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend> Telling for F {}
+impl<F: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend> ErrorFuture for F {}
 
-type Told = Pin<Box<dyn Telling>>;
+type ErrorReport = Pin<Box<dyn ErrorFuture>>;
 
 /// Open error scopes.
 #[must_use]
@@ -18,25 +18,25 @@ pub(crate) struct Scopes([wgpu::ErrorScopeGuard; 2]);
 
 /// What scopes caught, which browsers tell later. The lock lets references to it cross threads.
 #[derive(Default)]
-pub(crate) struct Caught(Mutex<Vec<Told>>);
+pub(crate) struct DeviceErrors(Mutex<Vec<ErrorReport>>);
 
 impl Scopes {
     pub fn begin(device: &wgpu::Device) -> Self {
         Self([wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation].map(|kind| device.push_error_scope(kind)))
     }
 
-    pub fn end(self) -> Caught {
+    pub fn end(self) -> DeviceErrors {
         let Self([memory, validation]) = self;
         // The scope that was opened last is the first to close.
-        let validation: Told = Box::pin(validation.pop());
-        Caught(Mutex::new(vec![validation, Box::pin(memory.pop())]))
+        let validation: ErrorReport = Box::pin(validation.pop());
+        DeviceErrors(Mutex::new(vec![validation, Box::pin(memory.pop())]))
     }
 }
 
-impl Caught {
+impl DeviceErrors {
     /// Keeps what is still to be told of an earlier recording.
     pub fn after(self, earlier: Self) -> Self {
-        let lists = [earlier, self].map(|caught| caught.0.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let lists = [earlier, self].map(|errors| errors.0.into_inner().unwrap_or_else(PoisonError::into_inner));
         Self(Mutex::new(lists.into_iter().flatten().collect()))
     }
 

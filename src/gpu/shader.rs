@@ -17,7 +17,7 @@ pub struct Pass {
     /// The WGSL file that has the entry point.
     root: &'static str,
     holes: Holes,
-    is_needed: fn(&Needed<'_>) -> bool,
+    is_needed: fn(&PassContext<'_>) -> bool,
     linked: OnceLock<Linked>,
 }
 
@@ -35,7 +35,7 @@ impl Pass {
         name: &'static str,
         root: &'static str,
         holes: Holes,
-        is_needed: fn(&Needed<'_>) -> bool,
+        is_needed: fn(&PassContext<'_>) -> bool,
     ) -> Self {
         Self {
             name,
@@ -145,9 +145,9 @@ impl Pass {
         uses: Option<Uses>,
     ) -> impl Iterator<Item = Variant<'_>> {
         self.variants().filter(move |variant| {
-            (self.is_needed)(&Needed {
+            (self.is_needed)(&PassContext {
                 descriptor,
-                is_ahead: uses.is_some(),
+                is_preparing: uses.is_some(),
                 uses: uses.unwrap_or_default(),
                 sweeps: variant.sweeps,
                 excludes: variant.excludes,
@@ -223,7 +223,7 @@ impl<'p> From<&'p Pass> for Variant<'p> {
 }
 
 /// What decides whether a variant of a pass is made ahead: the descriptor, and what steps may use beside it.
-pub(crate) struct Needed<'d> {
+pub(crate) struct PassContext<'d> {
     descriptor: &'d BroadPhaseDescriptor<'d>,
     pub uses: Uses,
     /// Of the variant.
@@ -231,10 +231,10 @@ pub(crate) struct Needed<'d> {
     /// Of the variant.
     pub excludes: bool,
     /// Whether this is about all that steps may come to need, not about what each of them runs.
-    pub is_ahead: bool,
+    pub is_preparing: bool,
 }
 
-impl<'d> Deref for Needed<'d> {
+impl<'d> Deref for PassContext<'d> {
     type Target = BroadPhaseDescriptor<'d>;
 
     fn deref(&self) -> &Self::Target {

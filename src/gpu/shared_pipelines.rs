@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::home::KnownDevice;
+use super::device_context::KnownDevice;
 use super::link::Replacement;
 use super::scope::Scopes;
 use super::shader::Pass;

@@ -16,7 +16,7 @@ const JUST_BACK: u64 = u64::MAX;
 pub(crate) struct Staging {
     usage: wgpu::BufferUsages,
     recording: u64,
-    free: Arc<Shelf<Buffer>>,
+    free: Arc<Pool<Buffer>>,
     /// What was taken, by sizes.
     taken: Mutex<HashMap<u64, Taken>>,
 }
@@ -33,7 +33,7 @@ struct Taken {
 }
 
 /// What callbacks of the device put down for whoever comes by next.
-pub(crate) struct Shelf<T>(Mutex<Vec<T>>);
+pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
 /// A buffer of a pool.
 pub(crate) struct Buffer {
@@ -42,19 +42,19 @@ pub(crate) struct Buffer {
     pub buffer: wgpu::Buffer,
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for Pool<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<T> Shelf<T> {
+impl<T> Pool<T> {
     pub fn lock(&self) -> MutexGuard<'_, Vec<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf<Buffer> {
+impl Pool<Buffer> {
     /// Takes a buffer back. It may have been under way for many recordings.
     pub fn put(&self, mut buffer: Buffer) {
         buffer.used = JUST_BACK;
@@ -117,7 +117,7 @@ impl Staging {
             .min_by_key(|&index| free[index].buffer.size());
         let found = found.map(|index| free.swap_remove(index).buffer);
         drop(free);
-        self.note(found.as_ref().map_or(size, wgpu::Buffer::size));
+        self.observe(found.as_ref().map_or(size, wgpu::Buffer::size));
         let create = || {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -133,7 +133,7 @@ impl Staging {
     }
 
     /// A buffer of this size is taken.
-    fn note(&self, size: u64) {
+    fn observe(&self, size: u64) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = taken.entry(size).or_default();
         taken.count = if taken.last == self.recording {
@@ -185,7 +185,7 @@ impl Staging {
     }
 
     /// Where buffers are taken back.
-    pub fn shelf(&self) -> &Arc<Shelf<Buffer>> {
+    pub fn shelf(&self) -> &Arc<Pool<Buffer>> {
         &self.free
     }
 }

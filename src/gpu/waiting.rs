@@ -13,7 +13,7 @@ pub(crate) fn wait(
 ) -> Result<(), wgpu::PollError> {
     #[cfg(not(target_arch = "wasm32"))]
     {
-        use crate::shared::watch::Watch;
+        use crate::shared::cancel::CancelToken;
 
         /// How often a watch is looked at.
         const GLANCE: Duration = Duration::from_millis(50);
@@ -24,14 +24,14 @@ pub(crate) fn wait(
             };
             device.poll(wait).map(drop)
         };
-        let Some(watch) = Watch::current() else {
+        let Some(token) = CancelToken::current() else {
             return poll(timeout);
         };
         let began = std::time::Instant::now();
         loop {
             let left = timeout.saturating_sub(began.elapsed());
             match poll(left.min(GLANCE)) {
-                Err(wgpu::PollError::Timeout) if left > GLANCE && !watch.is_stopped() => {}
+                Err(wgpu::PollError::Timeout) if left > GLANCE && !token.is_stopped() => {}
                 ended => return ended,
             }
         }

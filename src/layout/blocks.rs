@@ -1,10 +1,10 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
-use super::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
+use super::grid::{PRIMARY_FLAGS, Params, SCHEME_UNIFORM};
 use crate::api::counters;
 use crate::api::types::{Pair, RayHit};
 use crate::shared::bounds::roomy;
-pub use crate::shared::given::{CENTER_HALF, GivenLayout, UNFILTERED};
+pub use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::wgsl::number;
 
 /// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
@@ -100,38 +100,38 @@ pub struct Round {
     /// 1 where no further round is recorded.
     pub is_last: u32,
     /// Turns of the loops over steps and rows that a walk takes, at most.
-    pub turns: u32,
+    pub iterations: u32,
     /// Turns of a loop that shows whether the driver cut loops short.
-    pub canary_turns: u32,
+    pub canary_iterations: u32,
     /// 1 where the walks went through the other table before: where moving and static objects have one each.
     pub continues: u32,
     /// 1 where the walks go on through the other table.
     pub is_continued: u32,
 }
 
-/// Turns of the loops over steps and rows that a walk may still take: `takes_turns` in `shaders/common/round.wgsl`.
+/// Turns of the loops over steps and rows that a walk may still take: `takes_iterations` in `shaders/common/round.wgsl`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turns(f32);
+pub(crate) struct Iterations(f32);
 
-impl Default for Turns {
+impl Default for Iterations {
     fn default() -> Self {
-        Self(MAX_TURNS)
+        Self(MAX_ITERATIONS)
     }
 }
 
-impl Turns {
+impl Iterations {
     /// Sets turns aside, unless they are more than there are or not a number.
-    pub fn take(&mut self, turns: f32) -> bool {
-        let fits = turns <= self.0;
+    pub fn take(&mut self, iterations: f32) -> bool {
+        let fits = iterations <= self.0;
         if fits {
-            self.0 -= turns;
+            self.0 -= iterations;
         }
         fits
     }
 }
 
 /// Turns of a walk, at most.
-pub(crate) const MAX_TURNS: f32 = 40_000.0;
+pub(crate) const MAX_ITERATIONS: f32 = 40_000.0;
 
 /// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/table/scatter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
@@ -181,9 +181,9 @@ pub struct DrawParams {
     pub levels: u32,
 }
 
-/// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/limits/limit_asked.wgsl`.
+/// The uniform block of the pass that bounds how many are asked: `CountParams` in `shaders/input/device_count.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
-pub struct LimitParams {
+pub struct CountParams {
     /// Rays or queries that there are.
     pub rows: u32,
     /// Vectors of four words that each takes.
@@ -196,17 +196,17 @@ pub struct LimitParams {
     pub value: u32,
 }
 
-/// The uniform block of the pass that makes rows of what lies anywhere in a caller's buffer: `TakeParams` in
-/// `shaders/limits/take_asked.wgsl`.
+/// The uniform block of the pass that makes rows of what lies anywhere in a caller's buffer: `GatherParams` in
+/// `shaders/input/gather_input.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
-pub struct TakeParams {
-    /// As in [`GivenLayout`].
+pub struct GatherParams {
+    /// As in [`SourceLayout`].
     pub first: u32,
-    /// As in [`GivenLayout`].
+    /// As in [`SourceLayout`].
     pub stride: u32,
-    /// As in [`GivenLayout`].
+    /// As in [`SourceLayout`].
     pub second: u32,
-    /// As in [`GivenLayout`].
+    /// As in [`SourceLayout`].
     pub form: u32,
     /// Elements that there are.
     pub elements: u32,
@@ -328,19 +328,19 @@ pub struct Overrides {
 }
 
 /// Static partners of a moving object that counting keeps. The uniform scheme keeps none.
-pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_static_single_cell", "STATIC_KEPT");
+pub const STATIC_CACHED_PARTNERS: u32 = number("pairs/pair_static_single_cell", "STATIC_CACHED");
 
 /// Static partners that counting keeps of a moving object, with the scheme of a step.
-pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
+pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
     if params.scheme == SCHEME_UNIFORM {
         0
     } else {
-        STATIC_PARTNERS_KEPT
+        STATIC_CACHED_PARTNERS
     }
 }
 
 /// Partners of an entry that counting keeps for writing, at most.
-pub const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_count_sparse", "MOST_KEPT");
+pub const MOST_CACHED_PARTNERS: u32 = number("pairs/pair_count_sparse", "MOST_CACHED");
 /// Cell sizes that the choice of the finest cell looks at.
 pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
@@ -348,19 +348,19 @@ pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
 /// Objects of a workgroup of the passes that count and write entries of the cover table.
-pub const COVER_TILE: usize = number("common/cover", "COVER_TILE") as usize;
+pub const LARGE_TABLE_TILE: usize = number("common/large_table", "LARGE_TABLE_TILE") as usize;
 /// Entries of a workgroup of the pass `clusters`: blocks of 256.
 pub const CLUSTER_TILE: usize = 256 * number("table/clusters", "BLOCKS") as usize;
 
-impl From<GivenLayout> for TakeParams {
+impl From<SourceLayout> for GatherParams {
     /// Of no elements yet.
-    fn from(given: GivenLayout) -> Self {
-        let GivenLayout {
+    fn from(layout: SourceLayout) -> Self {
+        let SourceLayout {
             first,
             stride,
             second,
             form,
-        } = given;
+        } = layout;
         Self {
             first,
             stride,
@@ -371,10 +371,10 @@ impl From<GivenLayout> for TakeParams {
     }
 }
 
-impl TakeParams {
+impl GatherParams {
     /// Where the elements lie.
-    pub(crate) const fn given(&self) -> GivenLayout {
-        GivenLayout {
+    pub(crate) const fn layout(&self) -> SourceLayout {
+        SourceLayout {
             first: self.first,
             stride: self.stride,
             second: self.second,
@@ -400,7 +400,7 @@ impl SortParams {
     /// The value at a place.
     pub(crate) fn value_at(&self, values: &[u32], index: usize) -> u32 {
         if index < self.unwritten as usize {
-            index as u32 | HOME_FLAGS
+            index as u32 | PRIMARY_FLAGS
         } else {
             values[index]
         }

@@ -12,16 +12,16 @@ const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
 /// Bits of a digit that is counted in workgroup memory, at most.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MOST_DIGIT_BITS");
 /// Invocations of a workgroup of the passes of strips.
-pub(crate) const STRIPS: u32 = number("sort/sort_strips", "STRIPS");
+pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
 /// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
-const STRIP_DIGIT_BITS: u32 = 11;
-/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`STRIPS`] at
+const SERIAL_DIGIT_BITS: u32 = 11;
+/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`SERIAL_TILES`] at
 /// once.
-const STRIP_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
+const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
 /// Strips that keys are cut into at least, a multiple of which it always is: two processors full.
-const FEWEST_STRIPS: u32 = 2 * STRIPS;
+const FEWEST_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
 /// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
-const MOST_STRIPS: u32 = 1 << 15;
+const MOST_SERIAL_TILES: u32 = 1 << 15;
 
 /// The digits of the sort: only as many as the largest key needs.
 pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
@@ -40,14 +40,14 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
         return Vec::new();
     }
     let count = match strategy {
-        SortStrategy::Strips => {
+        SortStrategy::SerialTiles => {
             // What moving the keys takes, counting in a table of that size, and starting passes.
             let words = |&count: &u32| {
                 let bits = key_bits.div_ceil(count);
                 let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
                 u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
             };
-            let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
+            let counts = key_bits.div_ceil(SERIAL_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
             counts.min_by_key(words).unwrap_or(1)
         }
         _ => key_bits.div_ceil(LOCAL_DIGIT_BITS),
@@ -57,7 +57,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
         SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
         // Keys may be fewer than there is room for, and all processors are to have their share.
-        SortStrategy::Strips => (0, strips(keys, each)),
+        SortStrategy::SerialTiles => (0, strips(keys, each)),
     };
     let group_tiles = 1 << bits_below(tiles).div_ceil(2);
     let mut sums = 0;
@@ -80,9 +80,9 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
 
 /// Strips that keys are cut into where a digit has so many bits.
 fn strips(keys: u32, bits: u32) -> u32 {
-    let tile = (4u32 << bits).clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end());
-    let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_STRIPS);
-    wanted.clamp(FEWEST_STRIPS, MOST_STRIPS)
+    let tile = (4u32 << bits).clamp(*SERIAL_TILE_KEYS.start(), *SERIAL_TILE_KEYS.end());
+    let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_SERIAL_TILES);
+    wanted.clamp(FEWEST_SERIAL_TILES, MOST_SERIAL_TILES)
 }
 
 /// Words of the counts of the largest digit.
@@ -106,7 +106,11 @@ mod tests {
 
     #[test]
     fn counters_take_few_words_a_key() {
-        for strategy in [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips] {
+        for strategy in [
+            SortStrategy::Portable,
+            SortStrategy::Subgroups,
+            SortStrategy::SerialTiles,
+        ] {
             for keys in [100_000, 250_000, 1_000_000, 4_000_000] {
                 for bits in 12..=26 {
                     let words = counter_words(&sort_digits(strategy, keys, bits));

@@ -30,7 +30,7 @@ pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 pub(crate) const ID_MASK: u32 = number("common/box", "ID_MASK");
 /// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
 /// are set on one entry of each object: that of its home cell.
-pub(crate) const HOME_FLAGS: u32 = number("common/box", "HOME_FLAGS");
+pub(crate) const PRIMARY_FLAGS: u32 = number("common/box", "PRIMARY_FLAGS");
 /// Groups of entries of the uniform scheme, by their home flags, in the order that they have within a cell: see
 /// [`entry_group`].
 pub(crate) const ENTRY_GROUPS: u32 = number("common/cells", "ENTRY_GROUPS");
@@ -91,7 +91,7 @@ pub struct Params {
     /// 1 where queries take three vectors of four words ([`Query`](crate::Query)), 0 where two ([`Aabb`]).
     pub wide_queries: u32,
     /// 1 where the objects ask for their neighbours, 2 where for their partners, else 0.
-    pub askers: u32,
+    pub self_query: u32,
     /// 1 where just objects after the one that asks are wanted.
     pub half: u32,
     /// How far neighbours may be.
@@ -111,27 +111,27 @@ pub struct Params {
     /// Rows of pair counts: one an entry and, where there are static objects, one a moving object.
     pub pair_rows: u32,
     /// Queries of a dispatch: all, or as many as objects of the table whose objects ask.
-    pub asker_count: u32,
+    pub querier_count: u32,
     /// 1 where rays are walked in the order of where they start.
     pub rays_sorted: u32,
     /// Hits of a ray that counting keeps for writing.
-    pub hits_kept: u32,
+    pub cached_hits: u32,
     /// Partners of an entry that counting keeps for writing.
-    pub partners_kept: u32,
+    pub cached_partners: u32,
     /// Entries that the cover table has room for, behind those of the objects.
-    pub cover_capacity: u32,
+    pub large_table_capacity: u32,
     /// One more than the word of a buffer that says how many of the objects take part; 0 where all do.
     pub object_limit: u32,
     /// 1 where records have clusters if the scene is crowded.
     pub has_clusters: u32,
-    /// Which form of `pair_count` runs: 0 where the device chooses, [`FORM_SPARSE`] or [`FORM_CROWDED`].
-    pub pair_form: u32,
+    /// Which form of `pair_count` runs: 0 where the device chooses, [`VARIANT_SPARSE`] or [`VARIANT_CROWDED`].
+    pub pair_variant: u32,
 }
 
 /// The form of `pair_count` for scenes that are not crowded.
-pub const FORM_SPARSE: u32 = number("common/clusters", "FORM_SPARSE");
+pub const VARIANT_SPARSE: u32 = number("common/clusters", "VARIANT_SPARSE");
 /// The form of `pair_count` for crowded scenes.
-pub const FORM_CROWDED: u32 = number("common/clusters", "FORM_CROWDED");
+pub const VARIANT_CROWDED: u32 = number("common/clusters", "VARIANT_CROWDED");
 
 /// Objects that the choice of the finest cell looks at, for each unit of the square root of their number: as many of
 /// them share a cell then, whatever the number is.
@@ -267,9 +267,9 @@ pub struct Grid {
     /// The level of most objects, or 32.
     pub fullest_level: u32,
     /// Objects of levels below this look larger ones up in the cover table; 0 where there is none.
-    pub cover_below: u32,
-    /// Cells of that table are those of level `cover_below - 1` shifted right by this.
-    pub cover_shift: u32,
+    pub large_table_below: u32,
+    /// Cells of that table are those of level `large_table_below - 1` shifted right by this.
+    pub large_table_shift: u32,
     /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where
     /// there is a cover table, of its cells and past them.
     pub key_count: u32,
@@ -422,15 +422,15 @@ impl Params {
         (sample * stride + offset).min(self.object_count.saturating_sub(1)) as usize
     }
 
-    /// Slots of the hash table of each octave of cells that samples are entered in: twin of `octave_slots` in
+    /// Slots of the hash table of each octave of cells that samples are entered in: twin of `octave_buckets` in
     /// `shaders/table/octave.wgsl`.
-    pub const fn octave_slots(&self) -> u32 {
+    pub const fn octave_buckets(&self) -> u32 {
         2 << (u32::BITS - (self.sample_count.saturating_sub(1) | 1).leading_zeros())
     }
 
     /// Sorted entries that the buffers hold, those of the cover table among them.
     pub(crate) const fn table_entries(&self) -> u32 {
-        self.entry_capacity + self.cover_capacity
+        self.entry_capacity + self.large_table_capacity
     }
 
     /// Moving objects where there are static ones: rows of pair counts behind those of the entries.
@@ -532,7 +532,7 @@ pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placem
 }
 
 /// Slot of a cell within its level's part of the table; `x` is already shifted.
-pub(crate) fn slot_of(level: &Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
+pub(crate) fn bucket_of(level: &Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     let distance = |cell: i32, lower: i32| cell.wrapping_sub(lower) as u32;
     distance(x, level.lower_x >> level.x_shift)
         .wrapping_add(distance(y, level.lower_y).wrapping_mul(level.stride_y))
@@ -542,7 +542,7 @@ pub(crate) fn slot_of(level: &Level, x: i32, y: i32, z: i32, world: u32) -> u32 
 }
 
 pub(crate) fn key_of(level: &Level, cell: [i32; 3], world: u32) -> u32 {
-    level.table_base + slot_of(level, cell[0] >> level.x_shift, cell[1], cell[2], world)
+    level.table_base + bucket_of(level, cell[0] >> level.x_shift, cell[1], cell[2], world)
 }
 
 /// Entries of the uniform scheme that room is made for at first.
@@ -562,11 +562,11 @@ pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u
 }
 
 /// The large list has a slot a world, up to this many.
-const LARGE_SLOTS: u32 = 1 << 16;
+const LARGE_BUCKETS: u32 = 1 << 16;
 
 /// Slots of the large list less one.
 pub(crate) fn large_mask(worlds: u32) -> u32 {
-    worlds.min(LARGE_SLOTS).next_power_of_two() - 1
+    worlds.min(LARGE_BUCKETS).next_power_of_two() - 1
 }
 
 /// The inverse that the uniform block has of the scheme.
@@ -599,7 +599,7 @@ pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
 
 /// Entries that the cover table may have. Pairs alone look boxes up there, and their order depends on it: so it depends
 /// on the input and the descriptor alone, and on a device on what that has room for.
-pub(crate) fn cover_capacity(params: &Params, pairs: bool) -> u32 {
+pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4
     } else {
@@ -612,7 +612,7 @@ pub const CLUSTER: u32 = number("common/clusters", "CLUSTER");
 
 /// Records that a table holds: those of its entries or objects, those of the cover table, and a box per cluster.
 pub(crate) fn record_capacity(params: &Params) -> u32 {
-    let records = params.object_count + params.cover_capacity;
+    let records = params.object_count + params.large_table_capacity;
     records + params.has_clusters * records.div_ceil(CLUSTER)
 }
 

@@ -124,8 +124,8 @@ pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'
         let ray = load_ray(&params, ray);
         let asks = ray.valid && ray.t_max >= 0.0;
         let candidates = if asks { &objects[..] } else { &[] };
-        let hit = |(index, given): (u32, &Aabb)| {
-            let object = as_compared(descriptor, given);
+        let hit = |(index, object): (u32, &Aabb)| {
+            let object = as_compared(descriptor, object);
             let in_world = descriptor.worlds == 1 || worlds[index as usize] == ray.world;
             let meets_layers = ray.layers as u16 & (object.layers >> 16) as u16 != 0
                 && object.layers as u16 & (ray.layers >> 16) as u16 != 0;
@@ -215,8 +215,8 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
         .collect();
     let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
     let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
-    let asked_for = match scene.asked.self_query() {
-        Some(askers) => askers,
+    let asked_for = match scene.query_input.self_query() {
+        Some(self_query) => self_query,
         None => {
             let answer = |query: &Query| {
                 let bounds = as_compared(
@@ -255,7 +255,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
         },
     };
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-    let (half, askers): (bool, Vec<_>) = match asked_for {
+    let (half, self_query): (bool, Vec<_>) = match asked_for {
         SelfQuery::Within { half, .. } => (
             half,
             objects.iter().filter(|(_, object, _)| is_finite(object)).collect(),
@@ -264,19 +264,19 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     };
     let mut answers = vec![Found::default(); all.len()];
     let excluded = excluded(scene);
-    for &(asker, by, own_world) in &askers {
-        for &(index, object, world) in &askers {
-            let is_wanted = if half { index > asker } else { index != asker };
+    for &(querier, by, own_world) in &self_query {
+        for &(index, object, world) in &self_query {
+            let is_wanted = if half { index > querier } else { index != querier };
             // A static source's objects never meet, whatever the filters.
-            let are_static = (*index.max(asker) as usize) < scene.static_objects.len();
+            let are_static = (*index.max(querier) as usize) < scene.static_objects.len();
             if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {
                 continue;
             }
-            let found = &mut answers[*asker as usize];
+            let found = &mut answers[*querier as usize];
             match asked_for {
                 SelfQuery::Overlaps { .. } => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
-                    if (0..axes).all(meets) && !excluded.contains(&Pair::new(*asker, *index)) {
+                    if (0..axes).all(meets) && !excluded.contains(&Pair::new(*querier, *index)) {
                         found.surely.push((*index, 0.0));
                     }
                 }

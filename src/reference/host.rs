@@ -26,7 +26,7 @@ pub struct HostScene<'a> {
     /// In the wide form; none where the objects themselves ask.
     pub queries: Cow<'a, [Query]>,
     /// What is asked, as it was given.
-    pub asked: QueryInput<'a>,
+    pub query_input: QueryInput<'a>,
 }
 
 impl<'a> HostScene<'a> {
@@ -52,7 +52,7 @@ impl<'a> HostScene<'a> {
                 Queries::Boxes(boxes) => boxes.on_host().iter().copied().map(Query::from).collect(),
                 Queries::General(queries) => queries.on_host().into(),
             },
-            asked: scene.asked(),
+            query_input: scene.query_input(),
         })
     }
 

@@ -9,9 +9,9 @@ use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
 use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::input::count;
 use crate::api::types::Aabb;
-use crate::layout::asked::Asked;
 use crate::layout::blocks::{Overrides, ScanParams, wide};
 use crate::layout::grid::{self, Params};
+use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
 
 /// The capacity that a fixed descriptor names; none means that whatever is needed fits.
@@ -43,12 +43,12 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
     // No walk of pairs begins there.
     of_statics.has_clusters = 0;
     let mut params = table_params(descriptor, moving, of_statics.object_count)?;
-    params.cover_capacity = grid::cover_capacity(&params, descriptor.pairs);
+    params.large_table_capacity = grid::large_table_capacity(&params, descriptor.pairs);
     for params in [&mut params, &mut of_statics] {
         params.static_count = statics as u32;
     }
-    let asked = Asked::of(&scene.asked, all.into(), 4);
-    asked.write(&mut params)?;
+    let sizes = QuerySizes::of(&scene.query_input, all.into(), 4);
+    sizes.write(&mut params)?;
     Ok([params, of_statics])
 }
 

@@ -71,14 +71,14 @@ impl<'a> StepReads<'a> {
             .collect()
     }
 
-    /// Returns the walks of queries, one after the other. With `objects_ask` the objects ask in place of `queries`, and
+    /// Returns the walks of queries, one after the other. With `is_self_query` the objects ask in place of `queries`, and
     /// static ones walk the table of the moving ones alone.
-    pub fn queries(&self, queries: &'a [Query], objects_ask: bool) -> Vec<QueryReads<'a>> {
-        let walk = |of: TableReads<'a>, askers: TableReads<'a>| QueryReads {
+    pub fn queries(&self, queries: &'a [Query], is_self_query: bool) -> Vec<QueryReads<'a>> {
+        let walk = |of: TableReads<'a>, self_query: TableReads<'a>| QueryReads {
             table: of.table,
             queries,
-            askers: if objects_ask {
-                &askers.table.records[..askers.object_count as usize]
+            self_query: if is_self_query {
+                &self_query.table.records[..self_query.object_count as usize]
             } else {
                 &[]
             },
@@ -89,7 +89,7 @@ impl<'a> StepReads<'a> {
         let mut walks = vec![walk(self.own, self.own)];
         if let Some(statics) = self.statics {
             walks.push(walk(statics, self.own));
-            walks.extend(objects_ask.then(|| walk(self.own, statics)));
+            walks.extend(is_self_query.then(|| walk(self.own, statics)));
         }
         walks
     }

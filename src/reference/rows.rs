@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::api::types::Aabb;
 use crate::layout::grid::{
-    CLUSTER, DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
+    CLUSTER, DENSE, Grid, ID_MASK, Level, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, bucket_of, is_in_cells, key_of,
 };
 
 /// What the walks read, in binding order.
@@ -75,7 +75,7 @@ impl CellTable<'_> {
             Listing::Records => (0..0, self.records),
         };
         let of_entries = entries
-            .filter(move |&entry| !is_uniform || values[entry as usize] >= HOME_FLAGS)
+            .filter(move |&entry| !is_uniform || values[entry as usize] >= PRIMARY_FLAGS)
             .map(move |entry| {
                 if is_uniform {
                     values[entry as usize] & ID_MASK
@@ -102,10 +102,10 @@ impl CellTable<'_> {
 
     /// A world's share of the large list, which it may have in common with others.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
-        self.entries(self.large_slots(params, world))
+        self.entries(self.large_buckets(params, world))
     }
 
-    fn large_slots(&self, params: &Params, world: u32) -> Range<u32> {
+    fn large_buckets(&self, params: &Params, world: u32) -> Range<u32> {
         let key = params.large_key(self.grid, world);
         key..key + 1
     }
@@ -122,12 +122,12 @@ impl CellTable<'_> {
 
     /// All entries of a world on a level, with those of others where slots are hashed.
     pub(crate) fn level(&self, level: &Level, world: u32) -> Range<u32> {
-        self.entries(level_slots(level, world))
+        self.entries(level_buckets(level, world))
     }
 
     /// The entries of one cell.
     pub(crate) fn cell(&self, level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
-        self.entries(cell_slots(level, cell, world))
+        self.entries(cell_bucket(level, cell, world))
     }
 
     fn entries(&self, slots: Range<u32>) -> Range<u32> {
@@ -138,12 +138,12 @@ impl CellTable<'_> {
     /// z. Two ranges, since a row of hashed slots may wrap past the end of its level's part. Other cells and worlds may
     /// share hashed slots.
     pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
-        row_slots(level, x_from, x_to, y, z, world).map(|slots| self.entries(slots))
+        row_buckets(level, x_from, x_to, y, z, world).map(|slots| self.entries(slots))
     }
 }
 
 /// The slots of a world on a level, those of others too where they are hashed.
-fn level_slots(level: &Level, world: u32) -> Range<u32> {
+fn level_buckets(level: &Level, world: u32) -> Range<u32> {
     if level.table_mask == DENSE {
         let base = level.table_base + world * level.stride_world;
         return base..base + level.stride_world;
@@ -151,13 +151,13 @@ fn level_slots(level: &Level, world: u32) -> Range<u32> {
     level.table_base..level.table_base + level.table_size
 }
 
-fn cell_slots(level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
+fn cell_bucket(level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
     let key = key_of(level, cell, world);
     key..key + 1
 }
 
 /// The slots of a row of cells: see [`CellTable::row`].
-fn row_slots(level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
+fn row_buckets(level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
     let first = x_from.max(level.lower_x);
     let last = x_to.min(level.upper_x);
     if first > last {
@@ -169,7 +169,7 @@ fn row_slots(level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) 
     if length > level.table_mask {
         return [base..base + level.table_size, 0..0];
     }
-    let slot = slot_of(level, from_cell, y, z, world);
+    let slot = bucket_of(level, from_cell, y, z, world);
     let until_end = level.table_mask.wrapping_sub(slot);
     if length <= until_end {
         return [base + slot..base + slot + length + 1, 0..0];

@@ -6,7 +6,7 @@ use super::host::HostScene;
 use super::pairs::pair_excludes::Excludes;
 use super::pairs::pair_walk::PairReads;
 use super::pairs::{
-    pair_count, pair_emit, pair_emit_kept, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
+    pair_count, pair_emit, pair_emit_cached, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
 };
 use super::params::{fixed, keep_static_entries, overrides_of, scan_output, sized};
 use super::queries::{query_count, query_emit, query_nearest};
@@ -15,19 +15,19 @@ use super::reads::{StepReads, TableReads};
 use super::rows::CellTable;
 use super::sort::sort_digit;
 use super::table::{
-    clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, sample_statistics,
+    clusters, entry_count, entry_emit, gather, keys, large_table_emit, layout, level_statistics, sample_statistics,
 };
 use crate::api::counters::word;
 use crate::api::counters::{ENTRIES, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode, SortStrategy};
 use crate::api::error::BroadPhaseError;
 use crate::api::input::{Queries, Rays, count};
-use crate::api::queries::{NearestObject, Query, askers};
+use crate::api::queries::{NearestObject, Query, self_query};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Exclusions, Overrides, SortParams};
 use crate::layout::digits::table_digits;
-use crate::layout::grid::{Grid, HOME_FLAGS, Params, Record, SCHEME_UNIFORM};
+use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
 
 /// One digit of the sort: what its passes leave.
@@ -67,13 +67,13 @@ pub struct Trace {
     pub entry_offsets: Vec<u32>,
     /// The counters after that scan (uniform).
     pub counters_after_entries: Vec<u32>,
-    /// Output of [`keys::cover_sums`] (hierarchical).
-    pub cover_sums: Vec<u32>,
+    /// Output of [`keys::large_table_sums`] (hierarchical).
+    pub large_table_sums: Vec<u32>,
     /// The final grid, with the number of entries.
     pub grid: Grid,
-    /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
+    /// Output of [`keys`] and [`large_table_emit`], or of [`entry_emit`].
     pub unsorted_keys: Vec<u32>,
-    /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
+    /// Output of [`keys`] and [`large_table_emit`], or of [`entry_emit`].
     pub unsorted_values: Vec<u32>,
     /// The digits of the sort, lowest first.
     pub digits: Vec<SortDigit>,
@@ -94,8 +94,8 @@ pub struct Trace {
     /// Places of pairs.
     pub pair_offsets: Vec<u32>,
     /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
-    pub pair_slots: Vec<u32>,
-    /// Output of [`pair_emit_kept`], [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
+    pub pair_cache: Vec<u32>,
+    /// Output of [`pair_emit_cached`], [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
     pub pairs: Vec<Pair>,
     /// What parts pairs beside filters, if anything does.
     pub exclusions: Exclusions,
@@ -169,10 +169,10 @@ pub(crate) fn trace_host(
     if descriptor.pairs {
         find_pairs(&mut trace, descriptor, overrides)?;
     }
-    if !matches!(scene.asked.rays, Rays::None) {
+    if !matches!(scene.query_input.rays, Rays::None) {
         cast_rays(&mut trace, descriptor, overrides, &scene.rays)?;
     }
-    if !matches!(scene.asked.queries, Queries::None) {
+    if !matches!(scene.query_input.queries, Queries::None) {
         answer_queries(&mut trace, descriptor, overrides, &scene.queries)?;
     }
     Ok(trace)
@@ -249,7 +249,7 @@ fn find_pairs(
     trace.pair_counts = pair_counts;
     trace.world_pairs = world_pairs;
     trace.pair_offsets = counts;
-    trace.pair_slots = found.slots;
+    trace.pair_cache = found.slots;
     trace.pairs = pairs;
     Ok(())
 }
@@ -266,7 +266,7 @@ pub(crate) fn emit_pairs(
     let walks = if params.scheme == SCHEME_UNIFORM {
         (0..params.entry_capacity).collect()
     } else {
-        pair_emit_kept::pair_emit_kept(params, input.table.grid, input.values, slots, offsets, pairs)
+        pair_emit_cached::pair_emit_cached(params, input.table.grid, input.values, slots, offsets, pairs)
     };
     pair_emit::pair_emit(params, input, overrides, walks, offsets, pairs);
 }
@@ -333,7 +333,7 @@ fn answer_queries(
 ) -> Result<(), BroadPhaseError> {
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
-    let walks = trace.reads().queries(queries, params.askers != askers::NOBODY);
+    let walks = trace.reads().queries(queries, params.self_query != self_query::NOBODY);
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {
@@ -381,16 +381,16 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<()
         entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters, worlds)
     } else {
         let keys = keys::keys(params, objects, &grid, worlds);
-        let values = (0..keys.len() as u32).map(|index| index | HOME_FLAGS).collect();
+        let values = (0..keys.len() as u32).map(|index| index | PRIMARY_FLAGS).collect();
         (keys, values)
     };
-    if params.cover_capacity > 0 {
-        let mut sums = keys::cover_sums(params, objects, &grid, &keys);
-        trace.cover_sums.clone_from(&sums);
-        cover_emit::choose_cover(params, &mut sums, &mut grid);
+    if params.large_table_capacity > 0 {
+        let mut sums = keys::large_table_sums(params, objects, &grid, &keys);
+        trace.large_table_sums.clone_from(&sums);
+        large_table_emit::choose_large_table(params, &mut sums, &mut grid);
         keys.resize(params.table_entries() as usize, 0);
         values.resize(params.table_entries() as usize, 0);
-        cover_emit::cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
+        large_table_emit::large_table_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
     }
     trace.grid = grid;
     trace.unsorted_keys.clone_from(&keys);

@@ -8,11 +8,11 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
-use crate::api::queries::askers;
+use crate::api::queries::self_query;
 use crate::gpu::link;
 use crate::layout::blocks::{
-    CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GivenLayout, LimitParams, OrderParams, Round,
-    ScanParams, ScatterParams, SortParams, TakeParams,
+    CountParams, CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GatherParams, OrderParams, Round,
+    ScanParams, ScatterParams, SortParams, SourceLayout,
 };
 use crate::layout::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -279,7 +279,7 @@ fn names_are_unique_and_sources_name_their_files() {
 fn buffers_have_names_of_their_own_and_variables_are_declared() {
     use crate::addons::component;
     use crate::gpu::recorder::PARAMS;
-    use crate::stages::{limits, order, pairs, queries, rays, scan, shape, sort, table};
+    use crate::stages::{input, order, pairs, queries, rays, scan, shape, sort, table};
     use crate::step::plan;
 
     let of_stages = [
@@ -312,7 +312,7 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
         scan::variable::ALL,
         sort::variable::ALL,
         table::variable::ALL,
-        limits::variable::ALL,
+        input::variable::ALL,
         pairs::variable::ALL,
         rays::variable::ALL,
         order::variable::ALL,
@@ -428,7 +428,7 @@ fn structs_lie_in_memory_as_the_shaders_read_them() {
     assert_eq!(
         members,
         offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, occupied, fullest_level,
-            cover_below, cover_shift, key_count, crowded_levels, is_crowded, levels, cover)
+            large_table_below, large_table_shift, key_count, crowded_levels, is_crowded, levels, cover)
     );
 }
 
@@ -450,9 +450,9 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, askers, half, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
-            static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept,
-            cover_capacity, object_limit, has_clusters, pair_form),
+            wide_queries, self_query, half, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            static_count, pair_rows, querier_count, rays_sorted, cached_hits, cached_partners,
+            large_table_capacity, object_limit, has_clusters, pair_variant),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -460,7 +460,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     );
     check::<Round>(
         "Round",
-        offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
+        offsets!(Round: first, tests, is_last, iterations, canary_iterations, continues, is_continued),
     );
     check::<SortParams>(
         "SortParams",
@@ -488,14 +488,14 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "Exclusions",
         offsets!(Exclusions: object_count, list_count, table_mask, data_count, data_begin),
     );
-    check::<LimitParams>(
-        "LimitParams",
-        offsets!(LimitParams: rows, stride, limit_word, row_word, value),
+    check::<CountParams>(
+        "CountParams",
+        offsets!(CountParams: rows, stride, limit_word, row_word, value),
     );
-    check::<GivenLayout>("GivenLayout", offsets!(GivenLayout: first, stride, second, form));
-    check::<TakeParams>(
-        "TakeParams",
-        offsets!(TakeParams: first, stride, second, form, elements, words, limit, row_word, value),
+    check::<SourceLayout>("SourceLayout", offsets!(SourceLayout: first, stride, second, form));
+    check::<GatherParams>(
+        "GatherParams",
+        offsets!(GatherParams: first, stride, second, form, elements, words, limit, row_word, value),
     );
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
@@ -515,8 +515,8 @@ fn constants_agree_with_the_host() {
         ("STATUS_LACKS_PAIRS", crate::Status::LACKS_PAIRS.bits()),
         ("NONE", crate::NONE),
         ("NO_OBJECT", crate::NONE),
-        ("ASK_NOBODY", askers::NOBODY),
-        ("ASK_NEIGHBORS", askers::NEIGHBORS),
+        ("SELF_QUERY_NONE", self_query::NOBODY),
+        ("SELF_QUERY_NEIGHBORS", self_query::NEIGHBORS),
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
     ];
     let mut seen = BTreeMap::new();
@@ -540,10 +540,10 @@ fn constants_agree_with_the_host() {
     for (name, values) in seen {
         let one_each = [
             "KEYS_PER_THREAD",
-            "ROW_TURNS",
+            "ROW_ITERATIONS",
             "SORT_TILE",
             "SORT_WORKGROUP",
-            "STATIC_KEPT",
+            "STATIC_CACHED",
         ]
         .contains(&name);
         let alike = values.windows(2).all(|pair| pair[0].1 == pair[1].1);
@@ -571,7 +571,7 @@ fn the_box_test_uses_integers_only() {
         };
         assert_ne!(scalar.kind, naga::ScalarKind::Float);
     }
-    const WITHOUT_TEST: [&str; 3] = ["pair_replay", "pair_emit_kept", "pair_exclude"];
+    const WITHOUT_TEST: [&str; 3] = ["pair_replay", "pair_emit_cached", "pair_exclude"];
     let tests_boxes = |pass: &&Pass| pass.name.starts_with("pair_") && !WITHOUT_TEST.contains(&pass.name);
     for pass in passes().filter(tests_boxes) {
         let source = pass.source();

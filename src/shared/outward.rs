@@ -1,4 +1,4 @@
-//! Boxes given by their centre: functions of `shaders/common/given.wgsl`.
+//! Boxes given by their centre: functions of `shaders/common/source.wgsl`.
 
 /// Bits of infinity.
 const INFINITE: u32 = 0x7f80_0000;

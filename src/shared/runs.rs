@@ -6,7 +6,7 @@ use std::ops::Range;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use super::watch::Watch;
+use super::cancel::CancelToken;
 
 /// How many indices may pass before a watch is looked at.
 const GLANCE: u32 = 64;
@@ -24,10 +24,10 @@ pub(crate) struct Walked {
 
 /// What `of` gives for each index of `0..count`, in order.
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
-    let watch = Watch::begin_pass(count);
+    let token = CancelToken::begin_pass(count);
     let of = |index: u32| {
-        if let Some(watch) = watch.as_ref().filter(|_| index.is_multiple_of(GLANCE)) {
-            watch.add_done(GLANCE);
+        if let Some(token) = token.as_ref().filter(|_| index.is_multiple_of(GLANCE)) {
+            token.add_done(GLANCE);
         }
         of(index)
     };
@@ -44,21 +44,21 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
 /// Hands out items in order, one after the other. The thread's watch counts them, and may end the work between two.
 pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> impl Iterator<Item = I::Item> {
     let items = items.into_iter();
-    let watch = Watch::begin_pass(items.len() as u32);
+    let token = CancelToken::begin_pass(items.len() as u32);
     items.inspect(move |_| {
-        if let Some(watch) = &watch {
-            watch.add_done(1);
+        if let Some(token) = &token {
+            token.add_done(1);
         }
     })
 }
 
 /// What `work` gives for each run of `0..count`, in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
-    let watch = Watch::begin_pass(count);
+    let token = CancelToken::begin_pass(count);
     let run = |run: u32| {
-        let _under = watch.as_ref().map(|watch| {
-            watch.add_done(LENGTH);
-            watch.over_thread()
+        let _under = token.as_ref().map(|token| {
+            token.add_done(LENGTH);
+            token.over_thread()
         });
         work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)))
     };
@@ -71,10 +71,10 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
 
 /// Hands each of these to `work`.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
-    let watch = Watch::begin_pass(items.len() as u32);
+    let token = CancelToken::begin_pass(items.len() as u32);
     let work = |item: T| {
-        if let Some(watch) = &watch {
-            watch.add_done(1);
+        if let Some(token) = &token {
+            token.add_done(1);
         }
         work(item);
     };

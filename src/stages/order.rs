@@ -2,12 +2,12 @@
 
 use super::shape::Shape;
 use super::sort::variable::GRID;
-use super::sort::{self, Digit, Side, Sides, Sort};
+use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use crate::api::descriptor::{PairOrder, RayMode};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, variables};
-use crate::gpu::shader::{Needed, passes};
+use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{OrderParams, SortParams};
 use crate::layout::digits::{bits_below, sort_digits, sum_words};
@@ -26,7 +26,7 @@ passes! {
     }
 }
 
-fn sorts(of: &Needed<'_>) -> bool {
+fn sorts(of: &PassContext<'_>) -> bool {
     let lists_hits = of.uses.casts() && of.outputs.ray_mode == RayMode::All;
     of.outputs.pair_order == PairOrder::Sorted && (of.pairs || lists_hits || of.uses.queries)
 }
@@ -47,12 +47,12 @@ buffers! {
 }
 
 /// The sides of the sort.
-const SIDES: Sides = Sides([
-    Side {
+const PING_PONG: PingPong = PingPong([
+    KeyValueBuffers {
         keys: buffer::KEYS_0,
         values: buffer::VALUES_0,
     },
-    Side {
+    KeyValueBuffers {
         keys: buffer::KEYS_1,
         values: buffer::VALUES_1,
     },
@@ -143,11 +143,11 @@ impl Ordered {
         let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {
             strategy: shape.sort,
-            sides: SIDES,
+            ping_pong: PING_PONG,
             grid: buffer::GRID,
         };
-        let binds = |side: Side| {
-            let [keys, values] = side.binds();
+        let binds = |sorted: KeyValueBuffers| {
+            let [keys, values] = sorted.binds();
             [
                 ORDER.is_block(blocks.params),
                 ROWS.is(self.rows),
@@ -160,12 +160,12 @@ impl Ordered {
         };
         sort::clear_sums(recorder, &blocks.digits);
         recorder.stage(self.stage, |stage| {
-            let unsorted = SIDES.unsorted();
+            let unsorted = PING_PONG.unsorted();
             stage.run(&ORDER_SECONDS, self.params.capacity, &binds(unsorted));
-            let side = sort.record(stage, seconds, unsorted);
-            stage.run(&ORDER_FIRSTS, self.params.capacity, &binds(side));
-            let side = sort.record(stage, firsts, side);
-            stage.run(&ORDER_ROWS, self.params.capacity, &binds(side));
+            let sorted = sort.record(stage, seconds, unsorted);
+            stage.run(&ORDER_FIRSTS, self.params.capacity, &binds(sorted));
+            let sorted = sort.record(stage, firsts, sorted);
+            stage.run(&ORDER_ROWS, self.params.capacity, &binds(sorted));
         });
         let bytes = 4 * u64::from(self.params.row_words) * u64::from(self.params.capacity);
         recorder.copy_bytes(buffer::ROWS, self.rows, bytes);

@@ -4,7 +4,7 @@ use super::order;
 use super::scan::Scan;
 use super::shape::variable::ROUND;
 use super::shape::{CapacityOf, Room, Shape, few_each};
-use super::sort::Side;
+use super::sort::KeyValueBuffers;
 use super::table::{self, statics};
 use crate::api::counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
@@ -13,10 +13,10 @@ use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
-use crate::gpu::shader::{Needed, Pass, Variant, passes};
+use crate::gpu::shader::{Pass, PassContext, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{Exclusions, OrderParams, Round, STATIC_PARTNERS_KEPT};
-use crate::layout::grid::{FORM_CROWDED, FORM_SPARSE, Params};
+use crate::layout::blocks::{Exclusions, OrderParams, Round, STATIC_CACHED_PARTNERS};
+use crate::layout::grid::{Params, VARIANT_CROWDED, VARIANT_SPARSE};
 use crate::shared::wgsl::number;
 
 passes! {
@@ -41,10 +41,10 @@ passes! {
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
     /// Pairs whose partners were kept, one entry per object.
-    PAIR_EMIT_KEPT = "pair_emit_kept" if |of| of.pairs && !of.is_uniform();
+    PAIR_EMIT_CACHED = "pair_emit_cached" if |of| of.pairs && !of.is_uniform();
 
     /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
-    PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_ahead;
+    PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_preparing;
 
     /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
@@ -73,7 +73,7 @@ passes! {
 }
 
 /// Whether pairs are found in the variant. With a function of the caller's no step finds them in the plain one.
-fn are_found(of: &Needed<'_>) -> bool {
+fn are_found(of: &PassContext<'_>) -> bool {
     let has_filter = of.pair_filter.is_some();
     of.pairs
         && match of.excludes {
@@ -88,7 +88,7 @@ buffers! {
     /// places of. Last comes what entries leave for their next round.
     OFFSETS = "pair_offsets": Objects;
     /// Partners that counting keeps of each entry, and behind them static ones of each moving object.
-    SLOTS = "pair_slots": Objects;
+    SLOTS = "pair_cache": Objects;
     /// A bit for each box test of an entry, where boxes crowd.
     BITS = "pair_bits": Objects;
     /// How many workgroups walk once more.
@@ -118,10 +118,10 @@ variables! {
 
 use variable::*;
 
-pub(crate) use crate::layout::blocks::MOST_PARTNERS_KEPT;
+pub(crate) use crate::layout::blocks::MOST_CACHED_PARTNERS;
 /// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
 /// take no more bytes than boxes do.
-pub(crate) const FEW_PARTNERS_KEPT: u32 = 8;
+pub(crate) const FEW_CACHED_PARTNERS: u32 = 8;
 /// Words of a tile of rows.
 const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
 /// Words of bits that counting keeps of an entry, at most.
@@ -131,9 +131,9 @@ const MAX_BIT_WORDS: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PairPlan {
     /// Whether pairs are wanted.
-    pub are_wanted: bool,
+    pub are_requested: bool,
     /// Whether the pairs of an earlier step are kept, so that their buffer has to stay as it is.
-    pub are_kept: bool,
+    pub are_existing: bool,
     /// What parts pairs beside filters, if anything does.
     pub exclusions: Option<Exclusions>,
 }
@@ -159,20 +159,20 @@ impl PairPlan {
     /// Chooses how many partners of an entry counting keeps.
     pub fn fit_partners(&self, params: &mut Params, binding_limit: u64) {
         let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
-        params.partners_kept = match (params.is_uniform(), fits(MOST_PARTNERS_KEPT)) {
+        params.cached_partners = match (params.is_uniform(), fits(MOST_CACHED_PARTNERS)) {
             (true, _) => 0,
-            (false, true) => MOST_PARTNERS_KEPT,
-            (false, false) => FEW_PARTNERS_KEPT,
+            (false, true) => MOST_CACHED_PARTNERS,
+            (false, false) => FEW_CACHED_PARTNERS,
         };
     }
 
     /// Chooses the form of `pair_count` by what an earlier step was seen to be, so that the device need not. Either
     /// form gives the same answer.
-    pub fn fit_form(&self, params: &mut Params, crowded: Option<bool>) {
-        params.pair_form = match crowded.filter(|_| self.are_wanted && params.has_clusters == 1) {
+    pub fn fit_variant(&self, params: &mut Params, crowded: Option<bool>) {
+        params.pair_variant = match crowded.filter(|_| self.are_requested && params.has_clusters == 1) {
             None => 0,
-            Some(false) => FORM_SPARSE,
-            Some(true) => FORM_CROWDED,
+            Some(false) => VARIANT_SPARSE,
+            Some(true) => VARIANT_CROWDED,
         };
     }
 
@@ -184,7 +184,7 @@ impl PairPlan {
         // As many tests as a round makes have bits, so that all of them are written anew.
         let tested = u64::from(shape.round_tests(params.entry_capacity, 1) / u32::BITS);
         let most = tested.min(binding_limit / 4 / entries);
-        shape.params.pair_bit_words = if self.are_wanted && !params.is_uniform() && shape.rounds == 1 {
+        shape.params.pair_bit_words = if self.are_requested && !params.is_uniform() && shape.rounds == 1 {
             u64::from(wanted).min(most) as u32
         } else {
             0
@@ -194,14 +194,14 @@ impl PairPlan {
     /// What goes first where memory is short: it only saves time.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [
         |params| params.pair_bit_words = 0,
-        |params| params.partners_kept = params.partners_kept.min(FEW_PARTNERS_KEPT),
+        |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
     ];
 
     /// The output that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();
         let rows: CapacityOf = |params| &mut params.pair_capacity;
-        (self.are_wanted && !self.are_kept && !is_fixed).then_some(rows)
+        (self.are_requested && !self.are_existing && !is_fixed).then_some(rows)
     }
 
     /// What the stage needs.
@@ -216,14 +216,14 @@ impl PairPlan {
                 (buffer::EXCLUSIONS, size_of::<Exclusions>() as u64),
             ]);
         }
-        if !self.are_wanted {
+        if !self.are_requested {
             return sizes;
         }
         let [entries, rows] = [params.entry_capacity, params.pair_rows].map(u64::from);
         let progress = if params.pair_bit_words > 0 {
             rows
         } else {
-            shape.left_behind(rows, 1)
+            shape.carry_words(rows, 1)
         };
         sizes.extend([
             (buffer::OFFSETS, 4 * (tile_words(params) + sum_words(params) + progress)),
@@ -238,7 +238,7 @@ impl PairPlan {
         if !params.is_uniform() {
             sizes.extend([
                 (buffer::WALK_GROUPS, 12),
-                (buffer::SLOTS, 4 * slot_words(params, params.partners_kept)),
+                (buffer::SLOTS, 4 * slot_words(params, params.cached_partners)),
                 (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entries),
             ]);
         }
@@ -247,7 +247,7 @@ impl PairPlan {
 
     /// Buffers that have to stay as they are.
     pub fn kept(&self) -> &'static [BufferId] {
-        if self.are_kept {
+        if self.are_existing {
             &[buffer::PAIRS, buffer::WORLD_PAIRS]
         } else {
             &[]
@@ -256,7 +256,7 @@ impl PairPlan {
 
     /// What a caller binds.
     pub fn output(&self, params: &Params, buffers: &Buffers) -> Option<PairOutput> {
-        self.are_wanted.then(|| PairOutput {
+        self.are_requested.then(|| PairOutput {
             buffer: buffers.get(buffer::PAIRS).clone(),
             capacity: params.pair_capacity,
             first: params.first_pair,
@@ -281,7 +281,7 @@ impl PairPlan {
 
     /// The pairs as an output to sort.
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
-        self.are_wanted.then(|| order::Ordered {
+        self.are_requested.then(|| order::Ordered {
             stage: "pair_order",
             rows: buffer::PAIRS,
             offsets: buffer::OFFSETS,
@@ -295,9 +295,9 @@ impl PairPlan {
         let params = &shape.params;
         let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
         PairBlocks {
-            rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.partners_kept)),
+            rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.cached_partners)),
             emit_rounds: all(&mut emit_rounds(shape)),
-            static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_PARTNERS_KEPT)),
+            static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_CACHED_PARTNERS)),
             scan: scanned(params)
                 .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.pair_capacity)),
             static_params,
@@ -325,9 +325,15 @@ impl PairPlan {
     }
 
     /// Records the counting of pairs, up to their number.
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
+    pub fn record_counts(
+        &self,
+        recorder: &mut Recorder<'_>,
+        shape: &Shape,
+        blocks: &PairBlocks,
+        sorted: KeyValueBuffers,
+    ) {
         self.record_exclusions(recorder);
-        if !self.are_wanted {
+        if !self.are_requested {
             return;
         }
         let params = &shape.params;
@@ -373,7 +379,13 @@ impl PairPlan {
     }
 
     /// Records the writing of pairs.
-    pub fn record_emit(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
+    pub fn record_emit(
+        &self,
+        recorder: &mut Recorder<'_>,
+        shape: &Shape,
+        blocks: &PairBlocks,
+        sorted: KeyValueBuffers,
+    ) {
         let params = &shape.params;
         let entries = params.entry_capacity;
         if params.is_uniform() {
@@ -386,8 +398,8 @@ impl PairPlan {
             recorder.clear(buffer::WALK_GROUPS);
             recorder.clear_words(list, 0, 1);
             let [_, values] = sorted.binds();
-            recorder.stage("pair_emit_kept", |stage| {
-                stage.run(&PAIR_EMIT_KEPT, entries, &[walks, values]);
+            recorder.stage("pair_emit_cached", |stage| {
+                stage.run(&PAIR_EMIT_CACHED, entries, &[walks, values]);
             });
             if params.pair_bit_words > 0 {
                 recorder.stage("pair_replay", |stage| {
@@ -425,9 +437,9 @@ fn counts_crowded(params: &Params) -> Option<bool> {
     } else if params.has_clusters == 0 {
         Some(false)
     } else {
-        match params.pair_form {
-            FORM_SPARSE => Some(false),
-            FORM_CROWDED => Some(true),
+        match params.pair_variant {
+            VARIANT_SPARSE => Some(false),
+            VARIANT_CROWDED => Some(true),
             _ => None,
         }
     }
@@ -460,7 +472,7 @@ fn sum_words(params: &Params) -> u64 {
 /// Words of all partners that counting keeps, where it keeps so many of an entry.
 fn slot_words(params: &Params, kept: u32) -> u64 {
     let [entries, rows] = [params.entry_capacity, params.static_rows()].map(u64::from);
-    u64::from(kept) * entries + u64::from(STATIC_PARTNERS_KEPT) * rows
+    u64::from(kept) * entries + u64::from(STATIC_CACHED_PARTNERS) * rows
 }
 
 /// The rounds in which pairs are written: behind those whose bits were kept.
@@ -468,7 +480,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
     let params = &shape.params;
     let replayed = u32::BITS * params.pair_bit_words;
     shape
-        .rounds_of(params.entry_capacity, 1, params.partners_kept)
+        .rounds_of(params.entry_capacity, 1, params.cached_partners)
         .map(move |round| Round {
             first: round.first.saturating_add(replayed),
             // No test that counting did not make.
@@ -479,7 +491,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
 
 impl PairBlocks {
     /// What the passes of pairs bind in a round.
-    fn binds(&self, sorted: Side, round: Block) -> Vec<Binds> {
+    fn binds(&self, sorted: KeyValueBuffers, round: Block) -> Vec<Binds> {
         let mut binds = sorted.binds().to_vec();
         binds.push(ROUND.is_block(round));
         binds
@@ -501,7 +513,7 @@ impl PairBlocks {
 /// its slots; else there are some four to eight box tests per pair, and objects that have twice as many as the mean.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
-    if mean < u64::from(MOST_PARTNERS_KEPT) {
+    if mean < u64::from(MOST_CACHED_PARTNERS) {
         0
     } else {
         mean.min(MAX_BIT_WORDS) as u32

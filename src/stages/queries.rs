@@ -1,25 +1,25 @@
 //! The queries stage: what lies at or near a place, or near each object.
 
-use super::limits::{Copied, Copying};
+use super::input::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
-use super::sort::Side;
+use super::sort::KeyValueBuffers;
 use super::table::{self, statics};
 use super::walks::{TableOf, WalkRound};
 use crate::api::counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::output::{Lists, QueryOutput};
-use crate::api::queries::{NearestObject, Query, askers};
+use crate::api::queries::{NearestObject, Query, self_query};
 use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
-use crate::gpu::shader::{Needed, Pass, Variant, passes};
+use crate::gpu::shader::{Pass, PassContext, Variant, passes};
 use crate::gpu::upload::Blocks;
-use crate::layout::asked::Asked;
-use crate::layout::blocks::{LimitParams, OrderParams};
+use crate::layout::blocks::{CountParams, OrderParams};
 use crate::layout::grid::Params;
+use crate::layout::query_sizes::QuerySizes;
 use crate::shared::wgsl::number;
 
 passes! {
@@ -36,7 +36,7 @@ passes! {
 }
 
 /// Whether partners may be excluded, in the variant that excludes them.
-fn may_exclude(of: &Needed<'_>) -> bool {
+fn may_exclude(of: &PassContext<'_>) -> bool {
     !of.excludes || of.pair_filter.is_some() || of.uses.excluded_pairs
 }
 
@@ -44,11 +44,11 @@ fn may_exclude(of: &Needed<'_>) -> bool {
 const STATE_VECTORS: u32 = number("queries/query_nearest", "STATE_VECTORS");
 
 buffers! {
-    /// The queries that are asked.
+    /// The queries that are sizes.
     QUERIES = "queries": Inputs;
     /// The queries as they are given, where they are copied first.
-    GIVEN_QUERIES = "given_queries": Inputs;
-    /// A word of this says how many queries are asked. It is always the caller's.
+    SOURCE_QUERIES = "source_queries": Inputs;
+    /// A word of this says how many queries are sizes. It is always the caller's.
     LIMITS = "query_limits": Inputs;
     /// Results of each query, then their places.
     OFFSETS = "query_offsets": Answers;
@@ -62,7 +62,7 @@ buffers! {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
     /// Whether there is an answer, be it to no queries.
-    pub is_asked: bool,
+    pub has_queries: bool,
     /// Where queries are copied: with a bound on how many are asked, or from anywhere in a caller's buffer.
     pub copying: Option<Copying>,
     /// Whether a list or a function of the caller's parts partners.
@@ -79,36 +79,36 @@ pub(crate) struct QueryBlocks {
 impl QueryPlan {
     /// Whether there are lists of results, be it none.
     const fn has_lists(&self, params: &Params) -> bool {
-        self.is_asked && params.nearest == 0
+        self.has_queries && params.nearest == 0
     }
 
     /// Whether there are nearest objects, be it of no query.
     const fn has_nearest(&self, params: &Params) -> bool {
-        self.is_asked && params.nearest > 0
+        self.has_queries && params.nearest > 0
     }
 
     /// The buffer that queries are given in.
-    pub const fn given(&self) -> BufferId {
+    pub const fn source(&self) -> BufferId {
         if self.copying.is_some() {
-            buffer::GIVEN_QUERIES
+            buffer::SOURCE_QUERIES
         } else {
             buffer::QUERIES
         }
     }
 
-    /// Takes in how many queries are asked.
-    pub fn ask(&mut self, asked: &Asked, params: &Params) {
-        self.is_asked = asked.asks;
-        let asks_own = asked.queries > 0 && asked.askers.is_none();
+    /// Takes in how many queries are sizes.
+    pub fn set_sizes(&mut self, sizes: &QuerySizes, params: &Params) {
+        self.has_queries = sizes.has_queries;
+        let has_own = sizes.queries > 0 && sizes.self_query.is_none();
         // An excluded query finds nothing.
-        let limit = LimitParams {
+        let limit = CountParams {
             rows: params.query_count,
             stride: 2 + params.wide_queries,
-            limit_word: asked.query_limit.unwrap_or(0),
+            limit_word: sizes.query_limit.unwrap_or(0),
             row_word: 7,
             value: Aabb::EXCLUDED,
         };
-        self.copying = Copying::of(asked.query_given, asked.query_limit.is_some(), limit).filter(|_| asks_own);
+        self.copying = Copying::of(sizes.query_layout, sizes.query_limit.is_some(), limit).filter(|_| has_own);
     }
 
     /// Chooses how many results the output holds, where earlier steps needed so many.
@@ -134,7 +134,7 @@ impl QueryPlan {
         let params = &shape.params;
         let queries = u64::from(params.query_count);
         let mut sizes = Sizes::new();
-        if queries > 0 && params.askers == askers::NOBODY {
+        if queries > 0 && params.self_query == self_query::NOBODY {
             let bytes = if params.wide_queries != 0 {
                 size_of::<Query>()
             } else {
@@ -143,11 +143,11 @@ impl QueryPlan {
             let bytes = bytes as u64 * queries;
             sizes.push((buffer::QUERIES, bytes));
             if self.copying.is_some_and(|copying| copying.is_from_own()) {
-                sizes.push((buffer::GIVEN_QUERIES, bytes));
+                sizes.push((buffer::SOURCE_QUERIES, bytes));
             }
         }
         if self.has_lists(params) {
-            let offsets = queries + 1 + shape.left_behind_tables(queries);
+            let offsets = queries + 1 + shape.carry_table_words(queries);
             sizes.extend([
                 (buffer::OFFSETS, 4 * offsets),
                 (buffer::OBJECTS, 4 * u64::from(params.result_capacity)),
@@ -156,7 +156,7 @@ impl QueryPlan {
         if self.has_nearest(params) {
             // Two words each, and so is what rounds leave.
             let neighbors = queries.saturating_mul(params.nearest.into());
-            let left = shape.left_behind(queries, STATE_VECTORS.into());
+            let left = shape.carry_words(queries, STATE_VECTORS.into());
             let bytes = neighbors
                 .saturating_add(left)
                 .saturating_mul(size_of::<NearestObject>() as u64);
@@ -221,7 +221,7 @@ impl QueryPlan {
         let params = &shape.params;
         QueryBlocks {
             copied: self.copying.map(|copying| {
-                let of_copy = [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES];
+                let of_copy = [buffer::LIMITS, buffer::SOURCE_QUERIES, buffer::QUERIES];
                 Copied::new(blocks, copying, of_copy)
             }),
             scan: Scan::of(
@@ -238,18 +238,24 @@ impl QueryPlan {
                 // Nearest objects are kept in order.
                 params.nearest + 1,
                 params.nearest,
-                params.askers != askers::NOBODY,
+                params.self_query != self_query::NOBODY,
             ),
         }
     }
 
     /// The variant of a pass that walks: the pairs of partners alone are excluded.
     fn walk<'p>(&self, pass: &'p Pass, params: &Params) -> Variant<'p> {
-        pass.excluding(self.has_exclusions && params.askers == askers::PARTNERS)
+        pass.excluding(self.has_exclusions && params.self_query == self_query::PARTNERS)
     }
 
     /// Records everything from the table to the offsets of results.
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &QueryBlocks, sorted: Side) {
+    pub fn record_counts(
+        &self,
+        recorder: &mut Recorder<'_>,
+        shape: &Shape,
+        blocks: &QueryBlocks,
+        sorted: KeyValueBuffers,
+    ) {
         let params = &shape.params;
         if params.query_count == 0 && self.has_lists(params) {
             recorder.clear_words(buffer::OFFSETS, 0, 1);
@@ -272,7 +278,7 @@ impl QueryPlan {
         recorder: &mut Recorder<'_>,
         shape: &Shape,
         blocks: &QueryBlocks,
-        sorted: Side,
+        sorted: KeyValueBuffers,
         first: bool,
     ) {
         let params = &shape.params;
@@ -306,10 +312,10 @@ const fn asks_nearest(params: &Params) -> bool {
 
 impl QueryBlocks {
     /// What the passes of queries bind in a round.
-    fn binds(&self, params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
+    fn binds(&self, params: &Params, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = round.binds(params, sorted);
         // The records of the objects that ask are bound in the place of queries.
-        if params.askers != askers::NOBODY {
+        if params.self_query != self_query::NOBODY {
             binds.push(buffer::QUERIES.is(match round.asked_by {
                 TableOf::Moving => table::buffer::RECORDS,
                 TableOf::Static => statics::buffer::RECORDS,

@@ -1,11 +1,11 @@
 //! The rays stage: rays are sorted where they are many, and cast through the tables.
 
-use super::limits::{Copied, Copying};
+use super::input::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::variable::VALUES;
-use super::sort::{self, Digit, Side, Sides, Sort};
+use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use super::table::{self, statics};
 use super::walks::WalkRound;
 use crate::api::counters;
@@ -16,12 +16,12 @@ use crate::api::types::{RayCell, RayHit};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder, variables};
-use crate::gpu::shader::{Needed, Pass, passes};
+use crate::gpu::shader::{Pass, PassContext, passes};
 use crate::gpu::upload::Blocks;
-use crate::layout::asked::Asked;
-use crate::layout::blocks::{LimitParams, OrderParams, SortParams};
+use crate::layout::blocks::{CountParams, OrderParams, SortParams};
 use crate::layout::digits::sort_digits;
 use crate::layout::grid::{Grid, Params};
+use crate::layout::query_sizes::QuerySizes;
 use crate::shared::wgsl::number;
 
 passes! {
@@ -50,11 +50,11 @@ passes! {
 }
 
 /// Whether rays are cast in the variant.
-fn casts(of: &Needed<'_>) -> bool {
+fn casts(of: &PassContext<'_>) -> bool {
     if of.sweeps { of.uses.swept_rays } else { of.uses.rays }
 }
 
-fn casts_in(of: &Needed<'_>, mode: RayMode) -> bool {
+fn casts_in(of: &PassContext<'_>, mode: RayMode) -> bool {
     casts(of) && of.outputs.ray_mode == mode
 }
 
@@ -67,7 +67,7 @@ buffers! {
     /// The rays that are cast.
     RAYS = "rays": Inputs;
     /// The rays as they are given, where they are copied first.
-    GIVEN_RAYS = "given_rays": Inputs;
+    SOURCE_RAYS = "source_rays": Inputs;
     /// A word of this says how many rays are cast. It is always the caller's.
     LIMITS = "ray_limits": Inputs;
     /// The key of each ray, before or after a digit of the sort.
@@ -93,12 +93,12 @@ buffers! {
 }
 
 /// The sides of the sort.
-const SIDES: Sides = Sides([
-    Side {
+const PING_PONG: PingPong = PingPong([
+    KeyValueBuffers {
         keys: buffer::KEYS_0,
         values: buffer::VALUES_0,
     },
-    Side {
+    KeyValueBuffers {
         keys: buffer::KEYS_1,
         values: buffer::VALUES_1,
     },
@@ -114,13 +114,13 @@ use variable::*;
 /// Bits of a ray's key.
 const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
 /// Hits of a ray that counting keeps while nothing is known of them.
-pub(crate) const FIRST_HITS_KEPT: u32 = 8;
+pub(crate) const FIRST_CACHED_HITS: u32 = 8;
 /// Hits of a ray that counting keeps, at most.
-pub(crate) const MOST_HITS_KEPT: u32 = 64;
+pub(crate) const MOST_CACHED_HITS: u32 = 64;
 /// Hits of a ray that counting keeps at least, or none: fewer save no walk worth their memory.
-const FEWEST_HITS_KEPT: u64 = 4;
+const FEWEST_CACHED_HITS: u64 = 4;
 /// Bytes of all hits that are kept, at most.
-pub(crate) const KEPT_HITS_BYTES: u64 = 64 << 20;
+pub(crate) const CACHED_HITS_BYTES: u64 = 64 << 20;
 /// Rays from which on sorting them takes less than it saves.
 pub(crate) const SORTED_RAYS: u32 = 4096;
 
@@ -147,9 +147,9 @@ pub(crate) struct RayBlocks {
 
 impl RayPlan {
     /// The buffer that rays are given in.
-    pub const fn given(&self) -> BufferId {
+    pub const fn source(&self) -> BufferId {
         if self.copying.is_some() {
-            buffer::GIVEN_RAYS
+            buffer::SOURCE_RAYS
         } else {
             buffer::RAYS
         }
@@ -166,18 +166,18 @@ impl RayPlan {
     }
 
     /// Takes in how many rays are cast, and whether their cells are wanted.
-    pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'_>, asked: &Asked, params: &Params) {
-        self.is_cast = asked.casts;
-        self.cells = descriptor.outputs.ray_cells && asked.casts;
+    pub fn set_sizes(&mut self, descriptor: &BroadPhaseDescriptor<'_>, sizes: &QuerySizes, params: &Params) {
+        self.is_cast = sizes.casts;
+        self.cells = descriptor.outputs.ray_cells && sizes.casts;
         // A ray with a negative end meets nothing.
-        let limit = LimitParams {
+        let limit = CountParams {
             rows: params.ray_count,
             stride: params.ray_stride,
-            limit_word: asked.ray_limit.unwrap_or(0),
+            limit_word: sizes.ray_limit.unwrap_or(0),
             row_word: 3,
             value: (-1.0f32).to_bits(),
         };
-        self.copying = Copying::of(asked.ray_given, asked.ray_limit.is_some(), limit).filter(|_| asked.rays > 0);
+        self.copying = Copying::of(sizes.ray_layout, sizes.ray_limit.is_some(), limit).filter(|_| sizes.rays > 0);
     }
 
     /// Chooses whether rays are sorted, and how many hits of each counting keeps, where so many pay.
@@ -187,9 +187,9 @@ impl RayPlan {
         let hit_bytes = size_of::<RayHit>() as u64;
         // Behind a word per ray of offsets, and one that rounds leave.
         let beside = hit_bytes * rays + 4;
-        let most = binding_limit.saturating_sub(beside).min(KEPT_HITS_BYTES) / (hit_bytes * rays);
-        let pays = u64::from(wanted.unwrap_or(FIRST_HITS_KEPT));
-        params.hits_kept = if self.all_hits(params) && most >= FEWEST_HITS_KEPT {
+        let most = binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * rays);
+        let pays = u64::from(wanted.unwrap_or(FIRST_CACHED_HITS));
+        params.cached_hits = if self.all_hits(params) && most >= FEWEST_CACHED_HITS {
             pays.min(most) as u32
         } else {
             0
@@ -211,7 +211,7 @@ impl RayPlan {
     }
 
     /// What goes first where memory is short: it only saves time.
-    pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.hits_kept = 0, |params| params.rays_sorted = 0];
+    pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
 
     /// The outputs that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
@@ -235,18 +235,18 @@ impl RayPlan {
             let bytes = 16 * u64::from(params.ray_stride) * rays;
             sizes.push((buffer::RAYS, bytes));
             if self.copying.is_some_and(|copying| copying.is_from_own()) {
-                sizes.push((buffer::GIVEN_RAYS, bytes));
+                sizes.push((buffer::SOURCE_RAYS, bytes));
             }
         }
         if self.is_cast {
             let hits = |more: u64| size_of::<RayHit>() as u64 * (u64::from(params.hit_capacity) + more);
             match self.mode {
-                RayMode::Closest => sizes.push((buffer::HITS, hits(shape.left_behind(rays, 2)))),
+                RayMode::Closest => sizes.push((buffer::HITS, hits(shape.carry_words(rays, 2)))),
                 RayMode::Any => sizes.push((buffer::ANY, 4 * rays)),
                 RayMode::All => {
-                    let kept = u64::from(params.hits_kept);
-                    let left_behind = if kept > 0 { rays } else { shape.left_behind_tables(rays) };
-                    let offsets = rays + 1 + left_behind + 2 * kept * rays;
+                    let kept = u64::from(params.cached_hits);
+                    let carry_words = if kept > 0 { rays } else { shape.carry_table_words(rays) };
+                    let offsets = rays + 1 + carry_words + 2 * kept * rays;
                     sizes.extend([(buffer::HITS, hits(0)), (buffer::OFFSETS, 4 * offsets)]);
                 }
             }
@@ -346,7 +346,7 @@ impl RayPlan {
     /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayBlocks {
         let params = &shape.params;
-        let of_copy = [buffer::LIMITS, buffer::GIVEN_RAYS, buffer::RAYS];
+        let of_copy = [buffer::LIMITS, buffer::SOURCE_RAYS, buffer::RAYS];
         let copied = self.copying.map(|copying| Copied::new(blocks, copying, of_copy));
         let mut scan = |data, output, capacity| Scan::of(blocks, data, params.ray_count + 1, output, capacity);
         RayBlocks {
@@ -354,12 +354,18 @@ impl RayPlan {
             hits: scan(buffer::OFFSETS, &counters::HITS, params.hit_capacity),
             cells: scan(buffer::CELL_OFFSETS, &counters::RAY_CELLS, params.ray_cell_capacity),
             digits: Digit::all(blocks, digits(shape)),
-            rounds: WalkRound::all(blocks, shape, params.ray_count, 1, params.hits_kept, false),
+            rounds: WalkRound::all(blocks, shape, params.ray_count, 1, params.cached_hits, false),
         }
     }
 
     /// Records everything from the table to the offsets of hits and cells.
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks, sorted: Side) {
+    pub fn record_counts(
+        &self,
+        recorder: &mut Recorder<'_>,
+        shape: &Shape,
+        blocks: &RayBlocks,
+        sorted: KeyValueBuffers,
+    ) {
         let params = &shape.params;
         if params.ray_count == 0 {
             if self.is_cast && self.mode == RayMode::All {
@@ -403,7 +409,7 @@ impl RayPlan {
         recorder: &mut Recorder<'_>,
         shape: &Shape,
         blocks: &RayBlocks,
-        sorted: Side,
+        sorted: KeyValueBuffers,
         first: bool,
     ) {
         let params = &shape.params;
@@ -434,10 +440,10 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     let params = &shape.params;
     let sort = Sort {
         strategy: shape.sort,
-        sides: SIDES,
+        ping_pong: PING_PONG,
         grid: buffer::GRID,
     };
-    let unsorted = SIDES.unsorted();
+    let unsorted = PING_PONG.unsorted();
     sort::clear_sums(recorder, &blocks.digits);
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.binds();
@@ -452,11 +458,11 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
 }
 
 /// What the passes of rays bind in a round: the first of a name counts.
-fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: Side) -> Vec<Binds> {
+fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
     // The uniform scheme does not sort rays.
     let order = params
         .sorts_rays()
-        .then(|| VALUES.is(SIDES.after(blocks.digits.len()).values));
+        .then(|| VALUES.is(PING_PONG.after(blocks.digits.len()).values));
     order.into_iter().chain(round.binds(params, sorted)).collect()
 }
 
@@ -471,12 +477,12 @@ pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
 pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
-    if mean > u64::from(MOST_HITS_KEPT) {
+    if mean > u64::from(MOST_CACHED_HITS) {
         0
     } else {
         // In few steps, so that it seldom changes.
         most_rays
             .next_power_of_two()
-            .clamp(FIRST_HITS_KEPT.into(), MOST_HITS_KEPT.into()) as u32
+            .clamp(FIRST_CACHED_HITS.into(), MOST_CACHED_HITS.into()) as u32
     }
 }

@@ -5,7 +5,7 @@ use crate::api::counters::Status;
 use crate::api::descriptor::RayMode;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Stage, variables};
-use crate::gpu::shader::{Needed, passes};
+use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
@@ -23,7 +23,7 @@ passes! {
 }
 
 /// For the uniform scheme's entries and the places of their pairs, and for lists of hits, cells and results.
-fn needed(of: &Needed<'_>) -> bool {
+fn needed(of: &PassContext<'_>) -> bool {
     let lists_rays = of.outputs.ray_mode == RayMode::All || of.outputs.ray_cells;
     of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
 }

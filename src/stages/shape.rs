@@ -3,7 +3,7 @@
 use crate::api::descriptor::{Growth, SortStrategy};
 use crate::gpu::buffers::buffers;
 use crate::gpu::recorder::variables;
-use crate::layout::blocks::{MAX_TURNS, Round};
+use crate::layout::blocks::{MAX_ITERATIONS, Round};
 use crate::layout::grid::Params;
 
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
@@ -13,7 +13,7 @@ const DISPATCH_TESTS: u64 = 1 << 32;
 const SHRINK_FACTOR: u32 = 8;
 /// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many
 /// more as both, so that nothing is cut where counting was not.
-const WRITING_TURNS: u32 = 8;
+const WRITING_ITERATIONS: u32 = 8;
 /// Box tests of one walk in one dispatch, at most.
 const MAX_ROUND_TESTS: u64 = 16_384;
 /// Box tests of one walk in one dispatch, at least.
@@ -48,8 +48,8 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Box tests that a round of so many walks makes of each, where a test takes up to so many turns of a loop.
-    pub fn round_tests(&self, walks: u32, turns: u32) -> u32 {
-        let most = (MAX_TURNS as u64 / u64::from(turns)).min(MAX_ROUND_TESTS);
+    pub fn round_tests(&self, walks: u32, iterations: u32) -> u32 {
+        let most = (MAX_ITERATIONS as u64 / u64::from(iterations)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
             .max(MIN_ROUND_TESTS)
             .min(most) as u32;
@@ -62,33 +62,33 @@ impl Shape {
 
     /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results
     /// of a walk.
-    pub fn rounds_of(&self, walks: u32, turns: u32, kept: u32) -> impl Iterator<Item = Round> {
-        let tests = self.round_tests(walks, turns);
-        let turns = MAX_TURNS as u32 / self.cut_smaller();
+    pub fn rounds_of(&self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
+        let tests = self.round_tests(walks, iterations);
+        let iterations = MAX_ITERATIONS as u32 / self.cut_smaller();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
             // A walk that long has no tests left.
             first: round.saturating_mul(tests),
             tests,
             is_last: u32::from(round + 1 == rounds),
-            turns,
-            canary_turns: kept + WRITING_TURNS,
+            iterations,
+            canary_iterations: kept + WRITING_ITERATIONS,
             continues: 0,
             is_continued: 0,
         })
     }
 
     /// Rows that walks leave for their next round, where each leaves so many.
-    pub fn left_behind(&self, walks: u64, rows: u64) -> u64 {
+    pub fn carry_words(&self, walks: u64, rows: u64) -> u64 {
         if self.rounds > 1 { walks * rows } else { 0 }
     }
 
     /// Rows that walks leave, one each, where they go on in a further round or through the static objects' table.
-    pub fn left_behind_tables(&self, walks: u64) -> u64 {
+    pub fn carry_table_words(&self, walks: u64) -> u64 {
         if self.params.has_statics() {
             walks
         } else {
-            self.left_behind(walks, 1)
+            self.carry_words(walks, 1)
         }
     }
 }

@@ -6,18 +6,18 @@ use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::SortParams;
-use crate::layout::digits::STRIPS;
+use crate::layout::digits::SERIAL_TILES;
 
 passes! {
     "sort" {
     /// Digit counts of a radix sort pass, tile by tile.
-    SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::Strips;
+    SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::SerialTiles;
 
     /// Digit counts of a radix sort pass, strip by strip.
-    SORT_HISTOGRAM_STRIPS = "sort_histogram_strips" if |of| of.sort == SortStrategy::Strips;
+    SORT_HISTOGRAM_SERIAL = "sort_histogram_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
     /// Digit counts of strips as offsets.
-    SORT_SCAN_STRIPS = "sort_scan_strips" if |of| of.sort == SortStrategy::Strips;
+    SORT_SCAN_SERIAL = "sort_scan_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
     /// The move of a radix sort pass.
     SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
@@ -26,7 +26,7 @@ passes! {
     SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
 
     /// The move of a radix sort pass, strip by strip.
-    SORT_SCATTER_STRIPS = "sort_scatter_strips" if |of| of.sort == SortStrategy::Strips;
+    SORT_SCATTER_SERIAL = "sort_scatter_serial" if |of| of.sort == SortStrategy::SerialTiles;
     }
 }
 
@@ -53,12 +53,12 @@ use variable::*;
 
 /// A buffer of keys and one of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
+pub(crate) struct KeyValueBuffers {
     pub keys: BufferId,
     pub values: BufferId,
 }
 
-impl Side {
+impl KeyValueBuffers {
     /// How passes that read or write entries name them.
     pub fn binds(self) -> [Binds; 2] {
         [KEYS.is(self.keys), VALUES.is(self.values)]
@@ -67,21 +67,21 @@ impl Side {
 
 /// The two sides of a sort. Each digit takes the keys and values from one to the other.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sides(pub [Side; 2]);
+pub(crate) struct PingPong(pub [KeyValueBuffers; 2]);
 
-impl Sides {
+impl PingPong {
     /// Where keys and values lie before a sort.
-    pub const fn unsorted(self) -> Side {
+    pub const fn unsorted(self) -> KeyValueBuffers {
         self.0[0]
     }
 
     /// The side that this one is not.
-    pub fn other(self, side: Side) -> Side {
-        self.0[usize::from(side == self.0[0])]
+    pub fn other(self, sorted: KeyValueBuffers) -> KeyValueBuffers {
+        self.0[usize::from(sorted == self.0[0])]
     }
 
     /// Where keys and values lie after so many digits.
-    pub const fn after(self, digits: usize) -> Side {
+    pub const fn after(self, digits: usize) -> KeyValueBuffers {
         self.0[digits % 2]
     }
 }
@@ -123,17 +123,17 @@ pub(crate) fn clear_sums(recorder: &mut Recorder<'_>, digits: &[Digit]) {
 /// A radix sort of keys with values.
 pub(crate) struct Sort {
     pub strategy: SortStrategy,
-    pub sides: Sides,
+    pub ping_pong: PingPong,
     /// Which grid says how many keys there are.
     pub grid: BufferId,
 }
 
 impl Sort {
     /// Records two dispatches per digit, or three with strips. Returns the side that ends up sorted.
-    pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: Side) -> Side {
+    pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
         let passes = self.strategy.passes();
         digits.iter().fold(unsorted, |from, digit| {
-            let to = self.sides.other(from);
+            let to = self.ping_pong.other(from);
             let [keys, values] = from.binds();
             let binds = [
                 SORT.is_block(digit.block),
@@ -169,10 +169,10 @@ impl SortStrategy {
         let whole_ballots = info.backend != wgpu::Backend::Metal || info.subgroup_max_size <= 32;
         let has_subgroups = features.contains(wgpu::Features::SUBGROUP) && whole_ballots;
         match self {
-            Self::Auto if info.device_type == wgpu::DeviceType::Cpu => Self::Strips,
+            Self::Auto if info.device_type == wgpu::DeviceType::Cpu => Self::SerialTiles,
             Self::Auto | Self::Subgroups if has_subgroups => Self::Subgroups,
             Self::Auto | Self::Subgroups | Self::Portable => Self::Portable,
-            Self::Strips => Self::Strips,
+            Self::SerialTiles => Self::SerialTiles,
         }
     }
 
@@ -188,10 +188,10 @@ impl SortStrategy {
                 scan: None,
                 scatter: &SORT_SCATTER_SUBGROUPS,
             },
-            Self::Strips => DigitPasses {
-                histogram: &SORT_HISTOGRAM_STRIPS,
-                scan: Some(&SORT_SCAN_STRIPS),
-                scatter: &SORT_SCATTER_STRIPS,
+            Self::SerialTiles => DigitPasses {
+                histogram: &SORT_HISTOGRAM_SERIAL,
+                scan: Some(&SORT_SCAN_SERIAL),
+                scatter: &SORT_SCATTER_SERIAL,
             },
         }
     }
@@ -199,7 +199,7 @@ impl SortStrategy {
     /// Workgroups that so many tiles take, or so many digits of the scan.
     pub(crate) fn groups(self, each: u32) -> u32 {
         match self {
-            Self::Strips => each.div_ceil(STRIPS),
+            Self::SerialTiles => each.div_ceil(SERIAL_TILES),
             _ => each,
         }
     }
@@ -222,8 +222,8 @@ mod tests {
         let wide_metal = info(DeviceType::DiscreteGpu, Backend::Metal, 64);
         let metal = info(DeviceType::IntegratedGpu, Backend::Metal, 32);
         for (info, features, expected) in [
-            (&software, with, SortStrategy::Strips),
-            (&software, without, SortStrategy::Strips),
+            (&software, with, SortStrategy::SerialTiles),
+            (&software, without, SortStrategy::SerialTiles),
             (&hardware, with, SortStrategy::Subgroups),
             (&hardware, without, SortStrategy::Portable),
             (&metal, with, SortStrategy::Subgroups),
@@ -231,11 +231,14 @@ mod tests {
         ] {
             assert_eq!(SortStrategy::Auto.choose(features, info), expected);
             assert_eq!(SortStrategy::Portable.choose(features, info), SortStrategy::Portable);
-            assert_eq!(SortStrategy::Strips.choose(features, info), SortStrategy::Strips);
+            assert_eq!(
+                SortStrategy::SerialTiles.choose(features, info),
+                SortStrategy::SerialTiles
+            );
             let by_ballots = SortStrategy::Subgroups.choose(features, info);
             let can = features == with && info.subgroup_max_size != 64;
             assert_eq!(by_ballots == SortStrategy::Subgroups, can);
-            assert_ne!(by_ballots, SortStrategy::Strips);
+            assert_ne!(by_ballots, SortStrategy::SerialTiles);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::shape::Shape;
 use super::shape::variable::ROUND;
-use super::sort::Side;
+use super::sort::KeyValueBuffers;
 use super::table::statics;
 use crate::gpu::recorder::{Binds, PARAMS};
 use crate::gpu::upload::{Block, Blocks};
@@ -35,33 +35,33 @@ pub(crate) struct WalkRound {
 
 impl WalkRound {
     /// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects
-    /// ask, static ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
+    /// ask, static ones walk the table of the moving ones alone. A test takes up to `test_iterations` turns of a loop.
     pub fn all(
         blocks: &mut Blocks,
         shape: &Shape,
         count: u32,
-        test_turns: u32,
+        test_iterations: u32,
         kept: u32,
-        objects_ask: bool,
+        is_self_query: bool,
     ) -> Vec<Self> {
         let own = shape.params;
-        let asked_by_statics = Params {
-            asker_count: own.static_count,
+        let static_walks = Params {
+            querier_count: own.static_count,
             ..own
         };
         let (has_statics, moving, statics) = (own.has_statics(), TableOf::Moving, TableOf::Static);
-        let by_moving = if objects_ask { own.object_count } else { count };
+        let by_moving = if is_self_query { own.object_count } else { count };
         let mut walks = vec![(own, moving, moving, by_moving, [false, has_statics])];
         if has_statics {
             walks.push((own.of_statics(), statics, moving, by_moving, [true, false]));
-            if objects_ask {
-                walks.push((asked_by_statics, moving, statics, own.static_count, [false, false]));
+            if is_self_query {
+                walks.push((static_walks, moving, statics, own.static_count, [false, false]));
             }
         }
         let mut all = Vec::new();
         for (params, table, asked_by, walks, [continues, is_continued]) in walks {
             let params = blocks.push(&params);
-            let rounds = shape.rounds_of(walks, test_turns, kept).enumerate();
+            let rounds = shape.rounds_of(walks, test_iterations, kept).enumerate();
             all.extend(rounds.map(|(index, round)| Self {
                 params,
                 round: blocks.push(&Round {
@@ -79,7 +79,7 @@ impl WalkRound {
     }
 
     /// What the passes bind, where the moving objects' entries lie as sorted.
-    pub fn binds(&self, params: &Params, sorted: Side) -> Vec<Binds> {
+    pub fn binds(&self, params: &Params, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = vec![PARAMS.is_block(self.params), ROUND.is_block(self.round)];
         match self.table {
             TableOf::Moving => binds.extend(sorted.binds()),

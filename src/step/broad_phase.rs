@@ -17,12 +17,12 @@ use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
-use crate::gpu::home::Home;
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::link::Replacement;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder;
-use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::{Pass, Variant};
 use crate::gpu::staging::Staging;
 use crate::gpu::submission_probe;
@@ -33,7 +33,7 @@ use crate::shared::submission::{self, Draft, Pending, Recordings};
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{self, StaticTable};
 use crate::stages::walks::TableOf;
-use crate::stages::{limits, order, pairs, queries, rays, scan, sort, table};
+use crate::stages::{input, order, pairs, queries, rays, scan, sort, table};
 
 /// A broad phase on a device of the caller's.
 pub struct GpuBroadPhase {
@@ -48,19 +48,19 @@ pub struct GpuBroadPhase {
     pub(super) uploads: Staging,
     pub(super) timing: Option<Timing>,
     pub(super) demand: DemandTracker,
-    pub(super) home: Arc<Home>,
+    pub(super) context: Arc<DeviceContext>,
     pub(super) recordings: Recordings,
     /// The recording under way.
     pub(super) draft: Draft,
     /// Recordings so far, until somebody knows what became of them.
     pub(super) pending: Pending,
-    pub(super) caught: Caught,
+    pub(super) errors: DeviceErrors,
     pub(super) counter_readback: CounterReadback,
     pub(super) warnings: Warnings,
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
     /// The step of the last query, in a query set.
-    pub(super) asked_source: Option<Arc<QuerySource>>,
+    pub(super) query_source: Option<Arc<QuerySource>>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
     pub(super) splits_submissions: bool,
 }
@@ -184,31 +184,31 @@ impl GpuBroadPhase {
         ));
         let error = pipelines.make(device, &variants(descriptor, None));
         let timing = Timing::new(device, label, descriptor.outputs.timestamps);
-        let mut caught = scopes.end();
-        if let Some(error) = error.or_else(|| caught.now()) {
+        let mut errors = scopes.end();
+        if let Some(error) = error.or_else(|| errors.now()) {
             return Err(CreateError::Device(error));
         }
-        let home = Arc::new(Home::new(device, queue));
+        let context = Arc::new(DeviceContext::new(device, queue));
         let recordings = Recordings::new(device);
         Ok(Self::over(
-            home, pipelines, recordings, timing, caught, label, descriptor,
+            context, pipelines, recordings, timing, errors, label, descriptor,
         ))
     }
 
     /// A broad phase over pipelines that are there.
     pub(super) fn over(
-        home: Arc<Home>,
+        context: Arc<DeviceContext>,
         pipelines: Arc<Pipelines>,
         recordings: Recordings,
         timing: Option<Timing>,
-        caught: Caught,
+        errors: DeviceErrors,
         label: &str,
         descriptor: &BroadPhaseDescriptor<'_>,
     ) -> Self {
         Self {
             counter_readback: CounterReadback::new(recordings.beside()),
             warnings: Warnings::default(),
-            home,
+            context,
             draft: recordings.begin(),
             pending: Pending::default(),
             recordings,
@@ -219,10 +219,10 @@ impl GpuBroadPhase {
             uploads: Staging::uploads(),
             timing,
             demand: DemandTracker::default(),
-            caught,
+            errors,
             recorded: None,
             statics: None,
-            asked_source: None,
+            query_source: None,
             splits_submissions: false,
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
@@ -245,7 +245,7 @@ impl GpuBroadPhase {
     /// # }
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
-        Preparation::new(&self.home, &self.pipelines, variants(&self.descriptor, Some(uses)))
+        Preparation::new(&self.context, &self.pipelines, variants(&self.descriptor, Some(uses)))
     }
 
     /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
@@ -271,8 +271,8 @@ impl GpuBroadPhase {
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         descriptor::validate(descriptor)?;
         let descriptor = BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
@@ -294,7 +294,7 @@ impl GpuBroadPhase {
                 .with_others(passes(), &constants_after, replacement_after);
             Arc::new(pipelines)
         };
-        Preparation::new(&home, &pipelines, variants(&descriptor, None)).run()?;
+        Preparation::new(&context, &pipelines, variants(&descriptor, None)).run()?;
         self.pipelines = pipelines;
         if descriptor.outputs.timestamps != self.descriptor.outputs.timestamps {
             self.timing = Timing::new(device, &self.label, descriptor.outputs.timestamps);
@@ -384,7 +384,7 @@ impl GpuBroadPhase {
     /// Says that the device is lost, as its lost callback told the caller: every later call returns an error that says
     /// so. A read-back that meets a lost device says it by itself. A new device needs a new broad phase.
     pub fn mark_lost(&mut self) {
-        self.home.mark_lost();
+        self.context.mark_lost();
     }
 
     /// Gives all memory back at once, along with the last step and what is left to read of it. Outputs then start at
@@ -407,7 +407,7 @@ impl GpuBroadPhase {
         self.statics = None;
         self.recorded = None;
         self.demand.forget();
-        self.asked_source = None;
+        self.query_source = None;
     }
 
     /// Bytes of the buffers on the device that the broad phase owns, and what they are for.
@@ -445,8 +445,8 @@ impl GpuBroadPhase {
     }
 
     /// The device and its queue.
-    pub(crate) fn home(&self) -> &Arc<Home> {
-        &self.home
+    pub(crate) fn context(&self) -> &Arc<DeviceContext> {
+        &self.context
     }
 
     /// Whether the last recording wrote pairs.
@@ -519,7 +519,7 @@ impl GpuBroadPhase {
             params,
             block: block.clone(),
             objects: part_of(moving::OBJECTS).into(),
-            home: Arc::clone(&self.home),
+            context: Arc::clone(&self.context),
             dependencies: recorded.table.clone(),
         }
     }
@@ -532,7 +532,7 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
         scan::PASSES,
         sort::PASSES,
         pairs::PASSES,
-        limits::PASSES,
+        input::PASSES,
         rays::PASSES,
         queries::PASSES,
         order::PASSES,

@@ -4,7 +4,7 @@ use super::demand::Demand;
 use super::plan::{Plan, StepSizes};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions};
 use crate::api::error::InputError;
-use crate::layout::grid::{CLUSTER, Params, Record, cover_capacity};
+use crate::layout::grid::{CLUSTER, Params, Record, large_table_capacity};
 use crate::stages::pairs::PairPlan;
 use crate::stages::rays::RayPlan;
 use crate::stages::shape::CapacityOf;
@@ -32,8 +32,8 @@ impl Plan {
             params.has_clusters = 0;
         }
         let most = records.saturating_sub(objects);
-        params.cover_capacity = most.min(cover_capacity(params, descriptor.pairs).into()) as u32;
-        let takes_more = params.cover_capacity > 0 || params.has_clusters == 1;
+        params.large_table_capacity = most.min(large_table_capacity(params, descriptor.pairs).into()) as u32;
+        let takes_more = params.large_table_capacity > 0 || params.has_clusters == 1;
         let Some(limit) = descriptor.outputs.max_bytes.filter(|_| takes_more) else {
             return Ok(());
         };
@@ -59,7 +59,7 @@ impl Plan {
         least.shrink(&shrinks, &wanted, 0.0);
         // As much is left to outputs and to what later steps may turn out to need.
         if least.bytes() > limit / 2 {
-            self.shape.params.cover_capacity = 0;
+            self.shape.params.large_table_capacity = 0;
             self.shape.params.has_clusters = 0;
         }
         Ok(())
@@ -137,9 +137,9 @@ fn rows_of(params: &mut Params, outputs: &[CapacityOf]) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::api::descriptor::RayMode;
-    use crate::layout::asked::Asked;
-    use crate::stages::pairs::FEW_PARTNERS_KEPT;
-    use crate::stages::rays::{FIRST_HITS_KEPT, MOST_HITS_KEPT, SORTED_RAYS};
+    use crate::layout::query_sizes::QuerySizes;
+    use crate::stages::pairs::FEW_CACHED_PARTNERS;
+    use crate::stages::rays::{FIRST_CACHED_HITS, MOST_CACHED_HITS, SORTED_RAYS};
 
     fn cast(rays: u64, hint: Demand, max_bytes: Option<u64>) -> Result<Plan, InputError> {
         let descriptor = BroadPhaseDescriptor {
@@ -150,15 +150,15 @@ mod tests {
             },
             ..Default::default()
         };
-        let asked = Asked {
+        let queries = QuerySizes {
             rays,
             casts: true,
             ray_stride: 2,
-            ..Asked::default()
+            ..QuerySizes::default()
         };
         let sizes = StepSizes {
             objects: 10_000,
-            asked,
+            queries,
             ..StepSizes::default()
         };
         Plan::new(&descriptor, &sizes, hint, 128 << 20)
@@ -168,17 +168,17 @@ mod tests {
     fn memory_is_taken_first_from_what_saves_time_alone() {
         let (rays, wanted) = (u64::from(SORTED_RAYS), Demand::default());
         let whole = cast(rays, wanted, None).unwrap();
-        assert!(whole.shape.params.sorts_rays() && whole.shape.params.hits_kept == FIRST_HITS_KEPT);
+        assert!(whole.shape.params.sorts_rays() && whole.shape.params.cached_hits == FIRST_CACHED_HITS);
         let mut least = whole;
-        (least.shape.params.rays_sorted, least.shape.params.hits_kept) = (0, 0);
-        least.shape.params.partners_kept = FEW_PARTNERS_KEPT;
+        (least.shape.params.rays_sorted, least.shape.params.cached_hits) = (0, 0);
+        least.shape.params.cached_partners = FEW_CACHED_PARTNERS;
         let shrinks = least.shrinks(&BroadPhaseDescriptor::default());
         for rows in shrinks {
             *rows(&mut least.shape.params) = SMALLEST_OUTPUT;
         }
         let plan = cast(rays, wanted, Some(least.bytes())).unwrap();
-        assert!(!plan.shape.params.sorts_rays() && plan.shape.params.hits_kept == 0);
-        assert_eq!(plan.shape.params.partners_kept, FEW_PARTNERS_KEPT);
+        assert!(!plan.shape.params.sorts_rays() && plan.shape.params.cached_hits == 0);
+        assert_eq!(plan.shape.params.cached_partners, FEW_CACHED_PARTNERS);
         assert!(plan.bytes() <= least.bytes());
         let plan = cast(rays, wanted, Some(2 * whole.bytes())).unwrap();
         assert_eq!(plan.shape.params, whole.shape.params);
@@ -186,16 +186,16 @@ mod tests {
 
     /// It decides the order of pairs.
     #[test]
-    fn room_for_the_cover_table_does_not_depend_on_steps_before() {
+    fn room_for_the_large_object_table_does_not_depend_on_steps_before() {
         let more = Demand {
             pairs: 1 << 20,
             rounds: 3,
             bit_words: 64,
-            hits_kept: Some(MOST_HITS_KEPT),
+            cached_hits: Some(MOST_CACHED_HITS),
             ..Demand::default()
         };
         let whole = cast(5000, Demand::default(), None).unwrap();
-        assert_eq!(whole.shape.params.cover_capacity, 2500);
+        assert_eq!(whole.shape.params.large_table_capacity, 2500);
         let mut seen = Vec::new();
         for share in 8..40 {
             let limit = Some(whole.bytes() * share / 16);
@@ -204,10 +204,10 @@ mod tests {
                 continue;
             };
             assert_eq!(
-                first.shape.params.cover_capacity, later.shape.params.cover_capacity,
+                first.shape.params.large_table_capacity, later.shape.params.large_table_capacity,
                 "{limit:?}"
             );
-            seen.push(first.shape.params.cover_capacity);
+            seen.push(first.shape.params.large_table_capacity);
         }
         assert!(seen.contains(&0) && seen.contains(&2500), "{seen:?}");
     }
@@ -227,8 +227,8 @@ mod tests {
         plan.fit_memory(&descriptor).unwrap();
         assert!(plan.shape.params.pair_capacity < before.pair_capacity);
         assert_eq!(
-            (plan.shape.params.hits_kept, plan.shape.params.rays_sorted),
-            (before.hits_kept, before.rays_sorted)
+            (plan.shape.params.cached_hits, plan.shape.params.rays_sorted),
+            (before.cached_hits, before.rays_sorted)
         );
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::counters::Counters;
 use crate::api::result::StageTime;
-use crate::gpu::staging::Shelf;
+use crate::gpu::staging::Pool;
 use crate::shared::submission::{Dependency, Recordings};
 use crate::step::plan::Plan;
 
@@ -24,7 +24,7 @@ pub(crate) struct CounterReadback {
     /// The copies to the host.
     pub copies: Recordings,
     /// With the copy that each came by.
-    pub arrived: Arc<Shelf<(Received, Dependency)>>,
+    pub arrived: Arc<Pool<(Received, Dependency)>>,
     /// Number of the newest recording that was received.
     pub newest: u64,
     pub counters: Option<Counters>,

@@ -23,7 +23,7 @@ pub(crate) struct Demand {
     /// Words of bits that an entry's pairs are written from.
     pub bit_words: u32,
     /// Hits of a ray that counting keeps, where steps have shown how many there are.
-    pub hits_kept: Option<u32>,
+    pub cached_hits: Option<u32>,
     /// How often drivers cut walks so far.
     pub walk_shrink: u32,
     /// Whether the scene was crowded, where a step has shown it.
@@ -43,7 +43,7 @@ impl Demand {
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
             bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
-            hits_kept: rays.map(|rays| rays::worth_keeping(counters.hits_needed, rays.into())),
+            cached_hits: rays.map(|rays| rays::worth_keeping(counters.hits_needed, rays.into())),
             walk_shrink: 0,
             is_crowded: None,
         }
@@ -60,7 +60,7 @@ impl Demand {
             results: counters.results_capacity,
             rounds: counters.rounds_capacity,
             bit_words: 0,
-            hits_kept: None,
+            cached_hits: None,
             walk_shrink: 0,
             is_crowded: None,
         }
@@ -84,7 +84,7 @@ impl Demand {
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
             // No more often than needed, since a change makes buffers and bind groups anew.
-            hits_kept: match (self.hits_kept, needed.hits_kept) {
+            cached_hits: match (self.cached_hits, needed.cached_hits) {
                 (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),
                 (kept, None) => kept,
                 (_, pays) => pays,
@@ -226,11 +226,11 @@ mod tests {
             [32, 64, 0]
         );
         assert_eq!(worth_keeping(0, 0), 8);
-        let kept = |hits_kept| Demand {
-            hits_kept,
+        let kept = |cached_hits| Demand {
+            cached_hits,
             ..Demand::default()
         };
-        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Demand::default(), 0.25).hits_kept;
+        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Demand::default(), 0.25).cached_hits;
         assert_eq!(next(None, Some(8)), Some(8));
         assert_eq!(next(Some(8), Some(16)), Some(16));
         assert_eq!(next(Some(32), Some(32)), Some(32));
@@ -281,12 +281,12 @@ mod tests {
         };
         assert_eq!(late.observe(held, few, true, 0.25), fewer);
         // What a query needs in between stays, and so does what is not twice as much as needed.
-        let asked = Demand {
+        let requested = Demand {
             hits: 1 << 19,
             rounds: 4,
             ..Demand::default()
         };
-        late.observe(held, asked, false, 0.25);
+        late.observe(held, requested, false, 0.25);
         let last = (0..LATE_READS).map(|_| late.observe(held, few, true, 0.25)).last();
         assert_eq!(
             last,

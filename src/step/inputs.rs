@@ -58,22 +58,22 @@ impl Placer<'_> {
     }
 
     /// Places rays and queries.
-    pub fn place_asked(&mut self, asked: &QueryInput<'_>, plan: &Plan) {
+    pub fn place_queries(&mut self, queries: &QueryInput<'_>, plan: &Plan) {
         let params = &plan.shape.params;
         if params.ray_count > 0 {
-            match asked.rays {
+            match queries.rays {
                 Rays::None => {}
-                Rays::Plain(source) => self.place(plan.rays.given(), source),
-                Rays::Swept(source) => self.place(plan.rays.given(), source),
+                Rays::Plain(source) => self.place(plan.rays.source(), source),
+                Rays::Swept(source) => self.place(plan.rays.source(), source),
             }
         }
-        self.place_limit(rays::buffer::LIMITS, asked.ray_count);
-        self.place_limit(queries::buffer::LIMITS, asked.query_count);
-        match asked.queries {
+        self.place_limit(rays::buffer::LIMITS, queries.ray_count);
+        self.place_limit(queries::buffer::LIMITS, queries.query_count);
+        match queries.queries {
             _ if params.query_count == 0 => {}
             Queries::None => {}
-            Queries::Boxes(source) => self.place(plan.queries.given(), source),
-            Queries::General(source) => self.place(plan.queries.given(), source),
+            Queries::Boxes(source) => self.place(plan.queries.source(), source),
+            Queries::General(source) => self.place(plan.queries.source(), source),
             // The records of the objects that ask are bound in their place.
             Queries::Objects(_) => {}
         }
@@ -81,15 +81,15 @@ impl Placer<'_> {
 }
 
 /// Whether the passes can read rays and queries.
-pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Result<(), InputError> {
-    check_limit("the number of rays", asked.ray_count, limits)?;
-    check_limit("the number of queries", asked.query_count, limits)?;
-    match &asked.rays {
+pub(crate) fn check_queries(queries: &QueryInput<'_>, limits: &wgpu::Limits) -> Result<(), InputError> {
+    check_limit("the number of rays", queries.ray_count, limits)?;
+    check_limit("the number of queries", queries.query_count, limits)?;
+    match &queries.rays {
         Rays::None => {}
         Rays::Plain(source) => input::check("rays", source, limits)?,
         Rays::Swept(source) => input::check("rays", source, limits)?,
     }
-    match &asked.queries {
+    match &queries.queries {
         Queries::None | Queries::Objects(_) => Ok(()),
         Queries::Boxes(source) => input::check("queries", source, limits),
         Queries::General(source) => input::check("queries", source, limits),
@@ -99,7 +99,7 @@ pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Resu
 /// Refuses inputs that the step itself writes.
 pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), InputError> {
     let statics = &input.statics;
-    let given = [
+    let sources = [
         ("objects", input.objects.buffer()),
         ("worlds", input.worlds.buffer()),
         ("the number of objects", input.object_count.map(|count| count.buffer)),
@@ -108,34 +108,34 @@ pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), Input
         ("excluded pairs", input.excluded_pairs.buffer()),
         ("data of the pair filter", input.pair_filter_data.buffer()),
     ];
-    buffers::check_own(given, own)?;
-    check_own_asked(&input.asked(), own, None)
+    buffers::check_own(sources, own)?;
+    check_own_queries(&input.query_input(), own, None)
 }
 
 /// Refuses rays and queries that are in buffers which their own answer is written to. The pairs of the step may be
 /// counted in these `counters`: queries leave that number as it is.
-pub(crate) fn check_own_asked(
-    asked: &QueryInput<'_>,
+pub(crate) fn check_own_queries(
+    queries: &QueryInput<'_>,
     own: &[&Buffers],
     counters: Option<&wgpu::Buffer>,
 ) -> Result<(), InputError> {
-    let rays = match asked.rays {
+    let rays = match queries.rays {
         Rays::None => None,
         Rays::Plain(source) => source.buffer(),
         Rays::Swept(source) => source.buffer(),
     };
-    let queries = match asked.queries {
+    let boxes = match queries.queries {
         Queries::None | Queries::Objects(_) => None,
         Queries::Boxes(source) => source.buffer(),
         Queries::General(source) => source.buffer(),
     };
-    let given = [
+    let sources = [
         ("rays", rays),
-        ("queries", queries),
-        ("the number of rays", written(asked.ray_count, counters)),
-        ("the number of queries", written(asked.query_count, counters)),
+        ("queries", boxes),
+        ("the number of rays", written(queries.ray_count, counters)),
+        ("the number of queries", written(queries.query_count, counters)),
     ];
-    buffers::check_own(given, own)
+    buffers::check_own(sources, own)
 }
 
 /// The buffer of a count, unless it is the number of pairs in these counters.
@@ -146,8 +146,8 @@ fn written<'b>(count: Option<DeviceCount<'b>>, counters: Option<&wgpu::Buffer>) 
 }
 
 /// Rays and queries that come in buffers of the caller's.
-pub(crate) fn caller_owned(asked: &QueryInput<'_>, plan: &Plan) -> Vec<BufferId> {
-    let rays = asked.rays.is_caller_owned().then_some(plan.rays.given());
-    let queries = asked.queries.is_caller_owned().then_some(plan.queries.given());
+pub(crate) fn caller_owned(queries: &QueryInput<'_>, plan: &Plan) -> Vec<BufferId> {
+    let rays = queries.rays.is_caller_owned().then_some(plan.rays.source());
+    let queries = queries.queries.is_caller_owned().then_some(plan.queries.source());
     rays.into_iter().chain(queries).collect()
 }

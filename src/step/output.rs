@@ -6,7 +6,7 @@ use super::recorded::QuerySource;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::{Range, RangeRef};
-use crate::gpu::home::Home;
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::recorder::{PARAMS, Variable};
 use crate::layout::grid::{self, Params};
 use crate::shared::submission::Dependency;
@@ -66,7 +66,7 @@ pub struct Table {
     /// The objects, as the passes read them.
     pub(crate) objects: Range,
     /// Where all of it lies.
-    pub(crate) home: Arc<Home>,
+    pub(crate) context: Arc<DeviceContext>,
     /// What walks of it read.
     pub(crate) dependencies: Vec<Dependency>,
 }

@@ -10,10 +10,10 @@ use crate::api::types::Page;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::asked::Asked;
-use crate::layout::blocks::{Exclusions, GivenLayout, SortParams};
+use crate::layout::blocks::{Exclusions, SortParams, SourceLayout};
 use crate::layout::digits::{counter_words, sum_words, table_digits};
 use crate::layout::grid::Params;
+use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::stages::order::{self, OrderBlocks};
 use crate::stages::pairs::{self, PairBlocks, PairPlan};
@@ -33,7 +33,7 @@ pub(crate) use buffer::STEP_COUNTERS;
 /// Buffers that a table of static objects does not have of its own.
 pub(crate) const OF_STEP: [BufferId; 4] = [
     table::buffer::OBJECTS,
-    table::buffer::GIVEN_OBJECTS,
+    table::buffer::SOURCE_OBJECTS,
     table::buffer::WORLDS,
     STEP_COUNTERS,
 ];
@@ -45,12 +45,12 @@ pub(crate) struct StepSizes<'p> {
     /// The word that has the number of objects, if only the device knows it.
     pub object_limit: Option<u32>,
     /// Layouts of the caller's objects and worlds if they are not packed.
-    pub layouts: [Option<GivenLayout>; 2],
+    pub layouts: [Option<SourceLayout>; 2],
     /// The plan of the static objects' table.
     pub statics: Option<&'p Plan>,
     /// Rows of the list of excluded pairs, and words that the pair filter reads.
     pub exclusions: [u64; 2],
-    pub asked: Asked,
+    pub queries: QuerySizes,
 }
 
 /// A step before it runs. Nobody changes a plan: what follows a step makes another one of it.
@@ -68,7 +68,7 @@ pub(crate) struct Plan {
     /// Whether it is of a step, not of a query of the table that a step left.
     pub is_of_step: bool,
     /// Whether its table is another broad phase's: it has buffers of answers alone.
-    pub is_lent: bool,
+    pub is_borrowed: bool,
     /// Entries that the static objects' table holds.
     pub static_entries: u32,
     /// Bytes of that table and of what building it takes.
@@ -114,7 +114,7 @@ impl Plan {
         let static_rows = if static_count > 0 { object_count } else { 0 };
         params.pair_rows = params.entry_capacity.saturating_add(static_rows);
         let exclusions = exclusions(descriptor, &params, sizes.exclusions)?;
-        let [given, given_worlds] = sizes.layouts;
+        let [layout, source_worlds] = sizes.layouts;
         let mut plan = Self {
             shape: Shape {
                 params,
@@ -127,15 +127,15 @@ impl Plan {
                 prepares: descriptor.prepares()
                     || static_count > 0
                     || sizes.object_limit.is_some()
-                    || given.is_some()
+                    || layout.is_some()
                     || exclusions.is_some(),
                 behind_objects: exclusions.map_or(0, |exclusions| exclusions.bytes()),
-                given,
-                given_worlds: given_worlds.filter(|_| params.has_worlds()),
+                layout,
+                source_worlds: source_worlds.filter(|_| params.has_worlds()),
             },
             pairs: PairPlan {
-                are_wanted: descriptor.pairs,
-                are_kept: false,
+                are_requested: descriptor.pairs,
+                are_existing: false,
                 exclusions,
             },
             rays: RayPlan {
@@ -145,14 +145,14 @@ impl Plan {
                 copying: None,
             },
             queries: QueryPlan {
-                is_asked: false,
+                has_queries: false,
                 copying: None,
                 has_exclusions: exclusions.is_some(),
             },
             sorts_outputs: descriptor.outputs.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
-            is_lent: false,
+            is_borrowed: false,
             static_entries: statics.map_or(0, |statics| statics.shape.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
@@ -160,17 +160,17 @@ impl Plan {
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         // The forms make other numbers of box tests.
         let crowded = hint.is_crowded.filter(|_| !descriptor.count_candidates);
-        plan.pairs.fit_form(&mut plan.shape.params, crowded);
+        plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);
         plan.pairs.fit_bits(&mut plan.shape, hint.bit_words, binding_limit);
-        plan.with_answers(descriptor, &sizes.asked, hint, binding_limit)
+        plan.with_answers(descriptor, &sizes.queries, hint, binding_limit)
     }
 
     /// Returns the plan of the static objects' table, which nothing is asked of on its own.
     pub fn of_statics(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
-        layouts: [Option<GivenLayout>; 2],
+        layouts: [Option<SourceLayout>; 2],
         hint: Demand,
         binding_limit: u64,
     ) -> Result<Self, InputError> {
@@ -201,12 +201,12 @@ impl Plan {
     }
 
     /// As it is lent to a set of queries with this descriptor: what is asked of the table that a step left.
-    pub fn lent(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
+    pub fn borrowed(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         self.is_of_step = true;
-        self.is_lent = true;
+        self.is_borrowed = true;
         self.static_bytes = 0;
-        self.pairs.are_wanted = false;
-        self.pairs.are_kept = false;
+        self.pairs.are_requested = false;
+        self.pairs.are_existing = false;
         // What parts partners lies behind the objects.
         self.pairs.exclusions = None;
         self.sorts_outputs = descriptor.outputs.pair_order == PairOrder::Sorted;
@@ -227,24 +227,24 @@ impl Plan {
     }
 
     /// Returns the plan of a query of the table that this step leaves, which may keep the pairs.
-    pub fn of_query(mut self, keeps_pairs: bool) -> Self {
+    pub fn of_query(mut self, pairs_exist: bool) -> Self {
         self.is_of_step = false;
-        self.pairs.are_kept = keeps_pairs;
+        self.pairs.are_existing = pairs_exist;
         self
     }
 
     /// Returns the plan of other rays and queries against the table of this one, whose pairs stay.
-    pub fn asking(
+    pub fn with_queries(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
-        asked: &Asked,
+        queries: &QuerySizes,
         hint: Demand,
         binding_limit: u64,
     ) -> Result<Self, InputError> {
         self.shape.rounds = rounds(descriptor, hint);
         self.shape.walk_shrink = hint.walk_shrink;
         self.is_counted = false;
-        self.with_answers(descriptor, asked, hint, binding_limit)
+        self.with_answers(descriptor, queries, hint, binding_limit)
     }
 
     /// Returns the plan of a page of what this one counted: the table keeps the sizes that it was built with.
@@ -274,15 +274,15 @@ impl Plan {
     fn with_answers(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
-        asked: &Asked,
+        queries: &QuerySizes,
         hint: Demand,
         binding_limit: u64,
     ) -> Result<Self, InputError> {
         let params = &mut self.shape.params;
-        asked.write(params)?;
-        self.rays.ask(descriptor, asked, params);
-        self.queries.ask(asked, params);
-        self.rays.fit(params, hint.hits_kept, binding_limit);
+        queries.write(params)?;
+        self.rays.set_sizes(descriptor, queries, params);
+        self.queries.set_sizes(queries, params);
+        self.rays.fit(params, hint.cached_hits, binding_limit);
         self.fit_answers(descriptor, hint, binding_limit);
         self.fit_memory(descriptor)?;
         self.check_bindings(binding_limit)?;
@@ -343,7 +343,7 @@ impl Plan {
             return Err(ReadBackError::DeviceLost);
         }
         let mut counters = Counters::from_words(&words, &self.shape.params, self.shape.rounds, self.static_entries);
-        if self.is_lent {
+        if self.is_borrowed {
             // Pairs are the broad phase's.
             let own = Status::from_bits(!Status::PAIRS.bits());
             counters.status = counters.status.intersection(own);
@@ -360,7 +360,7 @@ impl Plan {
     /// Whether the scene of the step was crowded, once its counters are mapped. `None` where the device did not look.
     pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
-        let looked = self.pairs.are_wanted && self.shape.params.has_clusters == 1;
+        let looked = self.pairs.are_requested && self.shape.params.has_clusters == 1;
         words.get(word::CROWDED).filter(|_| looked).map(|&word| word != 0)
     }
 
@@ -370,19 +370,19 @@ impl Plan {
         let ordered = self.ordered();
         // What stages share is as large as the largest needs.
         let answers = [params.ray_count + 1, params.query_count + 1];
-        let scanned = match self.is_lent {
+        let scanned = match self.is_borrowed {
             true => vec![],
             false => vec![table::entry_counts(params), pairs::scanned(params).unwrap_or(0)],
         };
         let scanned = answers.into_iter().chain(scanned);
-        let of_table = (!self.is_lent).then(|| table_digits(params, self.shape.sort));
+        let of_table = (!self.is_borrowed).then(|| table_digits(params, self.shape.sort));
         let sorted = of_table.into_iter().chain([rays::digits(&self.shape)]);
         let outputs = order::digits(&ordered, &self.shape).into_iter();
         let outputs = outputs.map(|(_, digits)| digits);
         let sorted: Vec<_> = sorted.chain(outputs).collect();
         let largest = |words: fn(&[SortParams]) -> u32| sorted.iter().map(|digits| words(digits)).fold(0, u32::max);
         let mut sizes = Sizes::new();
-        if !self.is_lent {
+        if !self.is_borrowed {
             sizes.extend(self.table.sizes(params));
             sizes.push((STEP_COUNTERS, 4 * word::COUNT as u64));
         }
@@ -476,8 +476,8 @@ pub(crate) fn check_smallest_step(
 mod tests {
     use super::*;
     use crate::api::types::Aabb;
-    use crate::stages::pairs::{FEW_PARTNERS_KEPT, MOST_PARTNERS_KEPT};
-    use crate::stages::rays::{KEPT_HITS_BYTES, MOST_HITS_KEPT};
+    use crate::stages::pairs::{FEW_CACHED_PARTNERS, MOST_CACHED_PARTNERS};
+    use crate::stages::rays::{CACHED_HITS_BYTES, MOST_CACHED_HITS};
 
     fn of(objects: u64) -> StepSizes<'static> {
         StepSizes {
@@ -495,10 +495,10 @@ mod tests {
                 Demand::default(),
                 128 << 20,
             );
-            plan.unwrap().shape.params.partners_kept
+            plan.unwrap().shape.params.cached_partners
         };
         let most = (128 << 20) / size_of::<Aabb>() as u64;
-        assert_eq!([1_000_000, most].map(kept), [MOST_PARTNERS_KEPT, FEW_PARTNERS_KEPT]);
+        assert_eq!([1_000_000, most].map(kept), [MOST_CACHED_PARTNERS, FEW_CACHED_PARTNERS]);
     }
 
     #[test]
@@ -519,7 +519,7 @@ mod tests {
     fn kept_hits_stay_within_a_binding_and_their_share() {
         for rays in [1, 5000, 1 << 20, 3 << 20] {
             let hint = Demand {
-                hits_kept: Some(MOST_HITS_KEPT),
+                cached_hits: Some(MOST_CACHED_HITS),
                 ..Demand::default()
             };
             let plan = Plan::new(
@@ -531,11 +531,11 @@ mod tests {
                     ..Default::default()
                 },
                 &StepSizes {
-                    asked: Asked {
+                    queries: QuerySizes {
                         rays,
                         casts: true,
                         ray_stride: 2,
-                        ..Asked::default()
+                        ..QuerySizes::default()
                     },
                     ..of(10_000)
                 },
@@ -543,9 +543,9 @@ mod tests {
                 128 << 20,
             )
             .unwrap();
-            let kept = 8 * u64::from(plan.shape.params.hits_kept) * rays;
-            assert!(kept <= KEPT_HITS_BYTES, "{rays}: {kept}");
-            assert_eq!(plan.shape.params.hits_kept == 0, rays == 3 << 20);
+            let kept = 8 * u64::from(plan.shape.params.cached_hits) * rays;
+            assert!(kept <= CACHED_HITS_BYTES, "{rays}: {kept}");
+            assert_eq!(plan.shape.params.cached_hits == 0, rays == 3 << 20);
         }
     }
 }

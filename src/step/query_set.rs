@@ -12,11 +12,11 @@ use crate::api::memory::MemoryUse;
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::api::scene::QueryInput;
 use crate::api::types::Page;
-use crate::gpu::later::Later;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
+use crate::gpu::readback::Readback;
 use crate::gpu::recorder::Input;
-use crate::gpu::scope::Caught;
+use crate::gpu::scope::DeviceErrors;
 use crate::gpu::timing::Timing;
 use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
@@ -62,13 +62,13 @@ impl GpuBroadPhase {
         validate_outputs(options)?;
         let descriptor = &with_outputs(options, &self.descriptor);
         let label = format!("{}/{name}", self.label);
-        let timing = Timing::new(self.home.device(), &label, descriptor.outputs.timestamps);
+        let timing = Timing::new(self.context.device(), &label, descriptor.outputs.timestamps);
         let own = Self::over(
-            Arc::clone(&self.home),
+            Arc::clone(&self.context),
             Arc::clone(&self.pipelines),
             self.recordings.beside(),
             timing,
-            Caught::default(),
+            DeviceErrors::default(),
             &label,
             descriptor,
         );
@@ -76,7 +76,7 @@ impl GpuBroadPhase {
     }
 
     /// Takes over what is said of the table of another.
-    fn follow(&mut self, descriptor: &BroadPhaseDescriptor<'static>, pipelines: &Arc<Pipelines>) {
+    fn sync_with(&mut self, descriptor: &BroadPhaseDescriptor<'static>, pipelines: &Arc<Pipelines>) {
         self.descriptor = with_outputs(&self.descriptor.outputs, descriptor);
         if !Arc::ptr_eq(&self.pipelines, pipelines) {
             self.pipelines = Arc::clone(pipelines);
@@ -87,8 +87,8 @@ impl GpuBroadPhase {
     /// Returns what query sets need of the last step.
     pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
         // A set hands on what it asked.
-        if let Some(asked) = &self.asked_source {
-            return Ok(Arc::clone(asked));
+        if let Some(source) = &self.query_source {
+            return Ok(Arc::clone(source));
         }
         let mut table = self.last_table()?;
         let LastTable { inputs, sorted, .. } = &mut table;
@@ -101,7 +101,7 @@ impl GpuBroadPhase {
             sorted.values,
         ] {
             if !known(inputs, id.into())
-                && let Some(own) = self.buffers.left(id)
+                && let Some(own) = self.buffers.existing(id)
             {
                 inputs.push(Input::whole(id, own));
             }
@@ -133,10 +133,10 @@ impl QuerySet {
         validate_outputs(options)?;
         let own = &mut self.own;
         if options.timestamps != own.descriptor.outputs.timestamps {
-            own.timing = Timing::new(own.home.device(), &own.label, options.timestamps);
+            own.timing = Timing::new(own.context.device(), &own.label, options.timestamps);
         }
         own.recorded = None;
-        own.asked_source = None;
+        own.query_source = None;
         own.descriptor.outputs = *options;
         Ok(())
     }
@@ -161,19 +161,19 @@ impl QuerySet {
         step: &StepOutput,
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
-        self.own.home.check_broad_phase(&step.table.home)?;
+        self.own.context.check_broad_phase(&step.table.context)?;
         let source = &step.query_source;
         if source.table.dependencies.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
-        self.own.follow(&source.descriptor, &source.pipelines);
+        self.own.sync_with(&source.descriptor, &source.pipelines);
         let table = LastTable {
-            plan: source.table.plan.lent(&self.own.descriptor),
+            plan: source.table.plan.borrowed(&self.own.descriptor),
             ..source.table.clone()
         };
-        self.own.asked_source = Some(Arc::clone(source));
+        self.own.query_source = Some(Arc::clone(source));
         self.own.guarded(encoder, |own, encoder| {
-            own.record_asked(encoder, table, &input)?;
+            own.record_queries(encoder, table, &input)?;
             own.record_outputs(encoder, true);
             Ok(())
         })?;
@@ -189,16 +189,16 @@ impl QuerySet {
         self.own.page(encoder, first)
     }
 
-    /// Records the copying of the set's last answer to the host, as [`GpuBroadPhase::read_later`] does.
+    /// Records the copying of the set's last answer to the host, as [`GpuBroadPhase::record_read_back`] does.
     ///
     /// # Errors
-    /// As [`GpuBroadPhase::read_later`].
-    pub fn read_later(
+    /// As [`GpuBroadPhase::record_read_back`].
+    pub fn record_read_back(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         outputs: Outputs,
-    ) -> Result<Later<StepResult>, StepError> {
-        self.own.read_later(encoder, outputs)
+    ) -> Result<Readback<StepResult>, StepError> {
+        self.own.record_read_back(encoder, outputs)
     }
 
     /// Returns the counters of the set's newest answer that the host has received, as [`GpuBroadPhase::counters`] does.
@@ -223,7 +223,7 @@ impl QuerySet {
     /// those of `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`. Call it again where another
     /// [descriptor](GpuBroadPhase::set_descriptor) has another scheme or other filters.
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
-        self.own.follow(&broad_phase.descriptor, &broad_phase.pipelines);
+        self.own.sync_with(&broad_phase.descriptor, &broad_phase.pipelines);
         self.own.prepare(uses)
     }
 

@@ -79,7 +79,7 @@ impl GpuBroadPhase {
         };
         let mut copies = vec![whole(
             COUNTERS.name,
-            self.buffers.left(COUNTERS)?,
+            self.buffers.existing(COUNTERS)?,
             4 * word::COUNT as u64,
         )];
         if let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved) {
@@ -87,7 +87,7 @@ impl GpuBroadPhase {
         }
         let rows = |output: &Readable| 0..output.guess(is_last_chance);
         copies.extend(outputs.iter().map(|output| self.copy_of(output, rows(output))));
-        Some(copy_out(&self.readings, self.home.device(), encoder, &copies))
+        Some(copy_out(&self.readings, self.context.device(), encoder, &copies))
     }
 
     /// Waits for a whole answer.
@@ -116,9 +116,9 @@ impl GpuBroadPhase {
                 break;
             }
             let copy = |encoder: &mut wgpu::CommandEncoder| {
-                Some(copy_out(&self.readings, self.home.device(), encoder, &missing))
+                Some(copy_out(&self.readings, self.context.device(), encoder, &missing))
             };
-            let (rest, submission) = submit(&self.home, copy).await?;
+            let (rest, submission) = submit(&self.context, copy).await?;
             self.map(&rest, submission).await?;
             readings.push(rest);
         }
@@ -128,7 +128,7 @@ impl GpuBroadPhase {
             readings: &readings,
         };
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
-        let result = result(&answer, stages, self.home.queue().get_timestamp_period())?;
+        let result = result(&answer, stages, self.context.queue().get_timestamp_period())?;
         readings.into_iter().for_each(|reading| self.put_back(reading));
         Ok(result)
     }
@@ -145,10 +145,10 @@ impl GpuBroadPhase {
 
     /// Submits a read-back of what was submitted before.
     async fn submit_reading(&mut self) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
-        if self.home.is_marked_lost() {
+        if self.context.is_marked_lost() {
             return Err(ReadBackError::DeviceLost);
         }
-        self.hear().await?;
+        self.await_errors().await?;
         if self.recorded.is_none() {
             return Err(ReadBackError::NoStep);
         }
@@ -156,7 +156,7 @@ impl GpuBroadPhase {
             return Err(ReadBackError::NotSubmitted);
         }
         let outputs = self.outputs(Outputs::ALL).ok_or(ReadBackError::NoStep)?;
-        submit(&self.home, |encoder| self.record_reading(encoder, &outputs, false)).await
+        submit(&self.context, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 
     /// Returns whether the answer of the last recording is there. Where it is wrong, the caller tells so.
@@ -168,12 +168,12 @@ impl GpuBroadPhase {
     }
 
     /// Listens for what the device still has to say of the recording.
-    async fn hear(&mut self) -> Result<(), ReadBackError> {
-        match std::mem::take(&mut self.caught).wait().await {
+    async fn await_errors(&mut self) -> Result<(), ReadBackError> {
+        match std::mem::take(&mut self.errors).wait().await {
             None => Ok(()),
             Some(error) => {
                 self.forget();
-                Err(or_lost(self.home.device(), ReadBackError::Device(error)))
+                Err(or_lost(self.context.device(), ReadBackError::Device(error)))
             }
         }
     }
@@ -195,7 +195,7 @@ impl GpuBroadPhase {
         reading: &Reading,
         submission: wgpu::SubmissionIndex,
     ) -> Result<Counters, ReadBackError> {
-        self.hear().await?;
+        self.await_errors().await?;
         let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
         let (plan, answers) = (recorded.plan, recorded.answers.clone());
         self.map(reading, submission).await?;
@@ -206,11 +206,11 @@ impl GpuBroadPhase {
             plan,
             answers.number(),
             stages,
-            self.home.queue().get_timestamp_period(),
+            self.context.queue().get_timestamp_period(),
         )?;
         let counters = received.counters;
         // Of what was submitted before, so that the newest has the last word.
-        self.take_in();
+        self.poll_counters();
         self.observe(received);
         Ok(counters)
     }
@@ -228,7 +228,7 @@ impl GpuBroadPhase {
     /// Maps what was read once its submission is done.
     async fn map(&self, reading: &Reading, submission: wgpu::SubmissionIndex) -> Result<(), ReadBackError> {
         reading
-            .map(self.home.device(), submission, self.descriptor().outputs.timeout)
+            .map(self.context.device(), submission, self.descriptor().outputs.timeout)
             .await
     }
 

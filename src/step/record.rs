@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
-use super::inputs::{Placer, caller_owned, check_asked, check_own, check_own_asked};
+use super::inputs::{Placer, caller_owned, check_own, check_own_queries, check_queries};
 use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks, StepSizes};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
@@ -17,17 +17,17 @@ use crate::gpu::group::Group;
 use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
-use crate::layout::asked::Asked;
+use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::Part;
 use crate::stages::pairs;
 use crate::stages::queries;
 use crate::stages::shape::COUNTERS;
-use crate::stages::sort::Side;
+use crate::stages::sort::KeyValueBuffers;
 use crate::stages::table::statics::StaticTable;
 use crate::stages::table::{self, statics};
 use crate::stages::walks::MOST_TABLES;
-use crate::stages::{limits, rays};
+use crate::stages::{self, rays};
 
 /// Whether a recording's stages are timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,12 +53,12 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
-        if self.home.is_marked_lost() {
+        let context = Arc::clone(&self.context);
+        let device = context.device();
+        if self.context.is_marked_lost() {
             return Err(StepError::DeviceLost);
         }
-        self.take_in();
+        self.poll_counters();
         // Nobody could be told when it was submitted.
         if self.pending.tells_wrong() {
             log::warn!(
@@ -82,7 +82,7 @@ impl GpuBroadPhase {
         let recorded = match recorded {
             Ok(recorded) => recorded,
             Err(error) => {
-                self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+                self.errors = scopes.end().after(std::mem::take(&mut self.errors));
                 return Err(error);
             }
         };
@@ -97,14 +97,14 @@ impl GpuBroadPhase {
 
     /// Ends the error scopes of a recording. Drops all buffers if the device refused it.
     pub(super) fn settle(&mut self, scopes: Scopes) -> Result<(), StepError> {
-        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
-        let Some(error) = self.caught.now() else {
+        self.errors = scopes.end().after(std::mem::take(&mut self.errors));
+        let Some(error) = self.errors.now() else {
             return Ok(());
         };
         self.forget();
-        let refusal = self.home.refusal(error);
+        let refusal = self.context.refusal(error);
         if refusal == StepError::DeviceLost {
-            self.home.mark_lost();
+            self.context.mark_lost();
         }
         Err(refusal)
     }
@@ -116,8 +116,8 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: Scene<'_>,
     ) -> Result<Plan, StepError> {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         let limits = &device.limits();
         let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
         input::check("objects", &input.objects, limits)?;
@@ -127,18 +127,18 @@ impl GpuBroadPhase {
         input::check("worlds of static objects", &input.statics.worlds, limits)?;
         input::check_bound("excluded pairs", &input.excluded_pairs, limits)?;
         input::check_bound("data of the pair filter", &input.pair_filter_data, limits)?;
-        let asked = input.asked();
-        check_asked(&asked, limits)?;
+        let queries = input.query_input();
+        check_queries(&queries, limits)?;
         check_own(&input, &self.own_buffers())?;
         let filled = [input.objects.recording(), input.statics.objects.recording()];
-        if !filled.into_iter().flatten().all(|of| home.is_of(of.device())) {
+        if !filled.into_iter().flatten().all(|of| context.is_of(of.device())) {
             return Err(StepError::OtherDevice);
         }
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         self.descriptor.check_worlds(input.worlds.count(), objects)?;
         self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
         let layouts = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
-            [objects.placement(alignment).given, worlds.placement(alignment).given]
+            [objects.placement(alignment).layout, worlds.placement(alignment).layout]
         };
         let of_statics = layouts(&input.statics.objects, &input.statics.worlds);
         let static_plan = match statics {
@@ -157,12 +157,12 @@ impl GpuBroadPhase {
             layouts: layouts(&input.objects, &input.worlds),
             statics: static_plan.as_ref(),
             exclusions: [input.excluded_pairs.count(), input.pair_filter_data.count()],
-            asked: Asked::of(&asked, objects.saturating_add(statics), alignment),
+            queries: QuerySizes::of(&queries, objects.saturating_add(statics), alignment),
         };
         let plan = Plan::new(&self.descriptor, &sizes, self.demand.hint(), limit)?;
-        let given = plan.table.given();
-        let mut caller_owned = caller_owned(&asked, &plan);
-        caller_owned.extend(input.objects.is_caller_owned().then_some(given));
+        let source = plan.table.source();
+        let mut caller_owned = caller_owned(&queries, &plan);
+        caller_owned.extend(input.objects.is_caller_owned().then_some(source));
         let reads_worlds = plan.shape.params.has_worlds();
         caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
         let exclusions = plan.pairs.exclusions;
@@ -170,7 +170,7 @@ impl GpuBroadPhase {
         caller_owned.extend((reads_list && input.excluded_pairs.is_caller_owned()).then_some(pairs::buffer::EXCLUDED));
         let reads_data = exclusions.is_some_and(|exclusions| exclusions.data_count > 0);
         caller_owned.extend((reads_data && input.pair_filter_data.is_caller_owned()).then_some(pairs::buffer::DATA));
-        let held = self.buffers.left(table::buffer::OBJECTS).cloned();
+        let held = self.buffers.existing(table::buffer::OBJECTS).cloned();
         self.draft.needs(filled.into_iter().flatten().cloned());
         self.bindings.forget(&self.buffers.begin_step());
         self.fit(&plan, &caller_owned, &[]);
@@ -178,12 +178,12 @@ impl GpuBroadPhase {
         let mut dependencies = vec![self.draft.writes(Part::Table)];
         dependencies.extend(self.statics.iter().map(|table| table.written.clone()));
         // Later walks read the objects where the step does.
-        if given == table::buffer::OBJECTS {
+        if source == table::buffer::OBJECTS {
             dependencies.extend(input.objects.recording().cloned());
         }
 
         let mut placer = self.placer(device, encoder);
-        placer.place(given, input.objects);
+        placer.place(source, input.objects);
         if reads_worlds {
             placer.place(plan.table.worlds(), input.worlds);
         }
@@ -197,7 +197,7 @@ impl GpuBroadPhase {
         if let Some(exclusions) = exclusions {
             placer.place(pairs::buffer::EXCLUSIONS, Source::Host(&[exclusions]));
         }
-        placer.place_asked(&asked, &plan);
+        placer.place_queries(&queries, &plan);
         let mut inputs = placer.placed;
         let (timed, static_counters) = match table {
             Some(StaticState { timed, counters }) => (timed, Some(counters)),
@@ -218,14 +218,14 @@ impl GpuBroadPhase {
             plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
             // What is asked of this table later starts from here.
             recorder.copy(COUNTERS, STEP_COUNTERS);
-            record_asked_counts(recorder, &plan, blocks, sorted);
+            record_query_counts(recorder, &plan, blocks, sorted);
             sorted
         });
         self.recorded = Some(Recorded {
             plan,
             inputs,
             sorted,
-            emits_pairs: plan.pairs.are_wanted,
+            emits_pairs: plan.pairs.are_requested,
             blocks,
             table: dependencies,
             pairs: Some(self.draft.writes(Part::Pairs)),
@@ -240,12 +240,12 @@ impl GpuBroadPhase {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         input: &QueryInput<'_>,
-        keeps_pairs: bool,
+        pairs_exist: bool,
     ) -> Result<Plan, StepError> {
         let mut table = self.last_table()?;
-        table.plan = table.plan.of_query(keeps_pairs);
+        table.plan = table.plan.of_query(pairs_exist);
         table.plan.rays.mode = self.descriptor.outputs.ray_mode;
-        self.record_asked(encoder, table, input)
+        self.record_queries(encoder, table, input)
     }
 
     /// What the last step left to be asked.
@@ -263,18 +263,18 @@ impl GpuBroadPhase {
     }
 
     /// Records rays and queries up to their counts, against a table that is there.
-    pub(super) fn record_asked(
+    pub(super) fn record_queries(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         table: LastTable,
         input: &QueryInput<'_>,
     ) -> Result<Plan, StepError> {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         let limits = &device.limits();
         let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
-        check_asked(input, limits)?;
-        check_own_asked(input, &self.own_buffers(), self.buffers.left(COUNTERS))?;
+        check_queries(input, limits)?;
+        check_own_queries(input, &self.own_buffers(), self.buffers.existing(COUNTERS))?;
         let LastTable {
             plan,
             mut inputs,
@@ -283,21 +283,21 @@ impl GpuBroadPhase {
             counters,
         } = table;
         let objects = plan.shape.params.all_objects();
-        let asked = Asked::of(input, objects.into(), alignment);
-        let plan = plan.asking(&self.descriptor, &asked, self.demand.hint(), limit)?;
+        let sizes = QuerySizes::of(input, objects.into(), alignment);
+        let plan = plan.with_queries(&self.descriptor, &sizes, self.demand.hint(), limit)?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
         self.draft.needs(dependencies.iter().cloned());
         self.fit(&plan, &caller_owned, &kept);
         let mut placer = self.placer(device, encoder);
-        placer.place_asked(input, &plan);
+        placer.place_queries(input, &plan);
         inputs.extend(placer.placed);
         let ((), blocks) = self.record(encoder, &plan, &inputs, Timed::Anew, |recorder, blocks| {
             recorder.copy_from(&counters, COUNTERS);
             // What pairs left unfinished is not this call's.
             recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
-            record_asked_counts(recorder, &plan, blocks, sorted);
+            record_query_counts(recorder, &plan, blocks, sorted);
         });
         self.recorded = Some(Recorded {
             plan,
@@ -320,8 +320,8 @@ impl GpuBroadPhase {
         first: Page,
         after_counts: bool,
     ) -> Result<Plan, StepError> {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         recorded.check_table()?;
         if recorded.counts.is_lost() {
@@ -339,13 +339,13 @@ impl GpuBroadPhase {
         }
         recorded.answers = self.draft.writes(Part::Answers);
         // Inputs lie where they were put.
-        let asked = [
+        let own = [
             rays::buffer::RAYS,
-            rays::buffer::GIVEN_RAYS,
+            rays::buffer::SOURCE_RAYS,
             queries::buffer::QUERIES,
-            queries::buffer::GIVEN_QUERIES,
+            queries::buffer::SOURCE_QUERIES,
         ];
-        let inputs = [&OF_TABLE[..], &asked].concat();
+        let inputs = [&OF_TABLE[..], &own].concat();
         let kept = [&inputs[..], plan.pairs.kept()].concat();
         self.fit(&plan, &inputs, &kept);
         self.record_outputs(encoder, after_counts);
@@ -406,8 +406,8 @@ impl GpuBroadPhase {
     /// Makes room for what a plan asks for, but for buffers of the caller, and gives up what is over, but
     /// for those that are kept, where memory is limited.
     fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         if self.descriptor.outputs.max_bytes.is_some() {
             self.bindings
                 .forget(&self.buffers.release(plan.sizes(), caller_owned, kept));
@@ -425,8 +425,8 @@ impl GpuBroadPhase {
         plan: Option<Plan>,
         held: Option<wgpu::Buffer>,
     ) -> Option<StaticState> {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         let before = self.statics.take();
         let is_kept =
             |table: &&StaticTable| plan.is_some_and(|plan| table.is_of(statics.generation, &plan.shape.params));
@@ -488,7 +488,7 @@ impl GpuBroadPhase {
                     sorted,
                     buffers,
                 };
-                table.shed();
+                table.drop_scratch();
                 (table, Timed::On)
             }
         };
@@ -511,8 +511,8 @@ impl GpuBroadPhase {
         timed: Timed,
         body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
     ) -> (T, [Range; 2]) {
-        let home = Arc::clone(&self.home);
-        let device = home.device();
+        let context = Arc::clone(&self.context);
+        let device = context.device();
         let (blocks, uniforms) = write(device, &mut self.bindings, &self.label, plan);
         let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
         if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
@@ -530,7 +530,7 @@ impl GpuBroadPhase {
             timing,
             submits: self
                 .splits_submissions
-                .then(|| SubmittedParts::new(home.queue(), self.descriptor.outputs.timeout)),
+                .then(|| SubmittedParts::new(context.queue(), self.descriptor.outputs.timeout)),
             label: &self.label,
             is_of_statics: false,
         };
@@ -553,8 +553,8 @@ fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Pla
 }
 
 /// From the table to the offsets of hits, cells of rays and results.
-fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Side) {
-    limits::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
+fn record_query_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: KeyValueBuffers) {
+    stages::input::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
     plan.queries
         .record_counts(recorder, &plan.shape, &blocks.queries, sorted);

@@ -12,7 +12,7 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::Input;
 use crate::shared::submission::Dependency;
 use crate::stages::pairs::buffer::{DATA, EXCLUDED, EXCLUSIONS};
-use crate::stages::sort::Side;
+use crate::stages::sort::KeyValueBuffers;
 use crate::stages::table::{buffer, statics};
 
 /// What was recorded last.
@@ -20,7 +20,7 @@ pub(crate) struct Recorded {
     pub plan: Plan,
     pub inputs: Vec<Input>,
     /// Where the entries lie as sorted.
-    pub sorted: Side,
+    pub sorted: KeyValueBuffers,
     /// Whether pairs are written with the rest; else they stand from an earlier step.
     pub emits_pairs: bool,
     /// Where the uniform blocks of walks of the objects' table and of the static ones' lie.
@@ -64,7 +64,7 @@ pub(crate) struct LastTable {
     pub plan: Plan,
     /// Inputs that are the table's.
     pub inputs: Vec<Input>,
-    pub sorted: Side,
+    pub sorted: KeyValueBuffers,
     /// What walks of it read.
     pub dependencies: Vec<Dependency>,
     /// The counters as the step left them.
@@ -76,7 +76,7 @@ pub(crate) const OF_TABLE: [BufferId; 10] = {
     let [grid, records, starts, values] = statics::INPUTS;
     [
         buffer::OBJECTS,
-        buffer::GIVEN_OBJECTS,
+        buffer::SOURCE_OBJECTS,
         buffer::WORLDS,
         grid,
         records,

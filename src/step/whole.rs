@@ -13,8 +13,8 @@ use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
+use crate::shared::cancel::{CancelToken, end_if_stopped};
 use crate::shared::lists::sort_lists;
-use crate::shared::watch::{Watch, end_if_stopped};
 use crate::step::broad_phase::GpuBroadPhase;
 
 /// A device with a broad phase that returns whole answers as vectors.
@@ -72,11 +72,11 @@ impl Whole {
     }
 
     pub fn device(&self) -> &wgpu::Device {
-        self.broad_phase.home.device()
+        self.broad_phase.context.device()
     }
 
     pub fn queue(&self) -> &wgpu::Queue {
-        self.broad_phase.home.queue()
+        self.broad_phase.context.queue()
     }
 
     pub const fn broad_phase(&self) -> &GpuBroadPhase {
@@ -312,7 +312,7 @@ impl Whole {
         end_if_stopped();
         self.note_loss();
         let recorded = self.broad_phase.guarded(&mut encoder, record);
-        if Watch::current().is_some_and(|watch| watch.is_stopped()) {
+        if CancelToken::current().is_some_and(|token| token.is_stopped()) {
             // Parts of the recording may not have been submitted.
             self.broad_phase.forget();
             (self.steps_fit, self.queries_fit) = (false, false);

@@ -36,7 +36,7 @@ pub fn check_definition(
 }
 
 /// Compares a later query of the scene's table with brute force.
-pub fn check_later_query(
+pub fn check_read_back_of_query(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
     (queries, query_mode): (Queries<'_>, QueryMode),

@@ -514,7 +514,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
                 let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
-                let watched = on_gpu.read_later(&mut ordinary, Outputs::default()).map(drop);
+                let watched = on_gpu.record_read_back(&mut ordinary, Outputs::default()).map(drop);
                 assert_eq!(watched, Err(StepError::Dropped), "{what}");
                 queue.submit([ordinary.finish()]);
                 check_unread(&mut on_gpu, &what);
@@ -645,7 +645,7 @@ fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
             };
             let (mut step, mut watch) = (encoder(&adapter), encoder(&adapter));
             record(&mut on_gpu, &mut step, scene);
-            let mut later = on_gpu.read_later(&mut watch, Outputs::default()).unwrap();
+            let mut later = on_gpu.record_read_back(&mut watch, Outputs::default()).unwrap();
             let buffers = [step.finish(), watch.finish()];
             let mut buffers = buffers.map(Some);
             for index in order {

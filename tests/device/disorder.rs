@@ -9,9 +9,9 @@ use crate::common::steps::{broad_phase, encoder, sorted};
 use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DispatchArgs, Events, Frustum,
-    GpuBroadPhase, Handle, Later, ObjectNames, ObjectSet, OutputRows, Outputs, Page, PairEvents, Queries, QueryInput,
-    QuerySet, Ray, ReadBackError, Scene, Source, Statics, StepError, StepOutput, StepResult, Visible, cpu, reference,
-    wgpu,
+    GpuBroadPhase, Handle, ObjectNames, ObjectSet, OutputRows, Outputs, Page, PairEvents, Queries, QueryInput,
+    QuerySet, Ray, ReadBackError, Readback, Scene, Source, Statics, StepError, StepOutput, StepResult, Visible, cpu,
+    reference, wgpu,
 };
 use pollster::block_on;
 
@@ -58,13 +58,13 @@ fn boxes(number: usize) -> Vec<Aabb> {
 }
 
 /// What is asked of every step.
-struct Asked {
+struct QuerySizes {
     rays: [Ray; 1],
     queries: [Aabb; 1],
     views: [Frustum; 1],
 }
 
-impl Asked {
+impl QuerySizes {
     fn new() -> Self {
         Self {
             rays: [Ray::new([0.5, 0.5, 99.0], [0.0, 0.0, -1.0], 200.0)],
@@ -121,9 +121,9 @@ struct Step {
 
 /// What is to come, and what is right.
 enum Coming {
-    Answer(&'static str, Later<StepResult>, Answer),
-    Visible(Later<Visible>, Vec<Vec<u32>>),
-    Events(Later<Events>, [Vec<[u32; 2]>; 2]),
+    Answer(&'static str, Readback<StepResult>, Answer),
+    Visible(Readback<Visible>, Vec<Vec<u32>>),
+    Events(Readback<Events>, [Vec<[u32; 2]>; 2]),
 }
 
 /// Names of an event's pair: static objects have the top bit.
@@ -149,7 +149,7 @@ struct Counts {
 
 struct World<'a> {
     adapter: &'a TestAdapter,
-    asked: Asked,
+    asked: QuerySizes,
     gpu: GpuBroadPhase,
     objects: ObjectSet,
     handles: Vec<Handle>,
@@ -184,7 +184,7 @@ impl<'a> World<'a> {
         let mut objects = ObjectSet::new();
         Self {
             adapter,
-            asked: Asked::new(),
+            asked: QuerySizes::new(),
             handles: boxes(0).into_iter().map(|object| objects.insert(object)).collect(),
             walls: [0, 1].map(|at| objects.insert_static(wall(at))),
             objects,
@@ -305,7 +305,7 @@ impl<'a> World<'a> {
                 let step = &self.kept.last().unwrap().output;
                 self.set.record(encoder, step, self.asked.input()).map_err(named)?;
                 let answer = self.last.clone().unwrap().without_pairs();
-                let later = self.set.read_later(encoder, Outputs::ALL).map_err(named)?;
+                let later = self.set.record_read_back(encoder, Outputs::ALL).map_err(named)?;
                 self.coming.push(Coming::Answer("set", later, answer.clone()));
                 self.last_of_set = Some(answer);
             }
@@ -314,7 +314,7 @@ impl<'a> World<'a> {
                 let output = self.gpu.query(encoder, self.asked.input()).map_err(named)?;
                 self.kept.last_mut().unwrap().output = output;
                 let answer = self.last.clone().unwrap().without_pairs();
-                let later = self.gpu.read_later(encoder, Outputs::ALL).map_err(named)?;
+                let later = self.gpu.record_read_back(encoder, Outputs::ALL).map_err(named)?;
                 self.coming.push(Coming::Answer("query", later, answer.clone()));
                 self.last = Some(answer);
             }
@@ -322,14 +322,14 @@ impl<'a> World<'a> {
                 let named = |error| ("page", error);
                 let output = self.gpu.page(encoder, Page::default()).map_err(named)?;
                 self.kept.last_mut().unwrap().output = output;
-                let later = self.gpu.read_later(encoder, Outputs::ALL).map_err(named)?;
+                let later = self.gpu.record_read_back(encoder, Outputs::ALL).map_err(named)?;
                 self.coming
                     .push(Coming::Answer("page", later, self.last.clone().unwrap()));
             }
             3 => {
                 let later = self
                     .gpu
-                    .read_later(encoder, Outputs::ALL)
+                    .record_read_back(encoder, Outputs::ALL)
                     .map_err(|error| ("step", error))?;
                 self.coming
                     .push(Coming::Answer("step", later, self.last.clone().unwrap()));
@@ -340,7 +340,7 @@ impl<'a> World<'a> {
                 self.culling
                     .record(encoder, &kept.output, views, CullOptions::default())
                     .map_err(named)?;
-                let later = self.culling.read_later(encoder).map_err(named)?;
+                let later = self.culling.record_read_back(encoder).map_err(named)?;
                 self.coming.push(Coming::Visible(later, kept.seen.clone()));
                 self.last_seen = Some(kept.seen);
             }
@@ -359,7 +359,7 @@ impl<'a> World<'a> {
                 };
                 let expected = [only(&step.names, &self.known), only(&self.known, &step.names)];
                 self.known = step.names;
-                let later = self.events.read_later(encoder).map_err(named)?;
+                let later = self.events.record_read_back(encoder).map_err(named)?;
                 self.coming.push(Coming::Events(later, expected.clone()));
                 self.last_events = Some(expected);
             }

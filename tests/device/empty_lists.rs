@@ -14,8 +14,8 @@ use pollster::block_on;
 const MODES: [QueryMode; 2] = [QueryMode::All, QueryMode::Nearest(3)];
 
 /// What an answer to no rays and no queries says: of hits, cells and results.
-fn offsets(descriptor: &BroadPhaseDescriptor<'_>, mode: QueryMode, is_asked: bool) -> [Vec<u32>; 3] {
-    let one = |is_there: bool| if is_there && is_asked { vec![0] } else { Vec::new() };
+fn offsets(descriptor: &BroadPhaseDescriptor<'_>, mode: QueryMode, has_queries: bool) -> [Vec<u32>; 3] {
+    let one = |is_there: bool| if is_there && has_queries { vec![0] } else { Vec::new() };
     [
         one(descriptor.outputs.ray_mode == RayMode::All),
         one(descriptor.outputs.ray_cells),
@@ -85,7 +85,7 @@ fn check_outputs(
 
 /// Reads what was recorded last: at once and later.
 fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
-    let mut later = gpu.read_later(&mut encoder, Outputs::ALL).expect("a handle");
+    let mut later = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);
     let now = read(gpu);
     let later = later.take().expect("there").expect("in order");
@@ -187,7 +187,7 @@ fn lists_of_nothing_have_outputs() {
                 let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
                 let mut own = encoder(&adapter);
                 let out = set.record(&mut own, &step, asked).expect("a set");
-                let mut later = set.read_later(&mut own, Outputs::ALL).expect("a handle");
+                let mut later = set.record_read_back(&mut own, Outputs::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 check(&block_on(set.read_back()).expect("an answer"), &expected, &what);
                 check(&later.take().expect("there").expect("in order"), &expected, &what);

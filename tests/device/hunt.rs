@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::agreement::{Expected, check};
 use crate::common::pool::opened;
 use crate::common::{Rng, TestAdapter, adapters, daily_or_full, is_full, lattice};
-use crate::reference_checks::{check_definition, check_later_query, check_reference};
+use crate::reference_checks::{check_definition, check_read_back_of_query, check_reference};
 use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Queries, QueryInput,
@@ -124,7 +124,7 @@ impl Hunter {
     }
 
     /// What the table of the last step says.
-    fn answer_later(
+    fn answer_when_read(
         &mut self,
         number: u64,
         descriptor: &BroadPhaseDescriptor<'static>,
@@ -339,11 +339,11 @@ impl Hunter {
             Err(fault) => verdict.hold(&who, Err(fault)),
         }
         if let Some((asks, mode)) = wild.later.as_ref().filter(|_| is_answered) {
-            let result = caught(|| self.answer_later(*number, descriptor, asks.queries(), *mode));
+            let result = caught(|| self.answer_when_read(*number, descriptor, asks.queries(), *mode));
             let query = (asks.queries(), *mode);
             let checked = result.and_then(|result| {
                 verdict.tally.results += (result.query_objects.len() + result.query_nearest.len()) as u64;
-                caught(|| check_later_query(descriptor, &scene, query, &result, "asked later"))
+                caught(|| check_read_back_of_query(descriptor, &scene, query, &result, "asked later"))
             });
             verdict.hold(&who, checked);
         }

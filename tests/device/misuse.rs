@@ -522,8 +522,8 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                     assert_eq!(recorded, Ok(()), "{of}, frame {frame} of {round} on {name}");
                 }
                 set.record(&mut own, &out, asked).expect("a set");
-                let mut seen = components.culling.read_later(&mut own).expect("a handle");
-                let mut hits = set.read_later(&mut own, Outputs::ALL).expect("a handle");
+                let mut seen = components.culling.record_read_back(&mut own).expect("a handle");
+                let mut hits = set.record_read_back(&mut own, Outputs::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 poll(&adapter);
                 let seen = seen.take().expect("there").expect("in order");
@@ -622,8 +622,8 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
         let mut first = encoder(&adapter);
         let step = record(&mut gpu, &mut first, scene(&TWO));
         set.record(&mut first, &step, asked).expect("a set");
-        let mut later = gpu.read_later(&mut first, Outputs::ALL).expect("a handle");
-        let mut of_set = set.read_later(&mut first, Outputs::ALL).expect("a handle");
+        let mut later = gpu.record_read_back(&mut first, Outputs::ALL).expect("a handle");
+        let mut of_set = set.record_read_back(&mut first, Outputs::ALL).expect("a handle");
         adapter.queue.submit([first.finish()]);
         poll(&adapter);
         let disordered = [(); 2].map(|()| {

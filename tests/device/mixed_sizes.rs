@@ -60,7 +60,7 @@ fn pairs_of(trace: &Trace) -> Vec<gpu_broad_phase::Pair> {
 }
 
 #[test]
-fn larger_boxes_meet_all_that_they_reach_through_the_cover_table() {
+fn larger_boxes_meet_all_that_they_reach_through_the_large_object_table() {
     let mut rng = Rng(90);
     let mut gpus: Vec<_> = Vec::new();
     let variants = [
@@ -105,9 +105,9 @@ fn larger_boxes_meet_all_that_they_reach_through_the_cover_table() {
             };
             let what = format!("case {case}, {descriptor:?}");
             let trace = trace(descriptor, &scene).unwrap();
-            let has_cover = trace.grid.cover_below > 0;
-            covered[variant] += u32::from(has_cover);
-            uncovered_levels += u32::from(has_cover && trace.grid.cover.next < 32);
+            let has_large_table = trace.grid.large_table_below > 0;
+            covered[variant] += u32::from(has_large_table);
+            uncovered_levels += u32::from(has_large_table && trace.grid.cover.next < 32);
             let mut expected = brute_force::scene_pairs(descriptor, &scene).unwrap();
             expected.sort_unstable();
             assert!(pairs_of(&trace) == expected, "reference, {what}");
@@ -145,7 +145,7 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     let descriptor = BroadPhaseDescriptor::default();
     let trace = trace(&descriptor, &scene).unwrap();
     assert!(
-        trace.grid.cover_below > 1 && trace.grid.cover.upper_x >= 0,
+        trace.grid.large_table_below > 1 && trace.grid.cover.upper_x >= 0,
         "{:?}",
         trace.grid.cover
     );
@@ -161,7 +161,7 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
 
 /// Whatever else is asked of a step, the larger boxes' further entries change nothing, and no step before does.
 #[test]
-fn a_cover_table_is_no_business_of_what_else_is_asked() {
+fn a_large_object_table_is_no_business_of_what_else_is_asked() {
     let mut rng = Rng(93);
     let all = mixed(2400, 100, 5, 1.0, &mut rng);
     let (statics, moving) = all.split_at(600);
@@ -241,7 +241,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
                 };
                 let what = format!("{} static, {descriptor:?} on {}", static_part.len(), adapter.name);
                 let twin = trace(descriptor, &scene).unwrap();
-                assert!(twin.grid.cover_below > 0, "{what}");
+                assert!(twin.grid.large_table_below > 0, "{what}");
                 let expected = Expected::of(descriptor, &scene);
                 let mut step = |scene: &Scene<'_>| {
                     for _ in 0..4 {
@@ -272,7 +272,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
 
 /// Objects that ask for their neighbours are those of the table without the larger boxes' further entries.
 #[test]
-fn neighbors_ask_once_each_beside_a_cover_table() {
+fn neighbors_ask_once_each_beside_a_large_object_table() {
     let mut rng = Rng(94);
     let objects = mixed(1500, 100, 4, 1.0, &mut rng);
     let scene = Scene {
@@ -284,7 +284,7 @@ fn neighbors_ask_once_each_beside_a_cover_table() {
         ..Default::default()
     };
     let descriptor = BroadPhaseDescriptor::default();
-    assert!(trace(&descriptor, &scene).unwrap().grid.cover_below > 0);
+    assert!(trace(&descriptor, &scene).unwrap().grid.large_table_below > 0);
     let expected = Expected::of(&descriptor, &scene);
     let twin = step_scene(&descriptor, &scene).unwrap();
     check(&descriptor, &scene, &expected, &twin, "reference");
@@ -296,7 +296,7 @@ fn neighbors_ask_once_each_beside_a_cover_table() {
 
 /// What the table is for.
 #[test]
-fn the_cover_table_saves_box_tests() {
+fn the_large_object_table_saves_box_tests() {
     let mut rng = Rng(91);
     let objects = mixed(6000, 200, 6, 1.0, &mut rng);
     let scene = Scene {
@@ -315,5 +315,5 @@ fn the_cover_table_saves_box_tests() {
         "{tests:.1} box tests and {pairs:.1} pairs an object, {} entries of larger ones",
         table.cover.count
     );
-    assert!(table.cover_below > 0 && tests < 20.0);
+    assert!(table.large_table_below > 0 && tests < 20.0);
 }

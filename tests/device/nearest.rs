@@ -59,26 +59,26 @@ impl Case {
     /// By definition: each object's distance, the least of them by distance and then by index.
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<NearestObject> {
         let wanted = self.wanted as usize;
-        let askers = self.neighbors.map_or(self.queries.len(), |_| self.objects.len());
+        let self_query = self.neighbors.map_or(self.queries.len(), |_| self.objects.len());
         let periods = descriptor.periods;
         let place = |object: &Aabb| [0, 1, 2].map(|axis| into_period(object.min[axis], periods[axis]));
         let mut rows = Vec::new();
-        for asker in 0..askers {
+        for querier in 0..self_query {
             let query = match self.neighbors {
                 Some((radius, _)) => Query {
-                    bounds: self.objects[asker],
+                    bounds: self.objects[querier],
                     radius,
-                    ..Query::point([0.0; 3]).in_world(self.world(asker))
+                    ..Query::point([0.0; 3]).in_world(self.world(querier))
                 },
-                None => self.queries[asker],
+                None => self.queries[querier],
             };
             let mut found: Vec<_> = (0..self.objects.len())
                 .filter(|&object| {
-                    let is_asked = self.neighbors.is_none_or(|(_, half)| {
-                        let are_static = asker < self.statics && object < self.statics;
-                        !are_static && (object > asker || (object < asker && !half))
+                    let has_queries = self.neighbors.is_none_or(|(_, half)| {
+                        let are_static = querier < self.statics && object < self.statics;
+                        !are_static && (object > querier || (object < querier && !half))
                     });
-                    is_asked && self.world(object) == query.world && meet(&query.bounds, &self.objects[object])
+                    has_queries && self.world(object) == query.world && meet(&query.bounds, &self.objects[object])
                 })
                 .filter_map(|object| {
                     let other = &self.objects[object];
@@ -397,13 +397,13 @@ fn tests_per_query(adapters: &[TestAdapter], scheme: Scheme, case: &Case) -> f64
         ..Default::default()
     };
     let counters = cpu::step_scene(&descriptor, &case.scene()).unwrap().counters;
-    let askers = case.neighbors.map_or(case.queries.len(), |_| case.objects.len());
-    let tests = counters.query_candidates as f64 / askers as f64;
+    let self_query = case.neighbors.map_or(case.queries.len(), |_| case.objects.len());
+    let tests = counters.query_candidates as f64 / self_query as f64;
     for adapter in adapters {
         let counters = block_on(pooled(adapter, &descriptor).step_scene(&case.scene()))
             .unwrap()
             .counters;
-        let on_device = counters.query_candidates as f64 / askers as f64;
+        let on_device = counters.query_candidates as f64 / self_query as f64;
         assert!(
             on_device <= 1.1 * tests + 1.0 && tests <= 1.1 * on_device + 1.0,
             "{}: {on_device} and {tests} tests per query, {}, {scheme:?}",

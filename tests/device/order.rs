@@ -65,7 +65,7 @@ fn every_sort_strategy_gives_the_same_bytes() {
                 SortStrategy::Auto,
                 SortStrategy::Portable,
                 SortStrategy::Subgroups,
-                SortStrategy::Strips,
+                SortStrategy::SerialTiles,
             ]
             .map(|sort| {
                 let descriptor = BroadPhaseDescriptor {

@@ -26,7 +26,7 @@ fn pipelines(device: &wgpu::Device) -> isize {
 }
 
 /// What a frame loop may come to ask: everything, in a scene that is crowded and one that is not.
-struct Asked {
+struct QuerySizes {
     boxes: [Vec<Aabb>; 2],
     statics: Vec<Aabb>,
     rays: Vec<Ray>,
@@ -36,7 +36,7 @@ struct Asked {
     strided: [wgpu::Buffer; 3],
 }
 
-impl Asked {
+impl QuerySizes {
     fn new(device: &wgpu::Device) -> Self {
         let mut rng = Rng(31);
         let boxes = uniform(400, &mut rng);
@@ -193,7 +193,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
     const ALONE: [usize; 5] = [4, 8, 0, 7, 3];
     for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
-        let asked = Asked::new(&device);
+        let asked = QuerySizes::new(&device);
         let modes = SCHEMES.iter().flat_map(|&scheme| RAY_MODES.map(|mode| (scheme, mode)));
         for (number, (scheme, ray_mode)) in modes.enumerate() {
             let is_all = ray_mode == RayMode::All;
@@ -349,7 +349,7 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
             events
                 .record(&mut encoder, &step, ObjectNames::default())
                 .expect("events");
-            drop(events.read_later(&mut encoder).expect("a handle"));
+            drop(events.record_read_back(&mut encoder).expect("a handle"));
             args.record(&mut encoder, &step, OutputRows::Pairs, 64)
                 .expect("arguments");
             let options = CullOptions {
@@ -447,7 +447,10 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
                 "{what}: {kept} after {before}, {all} at first"
             );
             let mut encoder = device.create_command_encoder(&Default::default());
-            assert!(gpu.read_later(&mut encoder, Default::default()).is_err(), "{what}");
+            assert!(
+                gpu.record_read_back(&mut encoder, Default::default()).is_err(),
+                "{what}"
+            );
             let boxes = uniform(300, &mut rng);
             let rays = boxes[..40].iter().map(|of| Ray::new(of.min, [0.3, 1.0, 0.2], 9.0));
             let scene_rays: Vec<_> = rays.collect();
@@ -489,7 +492,7 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
         assert_eq!(gpu.descriptor().margin, 0.0);
         let mut encoder = device.create_command_encoder(&Default::default());
         drop(
-            gpu.read_later(&mut encoder, Default::default())
+            gpu.record_read_back(&mut encoder, Default::default())
                 .expect("the last step is still there"),
         );
     }

@@ -592,11 +592,11 @@ fn another_order_of_the_objects_gives_the_same_answer() {
         let expected = sets(&before, |object| object);
         let mut found = sets(&after, |object| order[object as usize] as u32);
         if given.asking.is_some() {
-            let mut by_asker = vec![Vec::new(); found.found.len()];
+            let mut by_querier = vec![Vec::new(); found.found.len()];
             for (list, &object) in found.found.into_iter().zip(&order) {
-                by_asker[object] = list;
+                by_querier[object] = list;
             }
-            found.found = by_asker;
+            found.found = by_querier;
         }
         assert_eq!(found, expected);
     });

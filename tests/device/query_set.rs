@@ -167,7 +167,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         picked.queries.objects.unwrap().buffer,
                         sensed.queries.objects.unwrap().buffer
                     );
-                    let later = picking.read_later(&mut encoder, Outputs::ALL).expect("a handle");
+                    let later = picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
                     // Once more, with other questions: only the first answer arrives later.
                     if generation == 3 {
                         picking.record(&mut encoder, &step, senses).expect("a set");
@@ -359,7 +359,7 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
             let step = gpu.step(&mut encoder, frame.input()).expect("a step");
             for set in &mut sets {
                 set.record(&mut encoder, &step, asked).expect("a set");
-                drop(set.read_later(&mut encoder, Outputs::ALL).expect("a handle"));
+                drop(set.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"));
             }
             // The second frame makes the room that the counters of the first ask for, and what it replaced is freed
             // after eight more.

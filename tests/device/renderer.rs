@@ -6,9 +6,9 @@ use std::env;
 use crate::common::steps::{check_hits, check_lists, sorted};
 use crate::common::{Rng, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase, Later,
-    ObjectNames, OutputOptions, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Scene, Source,
-    StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase,
+    ObjectNames, OutputOptions, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Readback, Scene,
+    Source, StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -84,7 +84,7 @@ fn view(turn: f32) -> Frustum {
 }
 
 /// What a frame asked, and what is to come of it.
-struct Asked {
+struct QuerySizes {
     number: usize,
     boxes: Vec<Aabb>,
     excluded: Vec<Pair>,
@@ -92,14 +92,14 @@ struct Asked {
     probes: Vec<Aabb>,
     spheres: Vec<Query>,
     views: [Frustum; 3],
-    seen: Later<Visible>,
-    step: Later<StepResult>,
-    picking: Later<StepResult>,
-    sensors: Later<StepResult>,
-    events: Later<Events>,
+    seen: Readback<Visible>,
+    step: Readback<StepResult>,
+    picking: Readback<StepResult>,
+    sensors: Readback<StepResult>,
+    events: Readback<Events>,
 }
 
-impl Asked {
+impl QuerySizes {
     /// What has arrived by the time that it should have, against the definition. Returns the pairs.
     fn check(
         mut self,
@@ -194,7 +194,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         };
         let pipelines = counted()[2];
         let mut world = World::new(&mut Rng(2026));
-        let mut asked: VecDeque<(Asked, Option<wgpu::SubmissionIndex>)> = VecDeque::new();
+        let mut asked: VecDeque<(QuerySizes, Option<wgpu::SubmissionIndex>)> = VecDeque::new();
         let mut pairs_before = BTreeSet::new();
         let mut recorded = Vec::new();
         let mut steady_memory = None;
@@ -261,13 +261,13 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
                 ..Default::default()
             };
             sensors.record(&mut encoder, &step, senses).expect("a set");
-            let frame = Asked {
+            let frame = QuerySizes {
                 number,
-                step: gpu.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
-                picking: picking.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
-                sensors: sensors.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
-                events: events.read_later(&mut encoder).expect("a handle"),
-                seen: culling.read_later(&mut encoder).expect("a handle"),
+                step: gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
+                picking: picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
+                sensors: sensors.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
+                events: events.record_read_back(&mut encoder).expect("a handle"),
+                seen: culling.record_read_back(&mut encoder).expect("a handle"),
                 views,
                 boxes: world.boxes.clone(),
                 excluded,

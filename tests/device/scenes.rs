@@ -175,7 +175,7 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
     }
 }
 
-/// Where a walk gives way to a look at all objects, those are the ones of the asker's world.
+/// Where a walk gives way to a look at all objects, those are the ones of the querier's world.
 #[test]
 fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     const WORLDS: u32 = 400;

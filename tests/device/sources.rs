@@ -8,13 +8,13 @@ use crate::common::{Rng, TestAdapter, adapters, daily_or_full, lattice, sweep};
 use bytemuck::Pod;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, DeviceCount, Dimensions, Frustum,
+    Aabb, BoxLayout, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, DeviceCount, Dimensions, Frustum,
     GpuBroadPhase, InputError, ObjectNames, OutputOptions, Pair, PairEvents, Queries, Query, QueryInput, QueryMode,
     Ray, Rays, Scene, Source, Statics, StepError, StepResult, SweptRay, wgpu,
 };
 use pollster::block_on;
 
-const FORMS: [BoxForm; 2] = [BoxForm::MinMax, BoxForm::CenterHalf];
+const FORMS: [BoxLayout; 2] = [BoxLayout::MinMax, BoxLayout::CenterHalf];
 const WORDS: [BoxWords; 3] = [BoxWords::Filters, BoxWords::Padding, BoxWords::Tight];
 
 fn buffer(adapter: &TestAdapter, words: &[u32]) -> wgpu::Buffer {
@@ -79,18 +79,18 @@ impl Strewn {
 /// Boxes in a buffer of some form, and the same as passes read them.
 struct Boxes {
     strewn: Strewn,
-    form: BoxForm,
+    form: BoxLayout,
     words: BoxWords,
     plain: Vec<Aabb>,
 }
 
 impl Boxes {
-    fn new(adapter: &TestAdapter, boxes: &[Aabb], form: BoxForm, words: BoxWords, rng: &mut Rng) -> Self {
+    fn new(adapter: &TestAdapter, boxes: &[Aabb], form: BoxLayout, words: BoxWords, rng: &mut Rng) -> Self {
         let mut plain = Vec::new();
         let mut rows = Vec::new();
         for given in boxes {
             let (first, second, bounds) = match form {
-                BoxForm::CenterHalf => {
+                BoxLayout::CenterHalf => {
                     // Of a box that is none the half extents are negative or not a number.
                     let half = [0, 1, 2].map(|axis| 0.5 * given.max[axis] - 0.5 * given.min[axis]);
                     let center = given
@@ -137,7 +137,7 @@ impl Boxes {
     }
 
     fn source(&self) -> Source<'_, Aabb> {
-        self.strewn.source().form(self.form, self.words)
+        self.strewn.source().layout(self.form, self.words)
     }
 }
 
@@ -495,7 +495,7 @@ const SOURCES: [(&str, u32, Input); 9] = [
         ..Default::default()
     }),
     ("objects", 24, |place| Scene {
-        objects: place.source().form(BoxForm::CenterHalf, BoxWords::Tight),
+        objects: place.source().layout(BoxLayout::CenterHalf, BoxWords::Tight),
         ..Default::default()
     }),
     ("worlds", 4, |place| Scene {
@@ -525,7 +525,7 @@ const SOURCES: [(&str, u32, Input); 9] = [
         ..Default::default()
     }),
     ("queries", 32, |place| Scene {
-        queries: Queries::Boxes(place.source().form(BoxForm::MinMax, BoxWords::Padding)),
+        queries: Queries::Boxes(place.source().layout(BoxLayout::MinMax, BoxWords::Padding)),
         ..Default::default()
     }),
     ("queries", 48, |place| Scene {

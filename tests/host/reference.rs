@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpu_broad_phase::cpu::{CpuBroadPhase, Watch, compared_objects, step_scene};
+use gpu_broad_phase::cpu::{CancelToken, CpuBroadPhase, compared_objects, step_scene};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
@@ -191,30 +191,30 @@ fn a_watch_tells_how_far_a_step_is_and_ends_it() {
         objects: crowd[..].into(),
         ..Default::default()
     };
-    let watch = Arc::new(Watch::default());
+    let token = Arc::new(CancelToken::default());
     let seen = std::thread::scope(|scope| {
-        let work = scope.spawn(|| watch.run(|| step_scene(&descriptor, &scene)).is_none());
+        let work = scope.spawn(|| token.run(|| step_scene(&descriptor, &scene)).is_none());
         let mut seen = (0, 0);
         // Its entries take a moment; the walk of pairs is the pass of as many rows that stays.
         while !(seen.1 >= 2_000_000 && (1..seen.1).contains(&seen.0)) {
             std::thread::sleep(Duration::from_millis(1));
-            seen = watch.progress();
+            seen = token.progress();
         }
-        watch.stop();
+        token.stop();
         assert!(work.join().unwrap(), "it was not ended");
         seen
     });
     assert!(seen.0 <= seen.1);
     // The thread is free for others.
     let few = &crowd[..3];
-    assert!(watch.run(|| 1).is_some(), "nothing was looked after");
+    assert!(token.run(|| 1).is_some(), "nothing was looked after");
     assert!(
-        watch
+        token
             .run(|| gpu_broad_phase::cpu::step(&descriptor, few, &[]))
             .is_none()
     );
     assert!(gpu_broad_phase::cpu::step(&descriptor, few, &[]).is_ok());
-    let other = Arc::new(Watch::default());
+    let other = Arc::new(CancelToken::default());
     assert!(
         other
             .run(|| gpu_broad_phase::cpu::step(&descriptor, few, &[]))

@@ -47,7 +47,7 @@ fn descriptor() -> BroadPhaseDescriptor<'static> {
             timeout: Duration::from_millis(1_500),
             timestamps: true,
         },
-        sort: SortStrategy::Strips,
+        sort: SortStrategy::SerialTiles,
         filters: false,
         pair_filter: None,
         count_candidates: true,

@@ -31,8 +31,8 @@ pub const ONE_ROUND: Round = Round {
     first: 0,
     tests: 1 << 30,
     is_last: 1,
-    turns: 40_000,
-    canary_turns: 16,
+    iterations: 40_000,
+    canary_iterations: 16,
     continues: 0,
     is_continued: 0,
 };
@@ -297,26 +297,26 @@ pub struct Walk {
 
 impl Walk {
     /// The walks of a step: `asking` of them, or those of the objects.
-    pub fn all(trace: &Trace, asking: usize, objects_ask: bool) -> Vec<Self> {
+    pub fn all(trace: &Trace, asking: usize, is_self_query: bool) -> Vec<Self> {
         let base = |[continues, is_continued]: [u32; 2]| Round {
             continues,
             is_continued,
             ..ONE_ROUND
         };
         let asking_of = |of: &Trace| {
-            if objects_ask {
+            if is_self_query {
                 of.params.object_count as usize
             } else {
                 asking
             }
         };
-        let inputs = |table: &Trace, askers: &Trace| {
-            let asks = objects_ask.then(|| ("queries", bytes(&askers.records)));
+        let inputs = |table: &Trace, self_query: &Trace| {
+            let asks = is_self_query.then(|| ("queries", bytes(&self_query.records)));
             [asks.into_iter().collect(), walk_inputs(table)].concat()
         };
-        let asker_count = |asking: usize| {
+        let querier_count = |asking: usize| {
             move |params| Params {
-                asker_count: asking as u32,
+                querier_count: asking as u32,
                 ..params
             }
         };
@@ -324,7 +324,7 @@ impl Walk {
         let Some(statics) = trace.statics.as_deref() else {
             return vec![Self {
                 asking,
-                params: Box::new(asker_count(asking)),
+                params: Box::new(querier_count(asking)),
                 inputs: inputs(trace, trace),
                 base: ONE_ROUND,
             }];
@@ -332,22 +332,22 @@ impl Walk {
         let mut walks = vec![
             Self {
                 asking,
-                params: Box::new(asker_count(asking)),
+                params: Box::new(querier_count(asking)),
                 inputs: inputs(trace, trace),
                 base: base([0, 1]),
             },
             Self {
                 asking,
-                params: Box::new(move |params| of_statics(asker_count(asking)(params))),
+                params: Box::new(move |params| of_statics(querier_count(asking)(params))),
                 inputs: inputs(statics, trace),
                 base: base([1, 0]),
             },
         ];
-        if objects_ask {
+        if is_self_query {
             let asking = asking_of(statics);
             walks.push(Self {
                 asking,
-                params: Box::new(asker_count(asking)),
+                params: Box::new(querier_count(asking)),
                 inputs: inputs(trace, statics),
                 base: ONE_ROUND,
             });
@@ -502,7 +502,7 @@ impl Output {
 
     /// A buffer's first bytes are as they were, and nothing is written behind the words that walks leave to later
     /// rounds.
-    pub fn check_left_behind(&self, name: &str, first: &[u8], words: usize) {
+    pub fn check_carry_words(&self, name: &str, first: &[u8], words: usize) {
         let found = &self.buffers[name];
         assert!(found.starts_with(first), "{}: {name}", self.what);
         let rest = &found[first.len() + 4 * words..];
@@ -591,7 +591,7 @@ pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
 fn with_clusters(trace: &Trace) -> Vec<u8> {
     let mut records = bytes(&trace.records);
     if !trace.clusters.is_empty() {
-        let all = trace.params.object_count + trace.params.cover_capacity;
+        let all = trace.params.object_count + trace.params.large_table_capacity;
         records.resize(all as usize * size_of_val(&trace.records[0]), POISON);
         records.extend(bytes(&trace.clusters));
     }

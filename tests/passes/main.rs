@@ -9,7 +9,7 @@ mod dispatch;
 mod draw;
 mod events;
 mod harness;
-mod limits;
+mod input;
 mod order;
 mod pairs;
 mod queries;

@@ -3,14 +3,14 @@
 use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
-use gpu_broad_phase::internals::blocks::{Exclusions, Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
+use gpu_broad_phase::internals::blocks::{Exclusions, Overrides, Round, STATIC_CACHED_PARTNERS, ScanParams};
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts};
 use gpu_broad_phase::internals::reference::pairs::pair_excludes::Excludes;
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
-    pair_emit, pair_emit_kept, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums, world_pairs,
+    pair_emit, pair_emit_cached, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums, world_pairs,
 };
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::layout;
@@ -180,7 +180,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     // Without static objects' rows: they have tests of their own.
     let params = Params {
         pair_rows: trace.params.entry_capacity,
-        partners_kept: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
+        cached_partners: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
         // As many as there are, or one less.
         pair_capacity: trace.params.pair_capacity.saturating_sub(entries as u32 % 2),
         ..trace.params
@@ -214,7 +214,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         groups(entries + 1),
         uniform(&params),
         &inputs(vec![
-            ("pair_slots", poison::<u32>(slots.len())),
+            ("pair_cache", poison::<u32>(slots.len())),
             ("pair_bits", poison::<u32>(1)),
             ("pair_offsets", uncounted.clone()),
             ("counters", bytes(&counters_before())),
@@ -222,19 +222,19 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     );
     found.check("pair_offsets", &counted);
     found.check("counters", &counters);
-    if pair_emit_kept::partners_kept(&params, &trace.grid) > 0 {
-        let kept = params.partners_kept as usize * entries;
+    if pair_emit_cached::cached_partners(&params, &trace.grid) > 0 {
+        let kept = params.cached_partners as usize * entries;
         let expected: Vec<_> = (0..kept)
             .map(|slot| {
                 let written = slot / entries < counts[slot % entries] as usize;
                 if written { slots[slot] } else { STALE }
             })
             .collect();
-        found.check("pair_slots", &expected);
+        found.check("pair_cache", &expected);
     }
 
     let contents = inputs(vec![
-        ("pair_slots", poison::<u32>(slots.len())),
+        ("pair_cache", poison::<u32>(slots.len())),
         ("pair_bits", poison::<u32>(1)),
         ("pair_offsets", uncounted),
         ("counters", bytes(&counters_before())),
@@ -300,7 +300,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             (vec![STALE_PAIR; capacity], vec![0; entries])
         } else {
             let places = shifted_words(&counts, shift);
-            emitted_kept(bench, trace, &params, &slots, &offsets, &places)
+            emitted_cached(bench, trace, &params, &slots, &offsets, &places)
         };
         let contents = inputs(vec![
             ("pair_offsets", bytes(&offsets)),
@@ -319,7 +319,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         ]);
         let found = bench.run_rounds(emit_pass, groups(walks.len()), &uniform(&params), &contents, rounds);
         found.check("pairs", &pairs[shown(all, window)]);
-        found.check_left_behind("pair_offsets", &bytes(&offsets), entries);
+        found.check_carry_words("pair_offsets", &bytes(&offsets), entries);
     }
     if !uniform_scheme && bench.overrides.filters {
         check_bits(bench, trace, objects, &pairs);
@@ -333,7 +333,7 @@ pub fn listed(walks: &[u32]) -> Vec<u8> {
 
 /// Runs and checks the pass that writes pairs of kept partners, which reads `offsets` and finds `places` by them.
 /// Returns what it leaves of the window's pairs and the entries that it lists, in its order.
-pub fn emitted_kept(
+pub fn emitted_cached(
     bench: &Bench,
     trace: &Trace,
     params: &Params,
@@ -344,15 +344,15 @@ pub fn emitted_kept(
     let capacity = params.pair_capacity as usize;
     let entries = params.entry_capacity as usize;
     let mut pairs = vec![STALE_PAIR; capacity];
-    let expected = pair_emit_kept::pair_emit_kept(params, &trace.grid, &trace.values, slots, places, &mut pairs);
+    let expected = pair_emit_cached::pair_emit_cached(params, &trace.grid, &trace.values, slots, places, &mut pairs);
     let found = bench.run(
-        &shaders::PAIR_EMIT_KEPT,
+        &shaders::PAIR_EMIT_CACHED,
         groups(entries),
         uniform(params),
         &[
             ("grid", bytes_of(&trace.grid).to_vec()),
             ("values", with_stale(&trace.values, trace.grid.entry_count)),
-            ("pair_slots", bytes(slots)),
+            ("pair_cache", bytes(slots)),
             ("pair_offsets", bytes(offsets)),
             ("pair_walks", [zeros(1), poison::<u32>(entries)].concat()),
             ("pair_walk_groups", zeros(3)),
@@ -381,7 +381,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
         pair_rows: (entries + rows) as u32,
         object_count: rows as u32,
         pair_capacity: capacity,
-        partners_kept: 0,
+        cached_partners: 0,
         ..empty.params
     };
     let later = Round { first: 1, ..ONE_ROUND };
@@ -390,7 +390,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
         let own = vec![
             ("objects", zeros(8)),
             ("own_records", zeros(8 * rows)),
-            ("pair_slots", zeros(1)),
+            ("pair_cache", zeros(1)),
             ("pair_offsets", offsets),
             ("counters", bytes(counters)),
         ];
@@ -436,7 +436,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
         values: vec![0; entries],
         ..Trace::default()
     };
-    emitted_kept(bench, &values, &window, &[], &words, &scanned);
+    emitted_cached(bench, &values, &window, &[], &words, &scanned);
 }
 
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
@@ -470,7 +470,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 walk_inputs(trace),
                 filter_inputs(trace, objects),
                 vec![
-                    ("pair_slots", poison::<u32>(kept.slots.len())),
+                    ("pair_cache", poison::<u32>(kept.slots.len())),
                     ("pair_bits", poison::<u32>(kept.bits.len())),
                     ("pair_offsets", bytes(&pair_sums::no_words(&params, STALE))),
                     ("counters", bytes(&counters_before())),
@@ -494,14 +494,15 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 pair_capacity: capacity as u32,
                 ..params
             };
-            let shifted_kept = PairCounts {
+            let shifted_cached = PairCounts {
                 counts: shifted_words(&kept.counts, shift),
                 ..kept.clone()
             };
             let offsets = shifted_places(&params, &counted, shift);
-            let (from_slots, walks) = emitted_kept(bench, trace, &params, &kept.slots, &offsets, &shifted_kept.counts);
+            let (from_slots, walks) =
+                emitted_cached(bench, trace, &params, &kept.slots, &offsets, &shifted_cached.counts);
             let mut replayed = from_slots.clone();
-            let next = pair_replay::pair_replay(&params, &input, &shifted_kept, &walks, &mut replayed);
+            let next = pair_replay::pair_replay(&params, &input, &shifted_cached, &walks, &mut replayed);
             let mut places = vec![STALE; entries];
             for (&entry, next) in walks.iter().zip(next) {
                 places[entry as usize] = next;
@@ -595,10 +596,10 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let kept = if uniform_scheme {
         0
     } else {
-        STATIC_PARTNERS_KEPT as usize
+        STATIC_CACHED_PARTNERS as usize
     };
     let contents = inputs(vec![
-        ("pair_slots", poison::<u32>(slots.len() + more.slots.len())),
+        ("pair_cache", poison::<u32>(slots.len() + more.slots.len())),
         ("pair_offsets", given),
         ("counters", bytes(&counters_before())),
     ]);
@@ -611,7 +612,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             if written { more.slots[slot] } else { STALE }
         });
         let expected: Vec<_> = slots.iter().map(|_| STALE).chain(of_statics).collect();
-        found.check("pair_slots", &expected);
+        found.check("pair_cache", &expected);
     }
     let rounds = bench.rounds_of(count_pass, count_groups, &block, &contents);
     let found = bench.run_rounds(count_pass, count_groups, &block, &contents, rounds);
@@ -651,7 +652,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         };
         let emit = |offsets: Vec<u8>, rounds: Option<Rounds>| {
             let contents = inputs(vec![
-                ("pair_slots", bytes(&slots)),
+                ("pair_cache", bytes(&slots)),
                 ("pair_offsets", offsets),
                 ("pairs", poison::<Pair>(capacity)),
             ]);
@@ -671,7 +672,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             let left = poison::<u32>(entries + rows);
             let found = emit([offsets.clone(), left].concat(), Some(rounds));
             found.check("pairs", &pairs[shown(all, window)]);
-            found.check_left_behind("pair_offsets", &offsets, entries + rows);
+            found.check_carry_words("pair_offsets", &offsets, entries + rows);
         }
     }
 }

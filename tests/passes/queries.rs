@@ -44,10 +44,10 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     ];
     let forms = forms
         .into_iter()
-        .filter(|(_, _, [askers, ..], _)| !has_list || *askers == 2);
-    for (queries, contents, [askers, half, wide_queries], query_count) in bench.some_of(forms) {
+        .filter(|(_, _, [self_query, ..], _)| !has_list || *self_query == 2);
+    for (queries, contents, [self_query, half, wide_queries], query_count) in bench.some_of(forms) {
         let params = Params {
-            askers,
+            self_query,
             half,
             wide_queries,
             query_count,
@@ -55,14 +55,14 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
         };
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
             // Where objects ask, the walks bring these.
-            let given = (askers == 0).then(|| ("queries", contents.clone()));
+            let given = (self_query == 0).then(|| ("queries", contents.clone()));
             let given = given.into_iter().chain(filter_inputs(trace, &trace.objects)).collect();
             [given, more].concat()
         };
         let count = query_count as usize;
-        let walks = Walk::all(trace, count, askers != 0);
+        let walks = Walk::all(trace, count, self_query != 0);
         let carried = if walks.len() > 1 { count } else { 0 };
-        let twins = trace.reads().queries(queries, askers != 0);
+        let twins = trace.reads().queries(queries, self_query != 0);
         let mut counters = used_counters();
         let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
         let more = vec![
@@ -110,7 +110,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             ];
             let found = bench.run_walks(&shaders::QUERY_EMIT, &walks, params, &inputs(more), Some(rounds));
             found.check("query_objects", &results[shown(all, window)]);
-            found.check_left_behind("query_offsets", &shifted, count);
+            found.check_carry_words("query_offsets", &shifted, count);
         }
 
         // As far as the queries look, and as far as there is anything.
@@ -123,10 +123,10 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             let reaching: Vec<_> = queries.iter().map(of_radius).collect();
             let params = Params { radius, ..params };
             // Queries of the narrow form have no radius.
-            let is_narrow = askers == 0 && wide_queries == 0;
+            let is_narrow = self_query == 0 && wide_queries == 0;
             let twins = trace
                 .reads()
-                .queries(if is_narrow { queries } else { &reaching }, askers != 0);
+                .queries(if is_narrow { queries } else { &reaching }, self_query != 0);
             let mut counters = used_counters();
             let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
             let left = STATE_WORDS * count;
@@ -158,7 +158,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             for rounds in bench.some_of([long, rounds]) {
                 let found = run(rounds);
                 let rows = &found.buffers["query_nearest"][..size_of::<NearestObject>() * nearest.len()];
-                found.check_left_behind("query_nearest", rows, left);
+                found.check_carry_words("query_nearest", rows, left);
                 // Distances are rounded, and hardware may fuse a product and a sum of them: near ties change places
                 // there.
                 let given: Vec<NearestObject> = pod_collect_to_vec(rows);

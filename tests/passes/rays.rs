@@ -167,24 +167,24 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         ];
         let found = bench.run_walks(&shaders::RAY_EMIT, &walks, params, &inputs(more), Some(rounds));
         found.check("ray_hits", &hits[shown(all, window)]);
-        found.check_left_behind("ray_offsets", &shifted, rays.len());
+        found.check_carry_words("ray_offsets", &shifted, rays.len());
     }
 
     // From hits that counting kept: of some rays all, of others not.
-    for hits_kept in bench.some_of([1, 5]) {
+    for cached_hits in bench.some_of([1, 5]) {
         let keeping = Params {
-            hits_kept,
+            cached_hits,
             hit_capacity: all as u32,
             ..params
         };
-        let behind = rays.len() * (1 + 2 * hits_kept as usize);
+        let behind = rays.len() * (1 + 2 * cached_hits as usize);
         let counting = inputs(vec![
             ("ray_offsets", poison::<u32>(rays.len() + 1 + behind)),
             ("counters", bytes(&used_counters())),
         ]);
         for rounds in [None, Some(rounds)] {
             let counted = bench.run_walks(&shaders::RAY_COUNT, &walks, keeping, &counting, rounds);
-            counted.check_left_behind("ray_offsets", &bytes(&counts), behind);
+            counted.check_carry_words("ray_offsets", &bytes(&counts), behind);
             let words = counted.take::<u32>("ray_offsets", rays.len() + 1 + behind);
             let more = vec![
                 (
@@ -204,7 +204,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     found.check("ray_hits", &closest);
     found.check_ray_counters(&used_counters(), &counters);
     let (found, _) = run_rounds(&shaders::RAY_CLOSEST, "ray_hits", 6 * rays.len());
-    found.check_left_behind("ray_hits", &bytes(&closest), 4 * rays.len());
+    found.check_carry_words("ray_hits", &bytes(&closest), 4 * rays.len());
     assert_eq!(found.take::<u32>("counters", 32)[UNFINISHED], 0, "{}", found.what);
 
     let mut counters = used_counters();
@@ -265,7 +265,7 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
         let contents = inputs(more);
         let found = bench.run_walks(pass, &walks, params, &contents, None);
         found.check("counters", &used_counters());
-        found.check_left_behind("ray_cell_offsets", &bytes(&offsets), carried);
+        found.check_carry_words("ray_cell_offsets", &bytes(&offsets), carried);
         let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
         let in_rounds = bench.run_walks(pass, &walks, params, &contents, Some(rounds));
         assert_eq!(

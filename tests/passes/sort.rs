@@ -8,7 +8,7 @@ use bytemuck::bytes_of;
 use gpu_broad_phase::grid::Grid;
 use gpu_broad_phase::internals::blocks::SortParams;
 use gpu_broad_phase::internals::reference::sort::{
-    sort_histogram, sort_histogram_strips, sort_scan_strips, sort_scatter, sort_scatter_strips,
+    sort_histogram, sort_histogram_serial, sort_scan_serial, sort_scatter, sort_scatter_serial,
 };
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::shaders::Pass;
@@ -16,7 +16,7 @@ use gpu_broad_phase::{SortStrategy, wgpu};
 
 /// Those whose passes the device can run.
 pub fn strategies(device: &dyn Device) -> Vec<SortStrategy> {
-    let mut strategies = vec![SortStrategy::Portable, SortStrategy::Strips];
+    let mut strategies = vec![SortStrategy::Portable, SortStrategy::SerialTiles];
     if device.features().contains(wgpu::Features::SUBGROUP) {
         strategies.push(SortStrategy::Subgroups);
     } else {
@@ -35,7 +35,7 @@ pub fn check_sort(bench: &Bench, strategy: SortStrategy, sort: &SortParams, grid
         values,
     };
     match strategy {
-        SortStrategy::Strips => case.check_strips(),
+        SortStrategy::SerialTiles => case.check_serial_tiles(),
         SortStrategy::Subgroups => case.check_tiles(&shaders::SORT_SCATTER_SUBGROUPS),
         _ => case.check_tiles(&shaders::SORT_SCATTER),
     }
@@ -50,7 +50,7 @@ struct Case<'a> {
 }
 
 /// Invocations of a workgroup of the passes by strips.
-const STRIPS: u32 = 8;
+const SERIAL_TILES: u32 = 8;
 
 impl Case<'_> {
     fn grid(&self) -> (&'static str, Vec<u8>) {
@@ -122,7 +122,7 @@ impl Case<'_> {
         self.check_scatter(scatter, sort.tiles, &counts, [&sorted_keys, &sorted_values]);
     }
 
-    fn check_strips(&self) {
+    fn check_serial_tiles(&self) {
         let &Self {
             sort,
             grid,
@@ -130,10 +130,10 @@ impl Case<'_> {
             values,
             ..
         } = self;
-        let groups = sort.tiles.div_ceil(STRIPS);
-        let counts = sort_histogram_strips::sort_histogram_strips(sort, grid, keys);
+        let groups = sort.tiles.div_ceil(SERIAL_TILES);
+        let counts = sort_histogram_serial::sort_histogram_serial(sort, grid, keys);
         let found = self.bench.run(
-            &shaders::SORT_HISTOGRAM_STRIPS,
+            &shaders::SORT_HISTOGRAM_SERIAL,
             groups,
             uniform(sort),
             &[self.grid(), self.keys(), ("digit_counts", poison::<u32>(counts.len()))],
@@ -144,18 +144,18 @@ impl Case<'_> {
         let mut offsets = counts.to_vec();
         offsets.resize(counts.len() + (1 << sort.bits), STALE);
         let unscanned = bytes(&offsets);
-        sort_scan_strips::sort_scan_strips(sort, &mut offsets);
+        sort_scan_serial::sort_scan_serial(sort, &mut offsets);
         let found = self.bench.run(
-            &shaders::SORT_SCAN_STRIPS,
-            (1u32 << sort.bits).div_ceil(STRIPS),
+            &shaders::SORT_SCAN_SERIAL,
+            (1u32 << sort.bits).div_ceil(SERIAL_TILES),
             uniform(sort),
             &[("digit_counts", unscanned)],
         );
         found.check("digit_counts", &offsets);
-        let (sorted_keys, sorted_values) = sort_scatter_strips::sort_scatter_strips(sort, grid, keys, values, &offsets);
+        let (sorted_keys, sorted_values) = sort_scatter_serial::sort_scatter_serial(sort, grid, keys, values, &offsets);
         let contents = [("digit_counts", bytes(&offsets))];
         let sorted = [&sorted_keys[..], &sorted_values];
-        let found = self.check_scatter(&shaders::SORT_SCATTER_STRIPS, groups, &contents, sorted);
+        let found = self.check_scatter(&shaders::SORT_SCATTER_SERIAL, groups, &contents, sorted);
         // Places of first keys moved on to those behind the last ones.
         let (before, totals) = offsets.split_at(counts.len());
         let mut below = 0;
@@ -189,13 +189,13 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
         // Strips share the keys.
         let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
             SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
-            SortStrategy::Strips => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
+            SortStrategy::SerialTiles => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
             _ => (&[1920], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
         };
         let mut case = 0;
         for &tile in tiles {
             // More tiles than a group of them has.
-            let most = if strategy == SortStrategy::Strips {
+            let most = if strategy == SortStrategy::SerialTiles {
                 9 * tile
             } else {
                 18 * tile + 5
@@ -214,11 +214,11 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
                     let sort = SortParams {
                         shift,
                         bits,
-                        tile: if strategy == SortStrategy::Strips { 0 } else { tile },
+                        tile: if strategy == SortStrategy::SerialTiles { 0 } else { tile },
                         tiles: (count + spare).div_ceil(tile).max(1),
                         group_tiles: [16, 4, 1][case % 3],
                         unwritten: [0, count / 2][case % 2],
-                        sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::Strips),
+                        sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::SerialTiles),
                     };
                     bench.scene = format!("{count} keys, {sort:?}, case {case}");
                     let values: Vec<u32> = (0..count).collect();
@@ -231,8 +231,8 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
 
 #[test]
 pub fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
-    use SortStrategy::{Auto, Portable, Strips, Subgroups};
-    for strategy in [Auto, Portable, Subgroups, Strips] {
+    use SortStrategy::{Auto, Portable, SerialTiles, Subgroups};
+    for strategy in [Auto, Portable, Subgroups, SerialTiles] {
         for bits in 1..=32 {
             for keys in [0, 1, 1919, 1921, 100_000, 1_000_000, 4_000_000, (1 << 31) - 1] {
                 let digits = gpu_broad_phase::internals::sort_digits(strategy, keys, bits);
@@ -242,7 +242,7 @@ pub fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
                     assert!(sort.bits > 0);
                     next += sort.bits;
                     let fits = u64::from(sort.tiles) * u64::from(sort.tile) >= u64::from(keys);
-                    assert!(sort.tiles > 0 && (fits || strategy == Strips && sort.tile == 0));
+                    assert!(sort.tiles > 0 && (fits || strategy == SerialTiles && sort.tile == 0));
                 }
                 assert_eq!(next, bits);
                 assert_eq!(

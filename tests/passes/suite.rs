@@ -6,7 +6,7 @@ use crate::dispatch::check_dispatch;
 use crate::draw::check_lines;
 use crate::events::check_events;
 use crate::harness::*;
-use crate::limits::{check_limit, check_take};
+use crate::input::{check_count, check_gather};
 use crate::order::check_order;
 use crate::pairs::{check_exclusions, check_pairs, check_static_pairs, check_sums, list_of};
 use crate::queries::check_queries;
@@ -73,7 +73,7 @@ pub fn check_parts(
                 groups(given.len()),
                 uniform(&part.params),
                 &[
-                    ("given_objects", bytes(given)),
+                    ("source_objects", bytes(given)),
                     ("objects", objects),
                     ("object_limits", zeros(1)),
                     ("worlds", bytes(worlds)),
@@ -91,7 +91,7 @@ pub fn check_parts(
             groups(moving.len()),
             uniform(&limited),
             &[
-                ("given_objects", bytes(moving)),
+                ("source_objects", bytes(moving)),
                 ("objects", objects.clone()),
                 ("object_limits", bytes(&limits)),
                 ("worlds", bytes(worlds)),
@@ -299,11 +299,11 @@ pub fn check_alone(bench: &mut Bench, thoroughly: bool) {
         }
     }
     for (rows, stride, limit) in [(1, 2, 0), (300, 2, 77), (256, 3, 256), (500, 4, 0), (70, 4, 5000)] {
-        check_limit(bench, rows, stride, limit, &mut rng);
+        check_count(bench, rows, stride, limit, &mut rng);
     }
     for (elements, words) in [(1, 1), (700, 1), (33, 8), (300, 8), (64, 12), (200, 16)] {
         for limit in [None, Some(0), Some(elements / 2), Some(5000)] {
-            check_take(bench, elements, words, limit, &mut rng);
+            check_gather(bench, elements, words, limit, &mut rng);
         }
     }
 }

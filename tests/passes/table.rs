@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::common::Rng;
 use crate::harness::*;
-use crate::limits::strewn;
+use crate::input::strewn;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{CENTER_HALF, CLUSTER_TILE, COVER_TILE, ScatterParams, UNFILTERED};
+use gpu_broad_phase::internals::blocks::{CENTER_HALF, CLUSTER_TILE, LARGE_TABLE_TILE, ScatterParams, UNFILTERED};
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
 use gpu_broad_phase::internals::reference::table::{
-    clusters, cover_emit, gather, layout, level_statistics, prepare, sample_statistics, scatter,
+    clusters, gather, large_table_emit, layout, level_statistics, prepare, sample_statistics, scatter,
 };
-use gpu_broad_phase::internals::reference::{Trace, given, trace};
+use gpu_broad_phase::internals::reference::{Trace, source, trace};
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Scene, Scheme, Source};
 
@@ -25,7 +25,7 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
     };
     for params in [trace.params, sampled] {
         let statistics = sample_statistics::sample_statistics(&params, objects, worlds);
-        let slots = params.octave_slots() as usize;
+        let slots = params.octave_buckets() as usize;
         let found = bench.run(
             &shaders::SAMPLE_STATISTICS,
             groups(params.sample_count as usize),
@@ -33,13 +33,13 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
             &[
                 ("objects", bytes(objects)),
                 ("sample_statistics", zeros(statistics.len())),
-                ("density_slots", zeros(24 * slots)),
+                ("density_buckets", zeros(24 * slots)),
                 ("worlds", bytes(worlds)),
             ],
         );
         found.check("sample_statistics", &statistics);
         // The hash tables stay on the device: their sums have to be what was read off them.
-        let tables: Vec<u32> = found.take("density_slots", 24 * slots);
+        let tables: Vec<u32> = found.take("density_buckets", 24 * slots);
         let of_octaves = &statistics[statistics.len() - 72..];
         let most = 1 + (64 / params.sample_stride).min(params.sample_count / 4);
         for (slots, density) in tables.chunks(slots).zip(of_octaves.chunks(3)) {
@@ -50,7 +50,7 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
                 .flat_map(|&slot| 0..slot)
                 .map(|before| before.min(most))
                 .sum();
-            assert_eq!([entered, shared, bounded], density, "{}: density_slots", found.what);
+            assert_eq!([entered, shared, bounded], density, "{}: density_buckets", found.what);
         }
         check_level_statistics(bench, &params, objects, &statistics);
     }
@@ -113,7 +113,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     }
 
     let capacity = trace.params.entry_capacity as usize;
-    let all_capacity = capacity + trace.params.cover_capacity as usize;
+    let all_capacity = capacity + trace.params.large_table_capacity as usize;
     let entries = trace.grid.entry_count;
     let outputs = || [("keys", poison::<u32>(capacity)), ("values", poison::<u32>(capacity))];
     let found = if uniform_scheme {
@@ -164,29 +164,29 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         let mut inputs = vec![object_bytes(), keys, values, world_bytes()];
         inputs.extend(levels());
         let mut sums = vec![0; 6];
-        sums.resize(6 + 3 * count.div_ceil(COVER_TILE), STALE);
-        inputs.push(("cover_sums", bytes(&sums)));
+        sums.resize(6 + 3 * count.div_ceil(LARGE_TABLE_TILE), STALE);
+        inputs.push(("large_table_sums", bytes(&sums)));
         // And a workgroup that has no objects.
-        let tiles = count.div_ceil(COVER_TILE) as u32 + 1;
+        let tiles = count.div_ceil(LARGE_TABLE_TILE) as u32 + 1;
         let found = bench.run(&shaders::KEYS, tiles, params(), &inputs);
         found.check("next_grid", &[trace.grid_after_layout]);
         found.check("counters", &counters);
-        if trace.params.cover_capacity > 0 {
-            found.check("cover_sums", &with_totals(&trace.cover_sums));
+        if trace.params.large_table_capacity > 0 {
+            found.check("large_table_sums", &with_totals(&trace.large_table_sums));
         }
         found
     };
-    let before_cover = if trace.params.cover_capacity > 0 {
+    let before_large_table = if trace.params.large_table_capacity > 0 {
         count
     } else {
         entries as usize
     };
-    found.check("keys", &trace.unsorted_keys[..before_cover]);
+    found.check("keys", &trace.unsorted_keys[..before_large_table]);
     if uniform_scheme {
-        found.check("values", &trace.unsorted_values[..before_cover]);
+        found.check("values", &trace.unsorted_values[..before_large_table]);
     }
-    if trace.params.cover_capacity > 0 {
-        check_cover(bench, trace, objects, worlds);
+    if trace.params.large_table_capacity > 0 {
+        check_large_table(bench, trace, objects, worlds);
     }
 
     let (mut keys, mut values) = (&trace.unsorted_keys, &trace.unsorted_values);
@@ -226,7 +226,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
 fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Record>) {
     let params = &trace.params;
     let entries = trace.grid.entry_count;
-    let all = (params.object_count + params.cover_capacity) as usize;
+    let all = (params.object_count + params.large_table_capacity) as usize;
     let stale = |records: &[Record], clusters: &[Record]| {
         let mut bytes = bytes(records);
         bytes.resize(all * size_of::<Record>(), POISON);
@@ -283,13 +283,13 @@ fn with_totals(sums: &[u32]) -> Vec<u32> {
 }
 
 /// The pass that chooses the cells of the cover table and enters larger boxes there.
-pub fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
+pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
     let params = &trace.params;
-    let tiles = (params.object_count as usize).div_ceil(COVER_TILE) as u32;
+    let tiles = (params.object_count as usize).div_ceil(LARGE_TABLE_TILE) as u32;
     let keys = &trace.unsorted_keys;
     let run = |params: &Params, totals: Vec<u32>| {
         bench.run(
-            &shaders::COVER_EMIT,
+            &shaders::LARGE_TABLE_EMIT,
             tiles + 1,
             uniform(params),
             &[
@@ -298,31 +298,35 @@ pub fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32
                 ("next_grid", bytes_of(&stale_grid()).to_vec()),
                 ("keys", with_stale(keys, params.object_count)),
                 ("values", with_stale(&trace.unsorted_values, params.object_count)),
-                ("cover_sums", bytes(&totals)),
+                ("large_table_sums", bytes(&totals)),
                 ("worlds", bytes(worlds)),
             ],
         )
     };
-    let found = run(params, with_totals(&trace.cover_sums));
+    let found = run(params, with_totals(&trace.large_table_sums));
     found.check("next_grid", &[trace.grid]);
     let entries = trace.grid.entry_count as usize;
     found.check("keys", &keys[..entries]);
     found.check("values", &trace.unsorted_values[..entries]);
 
     // With totals past 32 bits, and with less room.
-    let mut huge = with_totals(&trace.cover_sums);
+    let mut huge = with_totals(&trace.large_table_sums);
     [huge[1], huge[3], huge[5]] = [1; 3];
     let less = Params {
-        cover_capacity: trace.grid.cover.count.saturating_sub(1),
+        large_table_capacity: trace.grid.cover.count.saturating_sub(1),
         ..*params
     };
     for (params, sums, totals) in [
-        (params, vec![u32::MAX; trace.cover_sums.len()], huge),
-        (&less, trace.cover_sums.clone(), with_totals(&trace.cover_sums)),
+        (params, vec![u32::MAX; trace.large_table_sums.len()], huge),
+        (
+            &less,
+            trace.large_table_sums.clone(),
+            with_totals(&trace.large_table_sums),
+        ),
     ] {
         let (mut expected, mut places) = (trace.grid_after_layout, sums);
-        cover_emit::choose_cover(params, &mut places, &mut expected);
-        let is_chosen = expected.cover_below > 0;
+        large_table_emit::choose_large_table(params, &mut places, &mut expected);
+        let is_chosen = expected.large_table_below > 0;
         let found = run(params, totals);
         found.check("next_grid", &[expected]);
         if !is_chosen {
@@ -504,8 +508,8 @@ pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
             groups(params.object_count as usize),
             uniform(params),
             &[
-                ("given_objects", bytes(&words)),
-                ("given_layout", uniform(&layout)),
+                ("source_objects", bytes(&words)),
+                ("source_layout", uniform(&layout)),
                 (
                     "objects",
                     poison::<Aabb>((params.first_object + params.object_count) as usize),
@@ -514,7 +518,7 @@ pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
                 ("worlds", bytes(worlds)),
             ],
         );
-        let boxes = given::boxes(&layout, &words, params.object_count as usize);
+        let boxes = source::boxes(&layout, &words, params.object_count as usize);
         let expected = prepare::prepare(params, &boxes, &[], worlds);
         let expected = [poison::<Aabb>(params.first_object as usize), bytes(&expected)].concat();
         // As bytes: a NaN is not equal to itself.

@@ -175,12 +175,12 @@ pub fn upload<T: bytemuck::NoUninit>(device: &Device, rows: &[T]) -> Buffer {
 struct Recording<'a> {
     scene: &'a OnDevice<'a>,
     broad_phase: GpuBroadPhase,
-    asked: Asked,
+    asked: QuerySizes,
     /// Where each further part of an answer begins that is larger than a binding.
     parts: Vec<Page>,
 }
 
-enum Asked {
+enum QuerySizes {
     Step(Variant),
     Rays {
         question: Question,
@@ -190,7 +190,7 @@ enum Asked {
 }
 
 impl<'a> Recording<'a> {
-    fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, asked: Asked) -> Result<Self> {
+    fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, asked: QuerySizes) -> Result<Self> {
         Ok(Self {
             scene,
             broad_phase: GpuBroadPhase::new(scene.device(), scene.queue(), descriptor)?,
@@ -203,9 +203,9 @@ impl<'a> Recording<'a> {
         let (scene, broad_phase) = (self.scene, &mut self.broad_phase);
         scene.submit(|encoder| {
             match &self.asked {
-                Asked::Step(Variant::Total) => broad_phase.step(encoder, scene.uploaded())?,
-                Asked::Step(_) => broad_phase.step(encoder, scene.resident())?,
-                Asked::Rays { rays, count, .. } => {
+                QuerySizes::Step(Variant::Total) => broad_phase.step(encoder, scene.uploaded())?,
+                QuerySizes::Step(_) => broad_phase.step(encoder, scene.resident())?,
+                QuerySizes::Rays { rays, count, .. } => {
                     let input = QueryInput {
                         rays: Rays::Plain(Source::device(rays, *count)),
                         ..Default::default()
@@ -232,8 +232,8 @@ impl<'a> Recording<'a> {
     /// The bit of a status that says that results are missing, how many there are and how many fit.
     fn need(&self, counters: &Counters) -> (Status, u64, u32) {
         match self.asked {
-            Asked::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
-            Asked::Rays { .. } => (Status::HITS, counters.hits_needed, counters.hits_capacity),
+            QuerySizes::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
+            QuerySizes::Rays { .. } => (Status::HITS, counters.hits_needed, counters.hits_capacity),
         }
     }
 
@@ -271,12 +271,12 @@ impl<'a> Recording<'a> {
             whole.pairs.extend(result.pairs);
             whole.ray_hits.extend(result.ray_hits);
         }
-        if let Asked::Step(_) = self.asked {
+        if let QuerySizes::Step(_) = self.asked {
             self.scene.counted.set(Some(whole.counters));
         }
         Ok(match &self.asked {
-            Asked::Step(_) => Answer::of_pairs(&vec![whole.pairs.iter().map(|pair| [pair.a, pair.b]).collect()]),
-            Asked::Rays {
+            QuerySizes::Step(_) => Answer::of_pairs(&vec![whole.pairs.iter().map(|pair| [pair.a, pair.b]).collect()]),
+            QuerySizes::Rays {
                 question: Question::AllHits,
                 ..
             } => {
@@ -287,7 +287,7 @@ impl<'a> Recording<'a> {
                 }
                 Answer::of_hits(&vec![rows])
             }
-            Asked::Rays { .. } => {
+            QuerySizes::Rays { .. } => {
                 let hits = (0..).zip(&whole.ray_hits).filter(|(_, hit)| hit.object != NONE);
                 Answer::of_hits(&vec![hits.map(|(ray, hit)| [ray, hit.t.to_bits()]).collect()])
             }
@@ -311,7 +311,7 @@ impl<'a> Recording<'a> {
         }
         self.scene.wait()?;
         // An upload leaves the device idle.
-        if !matches!(self.asked, Asked::Step(Variant::Total)) {
+        if !matches!(self.asked, QuerySizes::Step(Variant::Total)) {
             note_work();
         }
         Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -358,7 +358,7 @@ impl<'a> Step<'a> {
             ..*descriptor
         };
         Ok(Self {
-            recording: Recording::new(scene, &descriptor, Asked::Step(variant))?,
+            recording: Recording::new(scene, &descriptor, QuerySizes::Step(variant))?,
             variant,
         })
     }
@@ -415,7 +415,7 @@ impl<'a> RayCast<'a> {
             },
             ..*descriptor
         };
-        let asked = Asked::Rays {
+        let asked = QuerySizes::Rays {
             question,
             rays: upload(scene.device(), rays),
             count: u32::try_from(rays.len()).context("more rays than ids of 32 bits can name")?,

@@ -236,7 +236,7 @@ impl<'a> Bench<'a> {
         self.pools.iter().map(on_pool).collect()
     }
 
-    /// Asked for by name it always runs; else where it is the measure and takes seconds at most.
+    /// QuerySizes for by name it always runs; else where it is the measure and takes seconds at most.
     fn runs_brute_force(&self, scene: &Scene, on_device: &OnDevice<'_>) -> bool {
         if self.options.are_engines_named() {
             return self.options.contains(brute_force::NAME);

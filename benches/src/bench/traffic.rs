@@ -1,6 +1,6 @@
 //! The bytes that a step has to move, stage by stage, counted from the buffers of the reference.
 
-use gpu_broad_phase::internals::blocks::{MOST_PARTNERS_KEPT, OCTAVES, SortParams};
+use gpu_broad_phase::internals::blocks::{MOST_CACHED_PARTNERS, OCTAVES, SortParams};
 use gpu_broad_phase::internals::reference::Trace;
 
 /// A box, or a record.
@@ -36,7 +36,7 @@ impl Traffic {
         let is_crowded = trace.grid.is_crowded != 0;
 
         // A sample of the boxes, and a slot of each hash table for each of them.
-        let slots = WORD * octaves * u64::from(params.octave_slots());
+        let slots = WORD * octaves * u64::from(params.octave_buckets());
         let statistics = slots + samples * (BOX + 2 * WORD * octaves);
         // All boxes, and their keys.
         let entered = boxes * (BOX + WORD);
@@ -56,14 +56,14 @@ impl Traffic {
             0
         };
         // What walks look at, the counts, and the partners that they keep, or bits from the second step on.
-        let kept = if is_crowded { 0 } else { MOST_PARTNERS_KEPT.into() };
+        let kept = if is_crowded { 0 } else { MOST_CACHED_PARTNERS.into() };
         let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
         let slots_of = |count: u64| WORD * count.min(kept);
         let pair_count = entries * (BOX + WORD) + clusters * BOX + cells * WORD + rows().map(slots_of).sum::<u64>();
         // Counts become places. The pairs of all whose partners were kept are written from these.
         let written = |count: u64| if count > 0 { WORD + (WORD + PAIR) * count } else { 0 };
         let emitted: u64 = rows().filter(|&count| count <= kept).map(written).sum();
-        let pair_emit_kept = entries * 2 * WORD + emitted;
+        let pair_emit_cached = entries * 2 * WORD + emitted;
         // The others walk once more.
         let walked = rows().filter(|&count| count > kept);
         let pair_emit = walked.map(|count| BOX + 2 * WORD + PAIR * count).sum();
@@ -77,7 +77,7 @@ impl Traffic {
                 ("gather", gather),
                 ("clusters", ordered),
                 ("pair_count", pair_count),
-                ("pair_emit_kept", pair_emit_kept),
+                ("pair_emit_cached", pair_emit_cached),
                 ("pair_emit", pair_emit),
             ],
             boxes,

@@ -341,7 +341,7 @@ mod tests {
 
     use gpu_broad_phase::{Dimensions, NONE, QueryMode};
 
-    use super::super::features::{self, Asks};
+    use super::super::features::{self, QueryKind};
     use super::super::scenes;
     use gpu_broad_phase::SelfQuery;
 
@@ -403,12 +403,12 @@ mod tests {
             }),
             (Part::Swept, "hit", |wrong| wrong.asked.is_swept = false),
             (Part::Boxes, "query", |wrong| {
-                if let Asks::Boxes(boxes) = &mut wrong.asked.queries {
+                if let QueryKind::Boxes(boxes) = &mut wrong.asked.queries {
                     boxes.reverse();
                 }
             }),
             (Part::Spheres, "query", |wrong| {
-                if let Asks::Spheres(queries) = &mut wrong.asked.queries {
+                if let QueryKind::Spheres(queries) = &mut wrong.asked.queries {
                     queries.iter_mut().for_each(|query| query.radius = 0.0);
                 }
             }),
@@ -416,12 +416,12 @@ mod tests {
                 wrong.asked.query_mode = QueryMode::All;
             }),
             (Part::Neighbors, "query", |wrong| {
-                if let Asks::Objects(SelfQuery::Within { half, .. }) = &mut wrong.asked.queries {
+                if let QueryKind::Objects(SelfQuery::Within { half, .. }) = &mut wrong.asked.queries {
                     *half = !*half;
                 }
             }),
             (Part::Partners, "query", |wrong| {
-                if let Asks::Objects(SelfQuery::Overlaps { half }) = &mut wrong.asked.queries {
+                if let QueryKind::Objects(SelfQuery::Overlaps { half }) = &mut wrong.asked.queries {
                     *half = !*half;
                 }
             }),

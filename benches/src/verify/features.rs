@@ -71,18 +71,18 @@ fn admits_pair(a: u32, b: u32) -> bool {
 ";
 
 /// What is asked of a step's table.
-pub struct Asked {
+pub struct QuerySizes {
     pub rays: Vec<SweptRay>,
     pub plain: Vec<Ray>,
     pub is_swept: bool,
     pub ray_mode: RayMode,
-    pub queries: Asks,
+    pub queries: QueryKind,
     pub query_mode: QueryMode,
     /// Rays and queries, where they lie in buffers of a caller's.
     strewn: Option<[Strewn; 2]>,
 }
 
-pub enum Asks {
+pub enum QueryKind {
     Nothing,
     Boxes(Vec<Aabb>),
     Spheres(Vec<Query>),
@@ -100,9 +100,9 @@ pub struct Features {
     pub excluded: Vec<Pair>,
     /// Words that [`FUNCTION`] reads; empty without it.
     pub filter_data: Vec<u32>,
-    pub asked: Asked,
+    pub asked: QuerySizes,
     /// What a query set asks.
-    pub set: Option<Asked>,
+    pub set: Option<QuerySizes>,
     pub views: Vec<Frustum>,
     /// Static boxes, the others, and the worlds of both, where they lie in buffers of a caller's.
     pub strewn: Option<[Strewn; 4]>,
@@ -217,7 +217,7 @@ fn questions(
     scene: &scenes::Scene,
     are_strewn: bool,
     random: &mut Random,
-) -> Asked {
+) -> QuerySizes {
     let worlds = scene.descriptor.worlds;
     let is_swept = random.once_in(2);
     let rays: Vec<_> = rays.iter().map(|&ray| swept(ray, boxes, worlds, random)).collect();
@@ -225,17 +225,19 @@ fn questions(
     let half = random.once_in(2);
     let count = random.below(QUERIES);
     let mut queries = match turn % 4 {
-        _ if random.once_in(8) => Asks::Nothing,
-        0 => Asks::Boxes((0..count).map(|_| query(boxes, worlds, random).bounds).collect()),
-        1 => Asks::Spheres((0..count).map(|_| query(boxes, worlds, random)).collect()),
-        2 if boxes.len() <= ASKING => Asks::Objects(SelfQuery::Within {
+        _ if random.once_in(8) => QueryKind::Nothing,
+        0 => QueryKind::Boxes((0..count).map(|_| query(boxes, worlds, random).bounds).collect()),
+        1 => QueryKind::Spheres((0..count).map(|_| query(boxes, worlds, random)).collect()),
+        2 if boxes.len() <= ASKING => QueryKind::Objects(SelfQuery::Within {
             radius: radius(boxes, random),
             half,
         }),
-        _ => Asks::Objects(SelfQuery::Overlaps { half }),
+        _ => QueryKind::Objects(SelfQuery::Overlaps { half }),
     };
     let query_mode = match queries {
-        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Objects(SelfQuery::Within { .. }) if (turn / 4).is_multiple_of(3) => {
+        QueryKind::Boxes(_) | QueryKind::Spheres(_) | QueryKind::Objects(SelfQuery::Within { .. })
+            if (turn / 4).is_multiple_of(3) =>
+        {
             QueryMode::Nearest([1, 3, 8, 70][random.below(4) as usize])
         }
         _ => QueryMode::All,
@@ -248,13 +250,13 @@ fn questions(
                 Strewn::of(&plain, random)
             },
             match &mut queries {
-                Asks::Boxes(boxes) => Strewn::of_boxes(boxes, random),
-                Asks::Spheres(queries) => Strewn::of(queries, random),
+                QueryKind::Boxes(boxes) => Strewn::of_boxes(boxes, random),
+                QueryKind::Spheres(queries) => Strewn::of(queries, random),
                 _ => Strewn::of::<u32>(&[], random),
             },
         ]
     });
-    Asked {
+    QuerySizes {
         rays,
         plain,
         is_swept,
@@ -325,7 +327,7 @@ fn query(boxes: &[Aabb], worlds: u32, random: &mut Random) -> Query {
     }
 }
 
-impl Asked {
+impl QuerySizes {
     /// On the host.
     pub fn input(&self) -> QueryInput<'_> {
         QueryInput {
@@ -334,10 +336,10 @@ impl Asked {
                 false => Rays::Plain(Source::Host(&self.plain)),
             },
             queries: match &self.queries {
-                Asks::Nothing => Queries::None,
-                Asks::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
-                Asks::Spheres(queries) => Queries::General(Source::Host(queries)),
-                Asks::Objects(query) => (*query).into(),
+                QueryKind::Nothing => Queries::None,
+                QueryKind::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
+                QueryKind::Spheres(queries) => Queries::General(Source::Host(queries)),
+                QueryKind::Objects(query) => (*query).into(),
             },
             query_mode: self.query_mode,
             ..QueryInput::default()
@@ -372,10 +374,10 @@ impl Asked {
     /// How many queries there are among so many objects.
     fn query_count(&self, objects: usize) -> usize {
         match &self.queries {
-            Asks::Nothing => 0,
-            Asks::Boxes(boxes) => boxes.len(),
-            Asks::Spheres(queries) => queries.len(),
-            Asks::Objects(_) => objects,
+            QueryKind::Nothing => 0,
+            QueryKind::Boxes(boxes) => boxes.len(),
+            QueryKind::Spheres(queries) => queries.len(),
+            QueryKind::Objects(_) => objects,
         }
     }
 }
@@ -387,7 +389,7 @@ impl Features {
     }
 
     /// What the query set asks, as a step of its own, on the host.
-    pub fn scene_of_set<'a>(&'a self, set: &'a Asked) -> Scene<'a> {
+    pub fn scene_of_set<'a>(&'a self, set: &'a QuerySizes) -> Scene<'a> {
         self.scene_of(set.input(), None)
     }
 
@@ -448,23 +450,23 @@ impl Features {
     pub fn parts(&self) -> Vec<(Part, u64)> {
         let count = |strewn: &[Strewn]| strewn.iter().map(|strewn| u64::from(strewn.count)).sum::<u64>();
         let strided = self.strewn.as_ref().map_or(0, |strewn| count(strewn));
-        let strided_asked = self.asked.strewn.as_ref().map_or(0, |strewn| count(strewn));
+        let strided_queries = self.asked.strewn.as_ref().map_or(0, |strewn| count(strewn));
         let queries = self.asked.query_count(self.boxes.len()) as u64;
         let mut parts = vec![
             (Part::Statics, self.statics as u64),
             (Part::Excluded, self.excluded.len() as u64),
             (Part::Function, self.filter_data.len() as u64),
-            (Part::Strided, strided + strided_asked),
+            (Part::Strided, strided + strided_queries),
         ];
         if self.asked.is_swept {
             parts.push((Part::Swept, self.asked.rays.len() as u64));
         }
         match self.asked.queries {
-            Asks::Nothing => {}
-            Asks::Boxes(_) => parts.push((Part::Boxes, queries)),
-            Asks::Spheres(_) => parts.push((Part::Spheres, queries)),
-            Asks::Objects(SelfQuery::Within { .. }) => parts.push((Part::Neighbors, queries)),
-            Asks::Objects(SelfQuery::Overlaps { .. }) => parts.push((Part::Partners, queries)),
+            QueryKind::Nothing => {}
+            QueryKind::Boxes(_) => parts.push((Part::Boxes, queries)),
+            QueryKind::Spheres(_) => parts.push((Part::Spheres, queries)),
+            QueryKind::Objects(SelfQuery::Within { .. }) => parts.push((Part::Neighbors, queries)),
+            QueryKind::Objects(SelfQuery::Overlaps { .. }) => parts.push((Part::Partners, queries)),
         }
         if matches!(self.asked.query_mode, QueryMode::Nearest(_)) {
             parts.push((Part::Nearest, queries));
@@ -475,7 +477,7 @@ impl Features {
 
     /// Rays and queries of the set.
     pub fn set_count(&self) -> u64 {
-        let of = |set: &Asked| set.rays.len() + set.query_count(self.boxes.len());
+        let of = |set: &QuerySizes| set.rays.len() + set.query_count(self.boxes.len());
         self.set.as_ref().map_or(0, of) as u64
     }
 }

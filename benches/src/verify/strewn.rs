@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, Device};
-use gpu_broad_phase::{Aabb, BoxForm, BoxWords, Source};
+use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source};
 
 use crate::generate::Random;
 
@@ -14,7 +14,7 @@ pub struct Strewn {
     offset: u64,
     /// In bytes; none where elements lie one behind the other.
     stride: Option<u32>,
-    form: BoxForm,
+    form: BoxLayout,
     box_words: BoxWords,
 }
 
@@ -28,7 +28,7 @@ impl Strewn {
     /// Boxes in any form. Those given become what a step is to read: a centre and half extents say a box that may be
     /// larger by a rounding, and not every form has filter words.
     pub fn of_boxes(boxes: &mut [Aabb], random: &mut Random) -> Self {
-        let form = [BoxForm::MinMax, BoxForm::CenterHalf][random.below(2) as usize];
+        let form = [BoxLayout::MinMax, BoxLayout::CenterHalf][random.below(2) as usize];
         let box_words = [BoxWords::Filters, BoxWords::Padding, BoxWords::Tight][random.below(3) as usize];
         let rows: Vec<_> = boxes.iter_mut().map(|boxed| row(boxed, form, box_words)).collect();
         Self {
@@ -64,7 +64,7 @@ impl Strewn {
             count: rows.len() as u32,
             offset: 4 * first as u64,
             stride: stride.map(|words| 4 * words as u32),
-            form: BoxForm::default(),
+            form: BoxLayout::default(),
             box_words: BoxWords::default(),
         }
     }
@@ -88,15 +88,15 @@ impl Strewn {
 
     /// As [`source`](Self::source), of boxes.
     pub fn boxes<'a>(&self, buffer: &'a Buffer) -> Source<'a, Aabb> {
-        self.source(buffer).form(self.form, self.box_words)
+        self.source(buffer).layout(self.form, self.box_words)
     }
 }
 
 /// The words of a box, which becomes what they say.
-fn row(boxed: &mut Aabb, form: BoxForm, box_words: BoxWords) -> Vec<u32> {
+fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
     let (mut first, mut second) = (boxed.min, boxed.max);
     let mut read = *boxed;
-    if form == BoxForm::CenterHalf {
+    if form == BoxLayout::CenterHalf {
         let center = |axis: usize| Some(0.5 * boxed.min[axis] + 0.5 * boxed.max[axis]).filter(|at| at.is_finite());
         first = [0, 1, 2].map(|axis| center(axis).unwrap_or_default());
         // Infinite, negative or not a number where bounds are infinite, inverted or not numbers.
@@ -152,9 +152,9 @@ pub mod tests {
                 .collect();
             let before = boxes.clone();
             let strewn = Strewn::of_boxes(&mut boxes, random);
-            forms[usize::from(strewn.form == BoxForm::CenterHalf)] += 1;
+            forms[usize::from(strewn.form == BoxLayout::CenterHalf)] += 1;
             let read = strewn.vectors().into_iter().map(|[first, second]| match strewn.form {
-                BoxForm::CenterHalf => Aabb::from_center_half(first, second),
+                BoxLayout::CenterHalf => Aabb::from_center_half(first, second),
                 _ => Aabb::new(first, second),
             });
             for ((read, plain), before) in read.zip(&boxes).zip(&before) {

@@ -18,8 +18,8 @@ use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let between = args.which.checked()?;
-    let is_parted = between.len() > 1;
-    if is_parted && args.max_pairs.is_some() {
+    let is_excluded = between.len() > 1;
+    if is_excluded && args.max_pairs.is_some() {
         bail!("--max-pairs needs a single --between");
     }
     if args.step.count_only && args.max_pairs.is_some() {
@@ -45,7 +45,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Scene::default()
     };
     // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.
-    let counts_on_device = args.step.count_only && !args.which.free && !is_parted;
+    let counts_on_device = args.step.count_only && !args.which.free && !is_excluded;
     let answer = if counts_on_device {
         step.run_within(&descriptor, &asked, 1)
     } else {
@@ -74,10 +74,10 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         reporter.say(counted(pairs.len() as u64, "free pair"));
     }
     let parts = match elements {
-        Some(elements) if is_parted => parts(&pairs, &between, elements),
+        Some(elements) if is_excluded => parts(&pairs, &between, elements),
         _ => vec![pairs],
     };
-    if is_parted {
+    if is_excluded {
         for (&kinds, part) in between.iter().zip(&parts) {
             reporter.say(format!(
                 "  {}: {}",

@@ -5,11 +5,11 @@
 //! a target, submits once a frame and counts what is submitted and read back.
 
 mod camera;
+mod frame_readback;
 mod gpu;
 mod offscreen;
 mod random;
 mod targets;
-mod watch;
 mod window;
 
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use glam::{UVec2, Vec2};
 
 pub use camera::Orbit;
+pub use frame_readback::FrameReadback;
 pub use gpu::{DrawState, Gpu, SOLID_BACKGROUND, Traffic};
 pub use offscreen::Offscreen;
 pub use random::Random;
 use targets::Targets;
-pub use watch::Watch;
 
 /// Seconds between frames that no clock drives.
 const TIME_STEP: f32 = 1.0 / 60.0;

@@ -527,7 +527,7 @@ impl App {
     }
 
     /// What the device told on its own, and what follows where it is gone.
-    fn hear(&mut self, gpu: &Gpu) -> Option<Next> {
+    fn await_errors(&mut self, gpu: &Gpu) -> Option<Next> {
         let events = gpu.take_events();
         if !events.errors.is_empty() {
             let errors = events.errors.join(" ");
@@ -557,7 +557,7 @@ impl App {
         let Some(gpu) = self.gpu.clone().filter(|_| !self.has_failed) else {
             return Next::Frame;
         };
-        if let Some(next) = self.hear(&gpu) {
+        if let Some(next) = self.await_errors(&gpu) {
             return next;
         }
         self.take_answer(&gpu, self.page.now());

@@ -6,11 +6,11 @@ use gpu_broad_phase::{
 };
 
 use crate::failure::Failure;
+use crate::frame_readback::FrameReadback;
 use crate::gpu::Gpu;
 use crate::params::{Found, shader};
 use crate::settings::Settings;
 use crate::swarm::Swarm;
-use crate::watch::Watch;
 
 /// Cells are twelve lines each; more are not drawn.
 const MOST_LINES: u32 = 600_000;
@@ -31,7 +31,7 @@ pub struct Finder {
     overlaps: wgpu::Buffer,
     found: wgpu::Buffer,
     hit_args: wgpu::Buffer,
-    watch: Watch<Found>,
+    watch: FrameReadback<Found>,
 }
 
 /// What a frame draws, beside the boxes.
@@ -86,7 +86,7 @@ impl Finder {
             overlaps: buffer("overlaps", 4 * u64::from(settings.boxes), wgpu::BufferUsages::empty()),
             found: buffer("found", size_of::<Found>() as u64, wgpu::BufferUsages::empty()),
             hit_args: buffer("hit args", 16, wgpu::BufferUsages::INDIRECT),
-            watch: Watch::new("found"),
+            watch: FrameReadback::new("found"),
         })
     }
 

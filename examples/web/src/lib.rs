@@ -9,6 +9,7 @@ mod demo;
 mod draw;
 mod failure;
 mod finder;
+mod frame_readback;
 mod gpu;
 mod input;
 mod page;
@@ -16,7 +17,6 @@ mod params;
 mod settings;
 mod swarm;
 mod verify;
-mod watch;
 mod world;
 
 use wasm_bindgen::prelude::wasm_bindgen;

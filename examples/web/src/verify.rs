@@ -75,7 +75,7 @@ fn sorted_hits(hits: &[RayHit]) -> Vec<(u32, u32)> {
 }
 
 /// What one of two sorted lists has and the other lacks, in words.
-fn first_difference<T: Ord + Told>(other: &str, own: &[T], expected: Vec<T>) -> Option<String> {
+fn first_difference<T: Ord + ErrorReport>(other: &str, own: &[T], expected: Vec<T>) -> Option<String> {
     let place = std::iter::zip(own, &expected)
         .take_while(|(own, expected)| own == expected)
         .count();
@@ -89,17 +89,17 @@ fn first_difference<T: Ord + Told>(other: &str, own: &[T], expected: Vec<T>) -> 
     }
 }
 
-trait Told {
+trait ErrorReport {
     fn told(&self) -> String;
 }
 
-impl Told for Pair {
+impl ErrorReport for Pair {
     fn told(&self) -> String {
         format!("the pair {} and {}", self.a, self.b)
     }
 }
 
-impl Told for (u32, u32) {
+impl ErrorReport for (u32, u32) {
     fn told(&self) -> String {
         format!("that the ray meets box {} at {}", self.0, f32::from_bits(self.1))
     }

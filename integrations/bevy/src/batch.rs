@@ -86,9 +86,9 @@ impl Answer {
 
 /// What batches were about, until their answers come.
 #[derive(Debug)]
-pub(crate) struct Asked<T>(VecDeque<(u64, T)>);
+pub(crate) struct QuerySizes<T>(VecDeque<(u64, T)>);
 
-impl<T> Asked<T> {
+impl<T> QuerySizes<T> {
     /// Those of a device that is lost have no answer, and neither have those that a busy device was spared.
     const MOST: usize = 64;
 
@@ -109,7 +109,7 @@ impl<T> Asked<T> {
     }
 }
 
-impl<T> Default for Asked<T> {
+impl<T> Default for QuerySizes<T> {
     fn default() -> Self {
         Self(VecDeque::new())
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_known_by_its_number() {
-        let mut asked = Asked::default();
+        let mut asked = QuerySizes::default();
         for number in [3, 4, 7] {
             asked.push(number, number);
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, Later, PairTracker, QuerySet, ReadBackError, Source,
+    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, Readback, PairTracker, QuerySet, ReadBackError, Source,
     StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
@@ -66,7 +66,7 @@ pub(crate) struct Gpu {
     /// What batches are asked by.
     query_set: QuerySet,
     written: Option<Written>,
-    batches: VecDeque<(u64, ObjectEntities, Later<StepResult>)>,
+    batches: VecDeque<(u64, ObjectEntities, Readback<StepResult>)>,
     /// Whether a frame goes without a step while the device has enough to do.
     skips_frames: bool,
     attempts: usize,
@@ -143,7 +143,7 @@ impl Gpu {
         let asks = !batch.is_empty() && self.written.is_some() && !is_busy;
         if let (true, Some(written)) = (asks, &self.written) {
             self.query_set.record(&mut encoder, &written.step, batch.input())?;
-            let later = self.query_set.read_later(&mut encoder, batch.outputs())?;
+            let later = self.query_set.record_read_back(&mut encoder, batch.outputs())?;
             self.batches.push_back((batch.number, written.entities.clone(), later));
         }
         #[cfg(feature = "gizmos")]
@@ -297,7 +297,7 @@ pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuErro
 mod tests {
     use super::*;
     use crate::engine::{Engine, descriptor};
-    use crate::overlaps::{Overlaps, Told};
+    use crate::overlaps::{Overlaps, ErrorReport};
     use crate::state::BroadPhase;
     use bevy::ecs::entity::Entity;
     use bevy::ecs::world::World;
@@ -381,14 +381,14 @@ mod tests {
             skipped += usize::from(broad_phase.objects.has_changed);
             most_under_way = most_under_way.max(gpu(&mut broad_phase).steps_under_way());
             gpu(&mut broad_phase).held_back = if ends { 0 } else { below(9) as usize };
-            broad_phase.hear();
+            broad_phase.await_errors();
             for answer in &broad_phase.answers {
                 assert_eq!(answer.of_queries, [asked[&answer.number].clone()], "frame {frame}");
                 answers += 1;
             }
             while let Some(update) = broad_phase.updates.pop_front() {
                 changes += usize::from(matches!(update, Update::Changes { .. }));
-                overlaps.apply(update, &mut Told::default());
+                overlaps.apply(update, &mut ErrorReport::default());
                 let now: Pairs = overlaps.iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
                 assert_eq!(states.pop_front(), Some(now), "frame {frame}");
             }

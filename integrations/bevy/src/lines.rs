@@ -6,12 +6,12 @@ use gpu_broad_phase::{
 };
 
 /// Lines of one kind that are wanted.
-pub(crate) type Asked = (DebugLines, Srgba);
+pub(crate) type QuerySizes = (DebugLines, Srgba);
 
 /// Makes lines behind steps.
 pub(crate) struct Lines {
     /// What is drawn, and how many lines of each at most.
-    pub asked: (Vec<Asked>, u32),
+    pub asked: (Vec<QuerySizes>, u32),
     draws: Vec<DebugDraw>,
     descriptor: BroadPhaseDescriptor<'static>,
     /// Lines of one kind that the device has room for.

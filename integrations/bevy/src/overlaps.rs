@@ -97,7 +97,7 @@ impl Overlaps {
     }
 
     /// Whether an update ends what has just begun, so that both cannot be told in one frame.
-    pub(crate) fn contradicts(&self, update: &Update, told: &Told) -> bool {
+    pub(crate) fn contradicts(&self, update: &Update, told: &ErrorReport) -> bool {
         if told.started.is_empty() {
             return false;
         }
@@ -112,7 +112,7 @@ impl Overlaps {
 
     /// Takes over what a step found, and adds what is new and what is gone to `told`. An entity that got another
     /// handle, such as one that became static, both ends and begins: its pairs stay and are not told.
-    pub(crate) fn apply(&mut self, update: Update, told: &mut Told) {
+    pub(crate) fn apply(&mut self, update: Update, told: &mut ErrorReport) {
         let (ended, begun) = match update {
             Update::Changes { mut ended, begun } => {
                 if !ended.is_empty() && !begun.is_empty() {
@@ -165,7 +165,7 @@ pub(crate) enum Update {
 
 /// Events to be told, ended ones first.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct ErrorReport {
     pub ended: Vec<OverlapEnd>,
     pub started: Vec<OverlapStart>,
 }
@@ -179,11 +179,11 @@ mod tests {
     fn whole_pairs_are_told_as_their_difference() {
         let mut world = World::new();
         let [a, b, c] = [(); 3].map(|()| world.spawn_empty().id());
-        let (mut overlaps, mut told) = (Overlaps::default(), Told::default());
+        let (mut overlaps, mut told) = (Overlaps::default(), ErrorReport::default());
         overlaps.apply(Update::Whole(vec![[b, a], [b, c]]), &mut told);
         assert_eq!((overlaps.len(), told.started.len()), (2, 2));
         assert!(overlaps.contains(a, b) && overlaps.contains(b, a) && !overlaps.contains(a, c));
-        let mut told = Told::default();
+        let mut told = ErrorReport::default();
         overlaps.apply(Update::Whole(vec![[c, a], [c, b]]), &mut told);
         assert_eq!(
             told.ended,
@@ -200,7 +200,7 @@ mod tests {
             }]
         );
         assert_eq!(overlaps.of(c).count(), 2);
-        let mut told = Told::default();
+        let mut told = ErrorReport::default();
         overlaps.apply(
             Update::Changes {
                 ended: vec![[a, c]],
@@ -219,7 +219,7 @@ mod tests {
             begun: Vec::new(),
         };
         assert!(overlaps.contradicts(&ends, &told) && overlaps.contradicts(&Update::Whole(Vec::new()), &told));
-        assert!(!overlaps.contradicts(&ends, &Told::default()));
+        assert!(!overlaps.contradicts(&ends, &ErrorReport::default()));
         overlaps.apply(Update::Whole(Vec::new()), &mut told);
         assert!(overlaps.is_empty() && overlaps.partners.is_empty() && overlaps.iter().next().is_none());
     }

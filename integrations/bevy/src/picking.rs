@@ -18,7 +18,7 @@ use bevy::picking::{Pickable, PickingSystems};
 use bevy::shape::Ray3d;
 use gpu_broad_phase::Ray;
 
-use crate::batch::Asked;
+use crate::batch::QuerySizes;
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 
@@ -46,7 +46,7 @@ impl Default for BroadPhasePicking {
 /// Rays that are under way, and the answer that came last.
 #[derive(Resource, Default)]
 struct Pointers {
-    asked: Asked<Vec<(RayId, Ray3d)>>,
+    asked: QuerySizes<Vec<(RayId, Ray3d)>>,
     /// What each pointer met through each camera: the ray, and entities with their distance along it, nearest first.
     known: HashMap<RayId, (Ray3d, Vec<(Entity, f32)>)>,
 }
@@ -83,7 +83,7 @@ fn update_hits(
     broad_phase.batch.rays.clear();
     let (Some(ray_map), Some(mut messages), true) = (ray_map, messages, settings.is_enabled) else {
         pointers.known.clear();
-        pointers.asked = Asked::default();
+        pointers.asked = QuerySizes::default();
         return;
     };
     let pointers = &mut *pointers;

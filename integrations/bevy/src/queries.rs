@@ -12,7 +12,7 @@ use bevy::ecs::world::DeferredWorld;
 use bevy::math::Vec3;
 use bevy::shape::Aabb3d;
 
-use crate::batch::Asked;
+use crate::batch::QuerySizes;
 use crate::components::{OverlapLayers, OverlapOwner, filtered};
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
@@ -106,13 +106,13 @@ struct Asker {
 /// The queries of a frame, and of which state of the objects they were asked.
 #[derive(Debug, Default, PartialEq)]
 struct Questions {
-    askers: Vec<Asker>,
+    self_query: Vec<Asker>,
     revision: u64,
 }
 
 #[derive(Resource, Default)]
 struct Queries {
-    asked: Asked<Questions>,
+    asked: QuerySizes<Questions>,
     /// What the last answer was about: it need not be asked again.
     answered: Questions,
 }
@@ -135,7 +135,7 @@ type Asking = (
 
 /// Asks all queries while the last answer is of other ones or of other objects.
 fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Query<Asking>) {
-    let asker = |(entity, query, layers, owner): (_, Ref<BroadPhaseQuery>, _, _)| {
+    let querier = |(entity, query, layers, owner): (_, Ref<BroadPhaseQuery>, _, _)| {
         let Aabb3d { min, max } = query.bounds;
         let bounds = gpu_broad_phase::Aabb::new(min.to_array(), max.to_array());
         Asker {
@@ -148,15 +148,15 @@ fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Q
         }
     };
     let questions = Questions {
-        askers: all.iter().map(asker).collect(),
+        self_query: all.iter().map(querier).collect(),
         revision: broad_phase.objects.revision(),
     };
     let batch = &mut broad_phase.bypass_change_detection().batch;
     batch.queries.clear();
-    if questions.askers.is_empty() || questions == queries.answered {
+    if questions.self_query.is_empty() || questions == queries.answered {
         return;
     }
-    batch.queries.extend(questions.askers.iter().map(|asker| asker.query));
+    batch.queries.extend(questions.self_query.iter().map(|querier| querier.query));
     queries.asked.push(batch.number, questions);
 }
 
@@ -172,14 +172,14 @@ fn answer(
     let Some((questions, of_queries)) = last.last() else {
         return;
     };
-    for (asker, found) in questions.askers.iter().zip(of_queries) {
-        let entities: Vec<_> = found.iter().copied().filter(|&found| found != asker.entity).collect();
-        if let Ok((query, known)) = all.get(asker.entity)
-            && query.added() == asker.added
+    for (querier, found) in questions.self_query.iter().zip(of_queries) {
+        let entities: Vec<_> = found.iter().copied().filter(|&found| found != querier.entity).collect();
+        if let Ok((query, known)) = all.get(querier.entity)
+            && query.added() == querier.added
             && known.is_none_or(|known| known.entities != entities)
         {
             commands
-                .entity(asker.entity)
+                .entity(querier.entity)
                 .try_insert(BroadPhaseQueryResults { entities });
         }
     }

@@ -108,7 +108,7 @@ impl BroadPhase {
     }
 
     /// Takes over what steps found that has arrived.
-    pub fn hear(&mut self) {
+    pub fn await_errors(&mut self) {
         self.answers.clear();
         let (engine, objects) = (&mut self.engine, &mut self.objects);
         let updates = engine.take_updates(objects);

@@ -6,13 +6,13 @@ use bevy::ecs::event::Event;
 use bevy::ecs::world::{Mut, World};
 
 use crate::components::OverlapEventsEnabled;
-use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps, Told};
+use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps, ErrorReport};
 use crate::state::BroadPhase;
 
 pub(crate) fn tell(world: &mut World) {
-    let mut told = Told::default();
+    let mut told = ErrorReport::default();
     world.resource_scope(|world, mut broad_phase: Mut<BroadPhase>| {
-        broad_phase.hear();
+        broad_phase.await_errors();
         let mut overlaps = world.resource_mut::<Overlaps>();
         // What began in one step and ended in the next is told in two frames: readers could not tell which came first.
         let (updates, told) = (&mut broad_phase.updates, &mut told);

@@ -113,7 +113,7 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
 /// What a rank tells of itself.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct Told {
+struct ErrorReport {
     boxes: f64,
     ghosts: f64,
     tests: f64,
@@ -126,7 +126,7 @@ struct Told {
     load: f64,
 }
 
-fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> Told {
+fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> ErrorReport {
     let (rank, size) = (ranks.rank() as u64, ranks.size() as u64);
     let descriptor = RanksDescriptor {
         broad_phase: BroadPhaseDescriptor {
@@ -156,7 +156,7 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> Told {
     let cut = total(&ranks.stages(), "cut");
     let found = ranks.step(&owned).expect("a step");
     let sent = total(&ranks.stages(), "ghosts");
-    Told {
+    ErrorReport {
         boxes: owned.moving.len() as f64,
         ghosts: found.ghosts as f64,
         tests: found.candidates as f64,
@@ -190,15 +190,15 @@ fn formula(kind: &str, count: u64, ranks: usize) -> Option<f64> {
     })
 }
 
-fn print(kind: &str, count: u64, told: &[Told]) {
+fn print(kind: &str, count: u64, told: &[ErrorReport]) {
     let ranks = told.len() as f64;
-    let sum = |of: fn(&Told) -> f64| told.iter().map(of).sum::<f64>();
-    let most = |of: fn(&Told) -> f64| told.iter().map(of).fold(0.0, f64::max);
-    let mean = |of: fn(&Told) -> f64| sum(of) / ranks;
-    let uneven = |of: fn(&Told) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
+    let sum = |of: fn(&ErrorReport) -> f64| told.iter().map(of).sum::<f64>();
+    let most = |of: fn(&ErrorReport) -> f64| told.iter().map(of).fold(0.0, f64::max);
+    let mean = |of: fn(&ErrorReport) -> f64| sum(of) / ranks;
+    let uneven = |of: fn(&ErrorReport) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
     let per_rank = count as f64 / ranks;
     let longest = |model: &Model| {
-        let time = |told: &Told| model.time(told.boxes, told.ghosts, told.messages, told.bytes, ranks);
+        let time = |told: &ErrorReport| model.time(told.boxes, told.ghosts, told.messages, told.bytes, ranks);
         let time = told.iter().map(time).fold(0.0, f64::max);
         (1e3 * time, 100.0 * model.per_box * per_rank / time)
     };
@@ -206,7 +206,7 @@ fn print(kind: &str, count: u64, told: &[Told]) {
     // Ghosts lie along borders: a surface's share of a volume, or a line's of a surface.
     let shrinks = (per_rank / many).powf(if kind == "mesh" { 0.5 } else { 1.0 / 3.0 });
     let grown = many / per_rank * shrinks;
-    let at_many = |told: &Told| {
+    let at_many = |told: &ErrorReport| {
         let boxes = told.boxes * many / per_rank;
         GPU.time(boxes, told.ghosts * grown, told.messages, told.bytes * grown, ranks)
     };
@@ -251,7 +251,7 @@ fn main() {
         gpu_broad_phase_mpi::run(|ranks| {
             let count = world(ranks.size());
             let told = simulate(ranks.split(0), kind, count);
-            let told: Vec<Told> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
+            let told: Vec<ErrorReport> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
             if ranks.rank() == 0 {
                 print(kind, count, &told);
             }

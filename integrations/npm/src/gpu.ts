@@ -1,7 +1,7 @@
 import { type Counters, LACKS, type PairEvents, type QueryResults, type RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
 import { DisposedError, OverflowError, calling, translated } from "./errors.js";
-import { Home } from "./home.js";
+import { DeviceContext } from "./device_context.js";
 import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
 import { Life } from "./life.js";
 import {
@@ -31,7 +31,7 @@ export interface BufferOptions {
 /** A broad phase on a GPU device of its own. `BroadPhase.create` makes it. */
 export class GpuBroadPhase extends BroadPhase {
     readonly #gpu: Gpu;
-    readonly #home: Home;
+    readonly #context: DeviceContext;
     readonly #options: Readonly<GpuOptions>;
     readonly #recording: Recording;
     readonly #sets = new Set<GpuQuerySet>();
@@ -42,18 +42,18 @@ export class GpuBroadPhase extends BroadPhase {
         super();
         this.#gpu = gpu;
         this.#options = options;
-        this.#home = new Home(gpu);
-        this.#recording = new Recording(this.#home, gpu, options.rayMode ?? "closest", "step");
+        this.#context = new DeviceContext(gpu);
+        this.#recording = new Recording(this.#context, gpu, options.rayMode ?? "closest", "step");
     }
 
     /** The device. A renderer may use it, too. */
     get device(): GPUDevice {
-        return this.#home.device;
+        return this.#context.device;
     }
 
     /** What the browser says of the GPU. */
     get adapter(): GPUAdapterInfo {
-        return this.#home.device.adapterInfo;
+        return this.#context.device.adapterInfo;
     }
 
     get options(): Readonly<GpuOptions> {
@@ -62,7 +62,7 @@ export class GpuBroadPhase extends BroadPhase {
 
     /** Bytes of the buffers that the broad phase owns, without inputs and those that `createBuffer` made. */
     get memory(): number {
-        this.#home.check();
+        this.#context.check();
         return this.#gpu.memory();
     }
 
@@ -73,7 +73,7 @@ export class GpuBroadPhase extends BroadPhase {
      * @throws DeviceLostError, DisposedError.
      */
     createBuffer(contents: BufferContents, options: BufferOptions = {}): GPUBuffer {
-        this.#home.check();
+        this.#context.check();
         demandNames("the second argument", "option ", options, ["usage", "label"]);
         const { usage = 0, label = "rows" } = options;
         const bytes = typeof contents === "number" ? contents : contents.byteLength;
@@ -84,7 +84,7 @@ export class GpuBroadPhase extends BroadPhase {
         if (bytes > limit) {
             throw new RangeError(`a buffer of ${bytes} bytes cannot be made: the device allows ${limit}`);
         }
-        const { buffers } = this.#home;
+        const { buffers } = this.#context;
         const buffer = calling(() => this.#gpu.create_buffer(label, bytes, ROWS_USAGE | usage));
         const js = buffer.js();
         buffers.set(js, buffer);
@@ -104,12 +104,12 @@ export class GpuBroadPhase extends BroadPhase {
     }
 
     step(input: StepInput): StepOutput {
-        this.#home.check();
+        this.#context.check();
         return this.#recording.make(partsOfStep(input, this.#options.worlds));
     }
 
     readPairs(): Promise<Uint32Array> {
-        return this.#home.promised(async () => {
+        return this.#context.promised(async () => {
             const { rows } = await this.#recording.read(LACKS.pairs, () => {
                 const { buffer, capacity } = this.#recording.last().outputs.pairs;
                 return [{ buffer, words: 2, needed: "pairsNeeded", capacity }];
@@ -119,7 +119,7 @@ export class GpuBroadPhase extends BroadPhase {
     }
 
     readWorldPairs(): Promise<Uint32Array> {
-        return this.#home.promised(async () => {
+        return this.#context.promised(async () => {
             const { rows } = await this.#recording.read(LACKS.worldPairs, () => {
                 const { perWorld } = this.#recording.last().outputs.pairs;
                 return perWorld === null ? [] : [{ buffer: perWorld, words: 1, rows: this.#options.worlds ?? 1 }];
@@ -129,19 +129,19 @@ export class GpuBroadPhase extends BroadPhase {
     }
 
     readRayHits(): Promise<RayHits> {
-        return this.#home.promised(() => this.#recording.rays());
+        return this.#context.promised(() => this.#recording.rays());
     }
 
     readQueryResults(): Promise<QueryResults> {
-        return this.#home.promised(() => this.#recording.queries());
+        return this.#context.promised(() => this.#recording.queries());
     }
 
     readCounters(): Promise<Counters> {
-        return this.#home.promised(() => this.#recording.counters());
+        return this.#context.promised(() => this.#recording.counters());
     }
 
     readEvents(): Promise<PairEvents> {
-        return this.#home.promised(async () => {
+        return this.#context.promised(async () => {
             const { step, refusal } = this.#recording;
             // Right behind the step, before another one can be recorded.
             const { events } = this.#recording.last().outputs;
@@ -167,7 +167,7 @@ export class GpuBroadPhase extends BroadPhase {
                     "more pairs began or ended than were copied, and later steps have taken their place",
                 );
             }
-            const [counters, rows, ended] = await this.#home.reader.read([
+            const [counters, rows, ended] = await this.#context.reader.read([
                 { buffer: events.counters, bytes: 32 },
                 { buffer: events.rows, bytes: 16 * events.capacity },
                 { buffer: events.ended, bytes: 16 * events.endedCapacity },
@@ -181,13 +181,13 @@ export class GpuBroadPhase extends BroadPhase {
     }
 
     createQuerySet(options: QueryOptions = {}): GpuQuerySet {
-        this.#home.check();
+        this.#context.check();
         const merged = optionsOfSet(this.#options, options);
         const settings = settingsOf(merged);
         const set: GpuQuerySet = new GpuQuerySet(
             this.#gpu,
             this.#gpu.query_set(settings),
-            this.#home,
+            this.#context,
             merged,
             () => this.#recording.step,
             () => this.#sets.delete(set),
@@ -202,22 +202,22 @@ export class GpuBroadPhase extends BroadPhase {
             return;
         }
         this.#isDisposed = true;
-        this.#home.end(new DisposedError("the broad phase was disposed of"));
+        this.#context.end(new DisposedError("the broad phase was disposed of"));
         for (const set of this.#sets) {
             set.dispose();
         }
         this.#recording.dispose();
-        for (const buffer of [...this.#home.buffers.keys()]) {
+        for (const buffer of [...this.#context.buffers.keys()]) {
             buffer.destroy();
         }
         this.#gpu.free();
-        this.#home.device.destroy();
+        this.#context.device.destroy();
     }
 }
 
 /** Rays and queries on the GPU with outputs of their own. `createQuerySet` makes it. */
 export class GpuQuerySet implements QuerySet {
-    readonly #home: Home;
+    readonly #context: DeviceContext;
     readonly #life = new Life();
     readonly #set: WasmSet;
     readonly #recording: Recording;
@@ -225,8 +225,8 @@ export class GpuQuerySet implements QuerySet {
     readonly #forget: () => void;
 
     /** @internal */
-    constructor(gpu: Gpu, set: WasmSet, home: Home, options: CommonOptions, stepOf: () => number, forget: () => void) {
-        this.#home = home;
+    constructor(gpu: Gpu, set: WasmSet, context: DeviceContext, options: CommonOptions, stepOf: () => number, forget: () => void) {
+        this.#context = context;
         this.#set = set;
         this.#worlds = options.worlds;
         this.#forget = forget;
@@ -237,11 +237,11 @@ export class GpuQuerySet implements QuerySet {
             output: (which) => set.output(which),
             capacity: (which) => set.capacity(which),
         };
-        this.#recording = new Recording(home, recorder, options.rayMode ?? "closest", "query", stepOf);
+        this.#recording = new Recording(context, recorder, options.rayMode ?? "closest", "query", stepOf);
     }
 
     query(input: QueryInput): QueryOutput {
-        this.#home.check();
+        this.#context.check();
         this.#life.check();
         if (this.#recording.tableOf() === 0) {
             throw new Error("there was no step yet");
@@ -262,7 +262,7 @@ export class GpuQuerySet implements QuerySet {
     }
 
     #promised<T>(make: () => Promise<T>): Promise<T> {
-        return this.#home.promised(() => this.#life.promised(make));
+        return this.#context.promised(() => this.#life.promised(make));
     }
 
     dispose(): void {

@@ -9,7 +9,7 @@ import {
     split,
 } from "./answers.js";
 import { DeviceError, OverflowError, calling, translated } from "./errors.js";
-import type { Home } from "./home.js";
+import type { DeviceContext } from "./device_context.js";
 import type { Parts } from "./input.js";
 import type { RayMode } from "./options.js";
 import { type OutputSource, Outputs } from "./outputs.js";
@@ -82,13 +82,13 @@ export class Recording {
 
     /** `tableOf` tells which step's table a set of queries asks. */
     constructor(
-        readonly home: Home,
+        readonly context: DeviceContext,
         readonly recorder: Recorder,
         readonly rayMode: RayMode,
         readonly what: "step" | "query",
         readonly tableOf: () => number = () => 0,
     ) {
-        this.#uploads = new Uploads(home, what === "step" ? "gpu_broad_phase" : "gpu_broad_phase/queries");
+        this.#uploads = new Uploads(context, what === "step" ? "gpu_broad_phase" : "gpu_broad_phase/queries");
     }
 
     get step(): number {
@@ -138,7 +138,7 @@ export class Recording {
 
     /** Calls, and keeps what the device will say of it, unless it throws. */
     #scoped<T>(call: () => T): T {
-        const [made, told] = scoped(this.home.device, call);
+        const [made, told] = scoped(this.context.device, call);
         this.#refusal = told.then((error) => {
             if (error === undefined) {
                 return undefined;
@@ -167,7 +167,7 @@ export class Recording {
         for (let tries = 1; ; tries += 1) {
             const made = this.#made;
             const { asked, outputs } = this.last();
-            const { reader } = this.home;
+            const { reader } = this.context;
             const wanted = want();
             const guesses = wanted.map(({ rows, needed, capacity = 0 }) => {
                 if (rows !== undefined || needed === undefined) {

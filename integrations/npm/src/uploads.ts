@@ -1,4 +1,4 @@
-import type { Home } from "./home.js";
+import type { DeviceContext } from "./device_context.js";
 import { COUNT_NAMES, type DeviceRows, type HostRows, type Parts, nameOf, wordsKind } from "./input.js";
 import { type Buffer, Counted, Input, Part, Words } from "./wasm/gpu_broad_phase.js";
 
@@ -24,7 +24,7 @@ interface Slot {
  * @internal
  */
 export class Uploads {
-    readonly #home: Home;
+    readonly #context: DeviceContext;
     readonly #label: string;
     readonly #slots = new Map<string, Slot>();
     /** What `commit` does. */
@@ -32,8 +32,8 @@ export class Uploads {
     /** Slots that are new, with those whose place they take. */
     #replaced: [name: string, slot: Slot, before: Slot | undefined][] = [];
 
-    constructor(home: Home, label: string) {
-        this.#home = home;
+    constructor(context: DeviceContext, label: string) {
+        this.#context = context;
         this.#label = label;
     }
 
@@ -48,7 +48,7 @@ export class Uploads {
                 this.#device(input, rows, parts.staticVersion);
             }
             for (const { of, count } of parts.counts) {
-                const own = this.#home.buffers.get(count.buffer);
+                const own = this.#context.buffers.get(count.buffer);
                 const word = count.word ?? 0;
                 if (own === undefined) {
                     const copy = this.#copy(`number of ${of}`, COUNT_NAMES[of], count.buffer, 4 * word, 4);
@@ -73,7 +73,7 @@ export class Uploads {
     #host(input: Input, { part, words, count, isTight }: HostRows, version: number): void {
         const name = nameOf(part);
         const holds = STATIC_PARTS.has(part) ? `${version}: ${count} rows of ${words.byteLength} bytes` : undefined;
-        const { queue } = this.#home.device;
+        const { queue } = this.#context.device;
         const buffer = this.#put(name, words.byteLength, holds, (to) => {
             queue.writeBuffer(to, 0, words.buffer, words.byteOffset, words.byteLength);
         });
@@ -85,7 +85,7 @@ export class Uploads {
 
     #device(input: Input, { part, rows, bytes, areBoxes }: DeviceRows, version: number): void {
         const { buffer, count, offset = 0, stride, form = "min-max" } = rows;
-        const own = this.#home.buffers.get(buffer);
+        const own = this.#context.buffers.get(buffer);
         if (own === undefined) {
             const span = (count - 1) * (stride ?? bytes) + bytes;
             const holds = STATIC_PARTS.has(part)
@@ -132,14 +132,14 @@ export class Uploads {
         if (slot !== undefined && slot.js.size >= bytes && slot.js.size <= 4 * bytes + 65536) {
             return slot;
         }
-        const limit = this.#home.device.limits.maxStorageBufferBindingSize;
+        const limit = this.#context.device.limits.maxStorageBufferBindingSize;
         if (bytes > limit) {
             throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
         }
         // One that grows will grow again.
         const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
         const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
-        const buffer = this.#home.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
+        const buffer = this.#context.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
         const made = { buffer, js: buffer.js(), holds: undefined };
         this.#slots.set(name, made);
         this.#replaced.push([name, made, slot]);
@@ -148,7 +148,7 @@ export class Uploads {
 
     /** Writes the rows of the input, whose step or query was recorded. */
     commit(): void {
-        const { device } = this.#home;
+        const { device } = this.#context;
         let encoder: GPUCommandEncoder | undefined;
         const encode = (): GPUCommandEncoder =>
             (encoder ??= device.createCommandEncoder({ label: "gpu_broad_phase/inputs" }));

@@ -17,12 +17,12 @@ use pyo3::types::PyDict;
 use wgpu::{AdapterInfo, Backends, DeviceType};
 
 use crate::errors::{self, NoAdapterError};
-use crate::work::{self, Turns};
+use crate::work::{self, Iterations};
 
 /// A broad phase, and the input of its last step.
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct Engine {
-    state: Turns<State>,
+    state: Iterations<State>,
     /// Forks before it was made.
     forks: usize,
     /// The adapter that it was made with; `None` on the CPU.
@@ -194,7 +194,7 @@ impl Engine {
         let adapter = broad_phase.adapter_info().cloned();
         let uses_gpu = Arc::new(AtomicBool::new(adapter.is_some()));
         Ok(Self {
-            state: Turns::new(State {
+            state: Iterations::new(State {
                 finder: Finder {
                     plain: *broad_phase.descriptor(),
                     broad_phase: ManuallyDrop::new(broad_phase),

@@ -43,9 +43,9 @@ impl Space {
             let apart = self.positions[to][axis] - self.positions[from][axis];
             let period = self.periods[axis];
             if period.is_finite() {
-                let turns = -(apart / period).round();
-                shift[axis] = turns as i32;
-                way[axis] = apart + turns * period;
+                let iterations = -(apart / period).round();
+                shift[axis] = iterations as i32;
+                way[axis] = apart + iterations * period;
             } else {
                 way[axis] = apart;
             }

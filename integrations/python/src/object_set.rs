@@ -11,12 +11,12 @@ use rayon::prelude::*;
 
 use crate::arrays::{Each, EachView, Matrix};
 use crate::boxes::{self, BoxArrays};
-use crate::work::{self, Turns};
+use crate::work::{self, Iterations};
 
 /// Boxes under handles. A handle is 64 bits: the generation above, the slot below.
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct ObjectTable {
-    objects: Turns<Objects>,
+    objects: Iterations<Objects>,
     /// Forks before it was made.
     forks: usize,
 }
@@ -138,7 +138,7 @@ impl ObjectTable {
     #[new]
     fn new(events: bool) -> Self {
         Self {
-            objects: Turns::new(Objects {
+            objects: Iterations::new(Objects {
                 set: ObjectSet::new(),
                 tells_events: events,
                 pairs: Vec::new(),

@@ -3,7 +3,7 @@
 use std::mem::{swap, take};
 
 use gpu_broad_phase::reference::{PairRule, pair_rule};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, Scene};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use gpu_broad_phase::cpu::Watch;
+use gpu_broad_phase::cpu::CancelToken;
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -56,12 +56,12 @@ pub fn run<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let pool = pool()?;
-    let watch = Arc::new(Watch::default());
+    let token = Arc::new(CancelToken::default());
     let progress = progress.map(|call| call.clone().unbind());
     py.detach(|| {
         let (done, ended) = mpsc::channel();
         pool.in_place_scope(|scope| {
-            let watched = Arc::clone(&watch);
+            let watched = Arc::clone(&token);
             scope.spawn(move |_| {
                 // Who listens waits for the end.
                 let _ = done.send(watched.run(work));
@@ -75,7 +75,7 @@ pub fn run<T: Send>(
                     Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the work failed")),
                     Err(RecvTimeoutError::Timeout) if raised.is_some() => {}
                     Err(RecvTimeoutError::Timeout) => {
-                        let (rows, total) = watch.progress();
+                        let (rows, total) = token.progress();
                         let looked = Python::attach(|py| {
                             py.check_signals()?;
                             match &progress {
@@ -85,7 +85,7 @@ pub fn run<T: Send>(
                         });
                         raised = looked.err();
                         if raised.is_some() {
-                            watch.stop();
+                            token.stop();
                         }
                     }
                 }
@@ -96,13 +96,13 @@ pub fn run<T: Send>(
 
 /// What several threads work with, one after the other. Who waits gets its turn, even where another thread takes it over
 /// and over.
-pub struct Turns<T> {
+pub struct Iterations<T> {
     value: Mutex<T>,
     /// Forks before the process that has it locked, or had it locked last.
     forks: AtomicUsize,
 }
 
-impl<T: Send> Turns<T> {
+impl<T: Send> Iterations<T> {
     pub fn new(value: T) -> Self {
         Self {
             value: Mutex::new(value),

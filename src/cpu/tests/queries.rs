@@ -425,10 +425,10 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     for case in 0..60 {
         let period = random.pick(&[100.0, 0.1, 3.3, 7e4]);
         let radius = period * random.pick(&[1e-6, 1e-4, 0.03]);
-        let turns = random.pick(&[0, 1, 3, 1000]);
+        let iterations = random.pick(&[0, 1, 3, 1000]);
         let mut points = Vec::new();
         for _ in 0..200 {
-            let border = period * (random.below(2 * turns + 1) as f32 - turns as f32);
+            let border = period * (random.below(2 * iterations + 1) as f32 - iterations as f32);
             let at = random.vector(|random| border + radius * random.range(-2.0, 2.0));
             points.push(Aabb::point(at));
             points.push(Aabb::point(

@@ -2,7 +2,7 @@
 
 pub mod pair_count;
 pub mod pair_emit;
-pub mod pair_emit_kept;
+pub mod pair_emit_cached;
 pub mod pair_exclude;
 pub mod pair_excludes;
 pub mod pair_replay;

@@ -1,6 +1,6 @@
 //! Twin of `shaders/pairs/pair_count.wgsl`.
 
-use super::pair_emit_kept::partners_kept;
+use super::pair_emit_cached::cached_partners;
 use super::pair_sums::{add_up, no_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
@@ -33,10 +33,10 @@ pub struct PairCounts {
 /// but for those of the uniform scheme.
 pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
-    let kept = partners_kept(params, input.table.grid);
+    let kept = cached_partners(params, input.table.grid);
     let bit_words = params.pair_bit_words as usize;
     let mut bits = vec![0; entries * bit_words];
-    let mut slots = vec![0; entries * params.partners_kept as usize];
+    let mut slots = vec![0; entries * params.cached_partners as usize];
     let mut boxes = Vec::with_capacity(entries);
     let mut counts = Vec::with_capacity(entries + 1);
     for index in each(0..params.entry_capacity) {

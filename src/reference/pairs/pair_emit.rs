@@ -34,8 +34,8 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to
-    /// find: twin of `shaders/pairs/pair_write_kept.wgsl`.
-    pub fn write_kept(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
+    /// find: twin of `shaders/pairs/pair_write_cached.wgsl`.
+    pub fn write_cached(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
         let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         if self.place == end || end <= self.params.first_pair || self.place >= page_end {
             return false;
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Walks once more through the entries that [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left, or through
+/// Walks once more through the entries that [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached) left, or through
 /// all (uniform scheme), and writes the pairs whose places fall into the page `first_pair .. first_pair +
 /// pairs.len()`.
 ///

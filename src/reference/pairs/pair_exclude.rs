@@ -10,8 +10,8 @@ use crate::layout::blocks::Exclusions;
 pub fn pair_exclude(exclusions: &Exclusions, list: &[Pair]) -> (Vec<[u32; 2]>, Vec<u32>) {
     let mut table = vec![[0; 2]; exclusions.slots() as usize];
     let mut rows = vec![0; table.len()];
-    for (row, given) in (1..).zip(list) {
-        let Pair { a, b } = Pair::new(given.a, given.b);
+    for (row, pair) in (1..).zip(list) {
+        let Pair { a, b } = Pair::new(pair.a, pair.b);
         if a == b || b >= exclusions.object_count {
             continue;
         }

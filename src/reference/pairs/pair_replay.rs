@@ -9,7 +9,7 @@ use crate::layout::grid::Params;
 
 /// Writes pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
 /// for each of the first [`Params::pair_bit_words`] × 32 of them. `walks` are the entries that
-/// [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left.
+/// [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached) left.
 ///
 /// `kept` is the output of [`pair_count`](super::pair_count::pair_count), with its counts scanned. Returns the place of
 /// the next pair of each entry of `walks`.

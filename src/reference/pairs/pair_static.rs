@@ -40,7 +40,7 @@ pub fn walk_static(
         layers: object.layers,
         owner: object.owner,
         world: own.world,
-        asker: None,
+        querier: None,
         seeks_corners: false,
         image: [0; 3],
         search_min: [0.0; 3],
@@ -51,7 +51,7 @@ pub fn walk_static(
     let walked = QueryReads {
         table: input.table,
         queries: &[],
-        askers: &[],
+        self_query: &[],
         objects: input.objects,
         values: input.values,
         excludes: Excludes::default(),

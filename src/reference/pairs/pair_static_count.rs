@@ -4,7 +4,7 @@ use super::pair_count::PairCounts;
 use super::pair_static::{StaticPairReads, walk_static};
 use super::pair_sums::add_up;
 use crate::api::counters::word;
-use crate::layout::blocks::{Overrides, add64, static_partners_kept};
+use crate::layout::blocks::{Overrides, add64, static_cached_partners};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
@@ -20,7 +20,7 @@ pub fn pair_static_count(
     counters: &mut [u32],
 ) -> PairCounts {
     let rows = params.static_rows() as usize;
-    let kept = static_partners_kept(params);
+    let kept = static_cached_partners(params);
     let mut slots = vec![0; rows * kept as usize];
     let mut counts = Vec::with_capacity(rows + 1);
     for row in each(0..params.static_rows()) {

@@ -3,7 +3,7 @@
 use super::pair_emit::Writer;
 use super::pair_static::{StaticPairReads, walk_static};
 use crate::api::types::Pair;
-use crate::layout::blocks::{Overrides, static_partners_kept};
+use crate::layout::blocks::{Overrides, static_cached_partners};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
@@ -22,12 +22,12 @@ pub fn pair_static_emit(
     pairs: &mut [Pair],
 ) {
     let (entries, rows) = (params.entry_capacity as usize, params.static_rows() as usize);
-    let kept = static_partners_kept(params);
-    let behind = params.partners_kept as usize * entries;
+    let kept = static_cached_partners(params);
+    let behind = params.cached_partners as usize * entries;
     for (row, ends) in each((0..params.static_rows()).zip(offsets[entries..].windows(2))) {
         let own = input.own_records[row as usize].object;
         let partner = |place: usize| slots[behind + place * rows + row as usize];
-        if Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partner) {
+        if Writer::new(params, pairs, ends[0]).write_cached(ends[1], kept, own, partner) {
             let mut writer = Writer::new(params, pairs, ends[0]);
             walk_static(params, input, overrides, row, |other| writer.write(own, other));
         }

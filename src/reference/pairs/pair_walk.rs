@@ -7,12 +7,12 @@ use std::ops::Range;
 use crate::api::types::Aabb;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{
-    ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
+    ENTRY_GROUPS, ID_MASK, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
     key_of, place_single_cell, unordered,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
-use crate::reference::table::cover::looked_up;
+use crate::reference::table::large_table::looked_up;
 
 /// What the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +148,7 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
     let own_level = place_single_cell(params, box_min, box_max, table.grid.base_inverse).level;
-    let looks_up = own_level < table.grid.cover_below;
+    let looks_up = own_level < table.grid.large_table_below;
     if looks_up {
         let cell = looked_up(table.grid, own.low);
         test(table.cell(&table.grid.cover, cell, own.world));
@@ -183,7 +183,7 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
             }
         }
         next = level.next;
-        if looks_up && next >= table.grid.cover_below {
+        if looks_up && next >= table.grid.large_table_below {
             next = next.max(table.grid.cover.next);
         }
     }
@@ -211,19 +211,19 @@ fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &m
     let mut test = |entries: Range<u32>, in_bucket: bool| {
         if entries.start < entries.end {
             for &other_value in &input.values[entries.start as usize..entries.end as usize] {
-                if in_bucket && (value | other_value) < HOME_FLAGS {
+                if in_bucket && (value | other_value) < PRIMARY_FLAGS {
                     continue;
                 }
                 let other = &table.records[(other_value & ID_MASK) as usize];
-                let is_home = || {
+                let is_primary = || {
                     let other_lower = lower_of(other);
-                    let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
-                    key_of(level, home, own.world) == key
+                    let context = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
+                    key_of(level, context, own.world) == key
                 };
                 visit(Test::Of {
                     own: own.object,
                     other: other.object,
-                    is_pair: overlaps(own, other) && (!in_bucket || is_home()),
+                    is_pair: overlaps(own, other) && (!in_bucket || is_primary()),
                 });
             }
         }

@@ -1,11 +1,11 @@
 //! A query and its test of an object: the twin of `shaders/queries/query.wgsl` and `shaders/queries/query_input.wgsl`.
 
-use crate::api::queries::{Query, askers};
+use crate::api::queries::{Query, self_query};
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
 pub(super) const LARGEST_FLOAT: f32 = f32::MAX;
-/// An image of the asker that only its distance to a candidate decides.
+/// An image of the querier that only its distance to a candidate decides.
 pub(crate) const NEAREST_IMAGE: i32 = 2;
 /// 2^60 and 2^-40. Squares of gaps from the one on, or of gaps that are all below the other, leave the range of floats:
 /// they are taken 2^66 times smaller or larger.
@@ -37,10 +37,10 @@ pub struct LoadedQuery {
     /// Only objects of this world are found.
     pub world: u32,
     /// The object that asks for others.
-    pub asker: Option<u32>,
+    pub querier: Option<u32>,
     /// Whether objects are looked for by their lower corners in place of whole boxes.
     pub seeks_corners: bool,
-    /// Periods that the asker is moved by, or 2 on an axis where the nearest image of all is meant.
+    /// Periods that the querier is moved by, or 2 on an axis where the nearest image of all is meant.
     pub image: [i32; 3],
     /// Lower corner, moved, and widened by the radius and a bound on all rounding.
     pub search_min: [f32; 3],
@@ -65,7 +65,7 @@ impl LoadedQuery {
         [flush(unordered(low)), flush(unordered(high))]
     }
 
-    /// How far from the asker objects may be along an axis: by more than differences, sums and squares can round.
+    /// How far from the querier objects may be along an axis: by more than differences, sums and squares can round.
     fn reach(&self, params: &Params, axis: usize) -> f32 {
         let [low, high] = self.corners(axis);
         let moved = if self.seeks_corners { periods(params)[axis] } else { 0.0 };
@@ -168,7 +168,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
         layers: bounds.layers,
         owner: bounds.owner,
         world: query.world,
-        asker: None,
+        querier: None,
         seeks_corners: false,
         image: [0; 3],
         search_min: [0.0; 3],
@@ -183,7 +183,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
 pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
     let object = &objects[record.object as usize];
     let class = classify(object);
-    let seeks_corners = params.askers == askers::NEIGHBORS;
+    let seeks_corners = params.self_query == self_query::NEIGHBORS;
     LoadedQuery {
         low: record.low,
         high: if seeks_corners { record.low } else { record.high },
@@ -191,7 +191,7 @@ pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQue
         layers: object.layers,
         owner: object.owner,
         world: record.world,
-        asker: Some(record.object),
+        querier: Some(record.object),
         seeks_corners,
         image: [0; 3],
         search_min: [0.0; 3],
@@ -208,8 +208,8 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         return None;
     }
     let apart = |a: i32, b: i32| flush(unordered(a)) - flush(unordered(b));
-    let is_unwanted = |asker| record.object == asker || (params.half != 0 && record.object < asker);
-    if query.asker.is_some_and(is_unwanted) {
+    let is_unwanted = |querier| record.object == querier || (params.half != 0 && record.object < querier);
+    if query.querier.is_some_and(is_unwanted) {
         return None;
     }
     if query.seeks_corners {
@@ -252,7 +252,7 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
     within(query, gap)
 }
 
-/// The image of the asker that is nearest to what lies so far apart along an axis.
+/// The image of the querier that is nearest to what lies so far apart along an axis.
 fn nearest_image(period: f32, apart: f32) -> i32 {
     let half = 0.5 * period;
     if half > 0.0 {

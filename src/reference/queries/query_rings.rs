@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, squared, squared_float};
 use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
-use crate::layout::blocks::{Overrides, Turns};
+use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
 /// Smallest radius of a ring.
@@ -33,7 +33,7 @@ pub fn walk_nearest(
         limit,
         candidates: 0,
         rows: 0,
-        turns: Turns::default(),
+        iterations: Iterations::default(),
     };
     walk.test_large(query);
     for level in fullest_first(input.table.grid) {
@@ -116,7 +116,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
             if is_periodic && self.spans(&ring.image_of(self.params, 0), level) {
                 look = LevelLook::All;
             }
-            if look != LevelLook::All && !self.turns.take(1.0 + self.turns_within(query, inner, level)) {
+            if look != LevelLook::All && !self.iterations.take(1.0 + self.iterations_within(query, inner, level)) {
                 look = LevelLook::All;
             }
             match look {
@@ -174,11 +174,11 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     /// Turns that the rows of the ring before take once more, since they are visited on both sides of it.
-    fn turns_within(&self, query: &LoadedQuery, inner: Option<f32>, level: &Level) -> f32 {
+    fn iterations_within(&self, query: &LoadedQuery, inner: Option<f32>, level: &Level) -> f32 {
         let Some(inner) = inner else { return 0.0 };
         let cells = self.cells_of(&query.within(self.params, inner), level);
         let counts = cell_counts(&cells, level);
-        self.row_turns() * counts[1] * counts[2]
+        self.row_iterations() * counts[1] * counts[2]
     }
 
     /// Whether a ring has all cells of the level.
@@ -202,16 +202,16 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
 
     /// The rows of a ring that are no farther than its radius, without what the ring before has visited.
     fn walk_ring(&mut self, query: &LoadedQuery, radius: f32, inner: Option<f32>, level: &Level) {
-        let in_slots = |cells: Cells| {
+        let in_buckets = |cells: Cells| {
             let [x, y, z] = cells;
             let shift = level.x_shift;
             [(x.start() >> shift) << shift..=x.end() | ((1 << shift) - 1), y, z]
         };
-        let cells = in_slots(self.cells_of(&self.query, level));
+        let cells = in_buckets(self.cells_of(&self.query, level));
         let visited = inner.and_then(|inner| {
             let cells = self.cells_of(&query.within(self.params, inner), level);
             let is_nowhere = cells.iter().any(RangeInclusive::is_empty);
-            (!is_nowhere).then(|| (in_slots(cells), squared([inner, 0.0, 0.0])))
+            (!is_nowhere).then(|| (in_buckets(cells), squared([inner, 0.0, 0.0])))
         });
         let apart = self.apart(query, level);
         let gap_x = apart.gap(0, level.lower_x, level.upper_x);

@@ -4,9 +4,9 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
-use crate::api::queries::{Query, askers};
+use crate::api::queries::{Query, self_query};
 use crate::api::types::{Aabb, NONE};
-use crate::layout::blocks::{Overrides, Turns};
+use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
@@ -22,7 +22,7 @@ pub struct QueryReads<'a> {
     /// The queries; none where the objects themselves ask.
     pub queries: &'a [Query],
     /// Records of the objects that ask; none where they do not. Of the objects' own table or of another.
-    pub askers: &'a [Record],
+    pub self_query: &'a [Record],
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
     /// Sorted values; read by the uniform scheme alone.
@@ -34,20 +34,20 @@ pub struct QueryReads<'a> {
 impl QueryReads<'_> {
     /// Queries of the walk.
     pub(crate) fn count(&self, params: &Params) -> u32 {
-        if params.askers == askers::NOBODY {
+        if params.self_query == self_query::NOBODY {
             params.query_count
         } else {
-            self.askers.len() as u32
+            self.self_query.len() as u32
         }
     }
 
-    /// The query with this index, and which answer it is for: askers come in the order of the records.
+    /// The query with this index, and which answer it is for: self_query come in the order of the records.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
-        if params.askers == askers::NOBODY {
+        if params.self_query == self_query::NOBODY {
             return (load_query(params, &self.queries[index as usize]), index);
         }
-        let query = asked_by(params, self.objects, &self.askers[index as usize]);
-        (query, query.asker.unwrap_or(index))
+        let query = asked_by(params, self.objects, &self.self_query[index as usize]);
+        (query, query.querier.unwrap_or(index))
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Walk<'a, F> {
     pub(super) limit: u32,
     pub(super) candidates: u32,
     pub(super) rows: u32,
-    pub(super) turns: Turns,
+    pub(super) iterations: Iterations,
 }
 
 /// Cells that objects of a level may be entered in.
@@ -115,7 +115,7 @@ pub fn count_query(
         limit: u32::MAX,
         candidates: 0,
         rows: 0,
-        turns: Turns::default(),
+        iterations: Iterations::default(),
     };
     walk.test_large(query);
     for (_, level) in input.table.grid.occupied_levels() {
@@ -156,15 +156,15 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
             ..Aabb::point([0.0; 3])
         };
         let passes = !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]);
-        let asks_partners = self.params.askers == askers::PARTNERS;
-        let partner = self.query.asker.filter(|_| asks_partners);
-        if passes && !partner.is_some_and(|asker| self.input.excludes.is_excluded(asker, object)) {
+        let asks_partners = self.params.self_query == self_query::PARTNERS;
+        let partner = self.query.querier.filter(|_| asks_partners);
+        if passes && !partner.is_some_and(|querier| self.input.excludes.is_excluded(querier, object)) {
             self.limit = (self.accept)(object, distance);
         }
     }
 
     /// The entries whose objects are the query's, by their boxes, with their distances. In a crowded scene the box of a
-    /// cluster comes first, unless an image of the asker is meant: its members are passed over where it is none.
+    /// cluster comes first, unless an image of the querier is meant: its members are passed over where it is none.
     pub(super) fn near_entries(&mut self, entries: Range<u32>, mut found: impl FnMut(&mut Self, u32, u32)) {
         let table = self.input.table;
         if self.query.image != [0; 3] {
@@ -302,11 +302,11 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         let level_counts = cell_counts(&bounds, level);
         let looks_twice = is_dense && rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
         let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
-        let turns = self.row_turns() * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
+        let iterations = self.row_iterations() * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
         if is_repeated
             || looks_twice
             || rows >= self.input.table.places(&self.listing(level)) as f32
-            || !self.turns.take(turns)
+            || !self.iterations.take(iterations)
             || self.meets_entries_again(query, second, level)
         {
             return LevelLook::All;
@@ -315,7 +315,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     /// Turns of loops that a row takes at least.
-    pub(super) fn row_turns(&self) -> f32 {
+    pub(super) fn row_iterations(&self) -> f32 {
         if self.is_multi_cell() { 3.0 } else { 2.0 }
     }
 
@@ -362,15 +362,15 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     fn is_met_here(&self, level: &Level, entry: u32, lower: [i32; 3], upper: [i32; 3], y: i32, z: i32) -> bool {
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
         let corner = self.record(entry).low.map(|bound| flush(unordered(bound)));
-        let home = cell_of(self.params.scheme, corner, inverse);
+        let context = cell_of(self.params.scheme, corner, inverse);
         if !self.is_multi_cell() {
-            return home[1] == y && home[2] == z && (lower[0]..=upper[0]).contains(&home[0]);
+            return context[1] == y && context[2] == z && (lower[0]..=upper[0]).contains(&context[0]);
         }
         // Lower corners lie in the home cell.
         let first: [i32; 3] = if self.query.seeks_corners {
-            home
+            context
         } else {
-            std::array::from_fn(|axis| home[axis].max(lower[axis]))
+            std::array::from_fn(|axis| context[axis].max(lower[axis]))
         };
         let is_outside = (0..3).any(|axis| first[axis] < lower[axis]) || first[0] > upper[0];
         if is_outside || first[1] != y || first[2] != z {

@@ -64,14 +64,14 @@ pub fn reciprocal(bits: u32) -> f32 {
 }
 
 /// The ray as the passes hold it. Of the uniform block it needs `dimensions` and `world_count`.
-pub fn load_ray(params: &Params, given: &SweptRay) -> LoadedRay {
+pub fn load_ray(params: &Params, ray: &SweptRay) -> LoadedRay {
     let SweptRay {
         mut ray,
         mut half_extents,
         t_min,
         world,
         ..
-    } = *given;
+    } = *ray;
     if params.dimensions == 2 {
         (ray.origin[2], ray.direction[2], half_extents[2]) = (0.0, 0.0, 0.0);
     }

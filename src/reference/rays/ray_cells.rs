@@ -2,7 +2,7 @@
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use crate::layout::blocks::Turns;
+use crate::layout::blocks::Iterations;
 use crate::layout::grid::{Grid, Level, MAX_LEVELS, Params};
 
 /// What a pass does with the cells of a slab: a box of them.
@@ -16,7 +16,7 @@ struct Walk<'a, V> {
     /// Number of the grid's first level.
     first_level: u32,
     visitor: &'a mut V,
-    turns: Turns,
+    iterations: Iterations,
 }
 
 /// Walks a ray and hands the cells within the bounds of what the levels hold to the visitor.
@@ -29,7 +29,7 @@ pub(crate) fn walk_ray(params: &Params, grids: &[&Grid], ray: &LoadedRay, visito
                 x_detail: grid.x_detail,
                 first_level,
                 visitor: &mut *visitor,
-                turns: Turns::default(),
+                iterations: Iterations::default(),
             };
             walk_levels(params, grid, ray, &mut walk);
         }
@@ -44,7 +44,7 @@ impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
     }
 
     fn walk_pays(&mut self, _level: &Level, steps: i32, _breadth: [f32; 3], _most: [f32; 3]) -> bool {
-        self.turns.take(steps.min(MAX_RAY_STEPS) as f32)
+        self.iterations.take(steps.min(MAX_RAY_STEPS) as f32)
     }
 
     fn without_cells(&mut self, _level: &Level) {}

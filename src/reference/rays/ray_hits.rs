@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::types::{Aabb, SweptRay};
-use crate::layout::blocks::{Overrides, Turns};
+use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
@@ -14,7 +14,7 @@ use crate::reference::rows::{CellTable, Listing};
 use crate::shared::runs::Walked;
 
 /// Turns of loops that a slab takes in the shader beside those over its rows: its own, and that of a closer look.
-const TURNS_PER_SLAB: f32 = 2.0;
+const ITERATIONS_PER_SLAB: f32 = 2.0;
 /// A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
 /// How often, in the mean, a walk may meet an object before looking at each one once is less.
@@ -54,7 +54,7 @@ struct Walk<'a, V> {
     ray: &'a LoadedRay,
     visitor: &'a mut V,
     candidates: u32,
-    turns: Turns,
+    iterations: Iterations,
     /// Entries in the rows of the level's walk so far.
     meetings: u32,
     /// How many there may be before the walk is given up.
@@ -109,7 +109,7 @@ pub fn walk_ray(
         ray,
         visitor,
         candidates: 0,
-        turns: Turns::default(),
+        iterations: Iterations::default(),
         meetings: 0,
         most_meetings: u32::MAX,
         is_ahead: false,
@@ -245,9 +245,10 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         };
         self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > self.most_meetings;
         // A loop takes one turn more than it walks through, and each row has a loop of its own.
-        let turns_ahead = if self.is_ahead { 1.5 } else { 1.0 };
-        let turns = turns_ahead * steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + TURNS_PER_SLAB);
-        steps <= MAX_RAY_STEPS && tests_fewer && self.turns.take(turns)
+        let iterations_ahead = if self.is_ahead { 1.5 } else { 1.0 };
+        let iterations =
+            iterations_ahead * steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + ITERATIONS_PER_SLAB);
+        steps <= MAX_RAY_STEPS && tests_fewer && self.iterations.take(iterations)
     }
 
     fn without_cells(&mut self, level: &Level) {

@@ -1,10 +1,10 @@
 //! The radix sort of keys and values.
 
 pub mod sort_histogram;
-pub mod sort_histogram_strips;
-pub mod sort_scan_strips;
+pub mod sort_histogram_serial;
+pub mod sort_scan_serial;
 pub mod sort_scatter;
-pub mod sort_scatter_strips;
+pub mod sort_scatter_serial;
 
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
@@ -12,9 +12,9 @@ use crate::layout::grid::Grid;
 /// All passes of one digit: keys and values in their order, by tiles or by strips.
 pub(crate) fn sort_digit(sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) -> (Vec<u32>, Vec<u32>) {
     if sort.tile == 0 {
-        let mut counts = sort_histogram_strips::sort_histogram_strips(sort, grid, keys);
-        sort_scan_strips::sort_scan_strips(sort, &mut counts);
-        sort_scatter_strips::sort_scatter_strips(sort, grid, keys, values, &counts)
+        let mut counts = sort_histogram_serial::sort_histogram_serial(sort, grid, keys);
+        sort_scan_serial::sort_scan_serial(sort, &mut counts);
+        sort_scatter_serial::sort_scatter_serial(sort, grid, keys, values, &counts)
     } else {
         let counts = sort_histogram::sort_histogram(sort, grid, keys);
         sort_scatter::sort_scatter(sort, grid, keys, values, &counts)

@@ -36,7 +36,7 @@ const FREE_PAIRS: u32 = number("table/base_cell", "FREE_PAIRS");
 const MOST_OCTAVES: u32 = number("table/base_cell", "MOST_OCTAVES");
 /// Pairs per object that finer cells may part, at most, where coarser ones are chosen for the sake of walks that look
 /// far.
-const MOST_PARTED: u32 = number("table/base_cell", "MOST_PARTED");
+const MOST_SPLIT: u32 = number("table/base_cell", "MOST_SPLIT");
 
 /// What the sample says of each octave.
 struct Octaves<'a> {
@@ -60,7 +60,7 @@ impl Octaves<'_> {
     /// Pairs of samples that share a slot by chance.
     fn by_chance(&self, octave: u32) -> u32 {
         let entered = self.entered(octave);
-        entered.wrapping_mul(entered) / (2 * self.params.octave_slots())
+        entered.wrapping_mul(entered) / (2 * self.params.octave_buckets())
     }
 
     /// Bounded pairs that no cell parts, however fine: those of the last octave, unless it still parts many.
@@ -101,7 +101,7 @@ impl Octaves<'_> {
         let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
         let pairs = self.mean_pairs(octave);
         COST_OF_PAIRS * (pairs + FREE_PAIRS) < (cells * cells).min(objects)
-            && pairs.saturating_sub(self.mean_pairs(finer)) <= MOST_PARTED
+            && pairs.saturating_sub(self.mean_pairs(finer)) <= MOST_SPLIT
     }
 }
 

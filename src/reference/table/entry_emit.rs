@@ -5,7 +5,7 @@ use crate::api::counters::word;
 use crate::api::types::Aabb;
 use crate::layout::blocks::{saturate64, wide};
 use crate::layout::grid::{
-    Class, ENTRY_GROUPS, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, entry_group, key_of, place,
+    Class, ENTRY_GROUPS, Grid, NO_LEVEL, PRIMARY_FLAGS, Params, classify, entry_group, key_of, place,
 };
 
 /// Uniform scheme: an entry for every cell that an object covers, at the offsets that the scan gave: first the home
@@ -61,7 +61,7 @@ pub fn entry_emit(
                 continue;
             }
         }
-        write(offset_of(0), params.large_key(grid, world), index | HOME_FLAGS);
+        write(offset_of(0), params.large_key(grid, world), index | PRIMARY_FLAGS);
     }
     (keys, values)
 }

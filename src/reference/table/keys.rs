@@ -1,12 +1,12 @@
 //! Twin of `shaders/table/keys.wgsl`.
 
-use super::cover::{COVER_SHIFTS, Cover, larger_keys};
+use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, larger_keys};
 use crate::api::types::Aabb;
-use crate::layout::blocks::COVER_TILE;
+use crate::layout::blocks::LARGE_TABLE_TILE;
 use crate::layout::grid::{Class, Grid, NO_LEVEL, Params, classify, key_of, place};
 use crate::shared::runs::{LENGTH, in_runs, map};
 
-const _: () = assert!((LENGTH as usize).is_multiple_of(COVER_TILE));
+const _: () = assert!((LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE));
 
 /// Hierarchical and adaptive scheme: one entry per object, keyed by the cell of its lower corner.
 ///
@@ -31,10 +31,10 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
 
 /// The entries that the objects of each tile would have in the cover table, for each choice of its cells: words as
 /// `[shift - 1][tile]`.
-pub fn cover_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
+pub fn large_table_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
-    if grid.cover_below == 0 {
-        return vec![0; COVER_SHIFTS as usize * objects.len().div_ceil(COVER_TILE)];
+    if grid.large_table_below == 0 {
+        return vec![0; LARGE_TABLE_SHIFTS as usize * objects.len().div_ceil(LARGE_TABLE_TILE)];
     }
     let of_runs = |shift| {
         let larger = larger_keys(grid, shift);
@@ -42,13 +42,15 @@ pub fn cover_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) 
             let run = run.start as usize..run.end as usize;
             let sum = |(objects, keys): (&[Aabb], &[u32])| -> u32 {
                 let entered = objects.iter().zip(keys).filter(|(_, key)| larger.contains(key));
-                entered.map(|(object, _)| Cover::of(grid, object, shift).count()).sum()
+                entered
+                    .map(|(object, _)| LargeCells::of(grid, object, shift).count())
+                    .sum()
             };
             let tiles = objects[run.clone()]
-                .chunks(COVER_TILE)
-                .zip(keys[run].chunks(COVER_TILE));
+                .chunks(LARGE_TABLE_TILE)
+                .zip(keys[run].chunks(LARGE_TABLE_TILE));
             tiles.map(sum).collect::<Vec<_>>()
         })
     };
-    (1..=COVER_SHIFTS).flat_map(of_runs).flatten().collect()
+    (1..=LARGE_TABLE_SHIFTS).flat_map(of_runs).flatten().collect()
 }

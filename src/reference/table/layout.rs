@@ -4,8 +4,8 @@
 use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
 use crate::api::counters::word;
 use crate::layout::grid::{
-    DENSE, FORM_CROWDED, FORM_SPARSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params,
-    SCHEME_ADAPTIVE, SCHEME_UNIFORM, TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
+    DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_ADAPTIVE, SCHEME_UNIFORM,
+    TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, VARIANT_CROWDED, VARIANT_SPARSE, level_inverse,
 };
 use crate::shared::wgsl::number;
 
@@ -93,10 +93,10 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     grid.is_crowded = u32::from(is_crowded(params, &grid));
     grid.table_cells = table_base;
     grid.key_count = params.absent_key(&grid) + 1;
-    grid.cover_below = level_below_cover(params, level_statistics, grid.occupied);
-    grid.cover_shift = 0;
-    if grid.cover_below > 0 {
-        bound_cover(&mut grid);
+    grid.large_table_below = level_below_large_table(params, level_statistics, grid.occupied);
+    grid.large_table_shift = 0;
+    if grid.large_table_below > 0 {
+        bound_large_table(&mut grid);
     }
     grid.x_detail = params.x_detail();
     if !uniform {
@@ -110,7 +110,8 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
 
 /// Whether the pass for crowded scenes counts pairs: twin of `keeps_bits` in `shaders/common/clusters.wgsl`.
 pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
-    let is_chosen = params.pair_form == FORM_CROWDED || grid.is_crowded != 0 && params.pair_form != FORM_SPARSE;
+    let is_chosen =
+        params.pair_variant == VARIANT_CROWDED || grid.is_crowded != 0 && params.pair_variant != VARIANT_SPARSE;
     is_chosen || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
 }
 
@@ -122,8 +123,8 @@ fn is_crowded(params: &Params, grid: &Grid) -> bool {
 }
 
 /// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
-fn level_below_cover(params: &Params, level_statistics: &[u32], occupied: u32) -> u32 {
-    if params.cover_capacity == 0 {
+fn level_below_large_table(params: &Params, level_statistics: &[u32], occupied: u32) -> u32 {
+    if params.large_table_capacity == 0 {
         return 0;
     }
     let placed: u32 = level_statistics.iter().step_by(8).sum();
@@ -141,9 +142,9 @@ fn level_below_cover(params: &Params, level_statistics: &[u32], occupied: u32) -
 }
 
 /// Where the objects lie that look it up, in cells of the highest of their levels.
-fn bound_cover(grid: &mut Grid) {
+fn bound_large_table(grid: &mut Grid) {
     let (mut lower, mut upper) = ([i32::MAX; 3], [-i32::MAX; 3]);
-    let below = grid.cover_below;
+    let below = grid.large_table_below;
     for (index, level) in grid.occupied_levels().filter(|&(index, _)| index < below) {
         let octaves = below - 1 - index;
         let lowest = [level.lower_x, level.lower_y, level.lower_z];

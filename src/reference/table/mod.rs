@@ -2,12 +2,12 @@
 
 pub mod base_cell;
 pub mod clusters;
-pub(crate) mod cover;
-pub mod cover_emit;
 pub mod entry_count;
 pub mod entry_emit;
 pub mod gather;
 pub mod keys;
+pub(crate) mod large_table;
+pub mod large_table_emit;
 pub mod layout;
 pub mod level_statistics;
 pub mod prepare;

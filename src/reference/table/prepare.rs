@@ -15,14 +15,14 @@ fn wrapped(value: f32, period: f32) -> f32 {
 /// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
 /// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a
 /// count that the device knows alone excluded.
-pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
+pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
     let limit = match params.object_limit {
         0 => u32::MAX,
         place => object_limits[place as usize - 1],
     };
-    let count = params.object_count.min(given_objects.len() as u32);
+    let count = params.object_count.min(source_objects.len() as u32);
     let prepared = |index: u32| {
-        let mut object = given_objects[index as usize];
+        let mut object = source_objects[index as usize];
         let flatten = |object: &mut Aabb| {
             if params.dimensions == 2 {
                 (object.min[2], object.max[2]) = (0.0, 0.0);

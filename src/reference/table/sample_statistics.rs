@@ -16,7 +16,7 @@ const EXTENT_SAMPLES: u32 = 256;
 /// largest magnitude of a coordinate of 256 of them; then three for each of 24 octaves of cells: samples entered, pairs
 /// of them that share a slot of a small hash table, and those pairs with a bounded number per sample.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
-    let slots = params.octave_slots();
+    let slots = params.octave_buckets();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];
     let mut statistics = vec![0u32; STATISTICS];
     let objects = params.objects(objects);

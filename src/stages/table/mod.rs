@@ -2,10 +2,10 @@
 
 pub(crate) mod statics;
 
-use super::limits::{Copied, Copying};
+use super::input::{Copied, Copying};
 use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
-use super::sort::{self, Digit, Side, Sides, Sort};
+use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use crate::api::counters;
 use crate::api::descriptor::{Capacities, Growth};
 use crate::api::error::InputError;
@@ -13,9 +13,9 @@ use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
-use crate::gpu::shader::{Needed, passes};
+use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES};
+use crate::layout::blocks::{CLUSTER_TILE, LARGE_TABLE_TILE, OCTAVES, SourceLayout};
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{self, Grid, Params, Record};
 use crate::shared::bounds::LARGEST_COUNT;
@@ -24,7 +24,7 @@ use crate::shared::wgsl::number;
 passes! {
     "table" {
     /// Objects as the other passes read them.
-    PREPARE = "prepare" from "prepare" { given: "tight" }
+    PREPARE = "prepare" from "prepare" { source: "tight" }
         if |of| of.prepares()
             || of.pair_filter.is_some()
             || of.uses.statics
@@ -32,7 +32,7 @@ passes! {
             || of.uses.excluded_pairs;
 
     /// Objects that lie anywhere in a caller's buffer, as the other passes read them.
-    PREPARE_STRIDED = "prepare_strided" from "prepare" { given: "strided" } if |of| of.uses.strided;
+    PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" } if |of| of.uses.strided;
 
     /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
@@ -47,7 +47,7 @@ passes! {
     KEYS = "keys" if |of| !of.is_uniform();
 
     /// The cover table and its entries, those of larger boxes.
-    COVER_EMIT = "cover_emit" if has_cover;
+    LARGE_TABLE_EMIT = "large_table_emit" if has_large_table;
 
     /// Cells covered by each object of the uniform scheme.
     ENTRY_COUNT = "entry_count" if |of| of.is_uniform();
@@ -63,11 +63,11 @@ passes! {
     }
 }
 
-fn has_cover(of: &Needed<'_>) -> bool {
+fn has_large_table(of: &PassContext<'_>) -> bool {
     of.is_hierarchical() && of.pairs
 }
 
-fn has_clusters(of: &Needed<'_>) -> bool {
+fn has_clusters(of: &PassContext<'_>) -> bool {
     !of.is_uniform()
 }
 
@@ -75,17 +75,17 @@ buffers! {
     /// The objects as all later passes read them: `Aabb`, static ones first.
     OBJECTS = "objects": Inputs;
     /// The objects as they are given, where the step changes them first.
-    GIVEN_OBJECTS = "given_objects": Inputs;
+    SOURCE_OBJECTS = "source_objects": Inputs;
     /// A word of this says how many objects take part. It is always the caller's.
     OBJECT_LIMITS = "object_limits": Inputs;
     /// The world of each object, `u32`.
     WORLDS = "worlds": Inputs;
     /// The worlds as they are given, where they are copied first. It is always the caller's.
-    GIVEN_WORLDS = "given_worlds": Inputs;
+    SOURCE_WORLDS = "source_worlds": Inputs;
     /// What a sample of the objects tells of sizes and cells.
     SAMPLE_STATISTICS = "sample_statistics": Fixed;
     /// The hash tables in which objects of the sample are counted by cells.
-    DENSITY_SLOTS = "density_slots": Fixed;
+    DENSITY_BUCKETS = "density_buckets": Fixed;
     /// Objects and bounds of each level.
     LEVEL_STATISTICS = "level_statistics": Fixed;
     /// The grid before the cover table is chosen.
@@ -95,7 +95,7 @@ buffers! {
     /// Uniform scheme: entries of each object, then their places.
     ENTRY_OFFSETS = "entry_offsets": Objects;
     /// Entries of objects in the cover table, for each choice of its cells: of all, and of each tile.
-    COVER_SUMS = "cover_sums": Objects;
+    LARGE_TABLE_SUMS = "large_table_sums": Objects;
     /// The key of each entry, before or after a digit of the sort.
     KEYS_0 = "keys_0": Objects;
     /// Keys on the other side of the sort.
@@ -115,12 +115,12 @@ buffers! {
 }
 
 /// The sides of the sort.
-const SIDES: Sides = Sides([
-    Side {
+const PING_PONG: PingPong = PingPong([
+    KeyValueBuffers {
         keys: buffer::KEYS_0,
         values: buffer::VALUES_0,
     },
-    Side {
+    KeyValueBuffers {
         keys: buffer::KEYS_1,
         values: buffer::VALUES_1,
     },
@@ -132,13 +132,13 @@ const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PE
 /// Words of the statistics of the sample.
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
 /// Choices of the cells of the cover table.
-const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
+const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
 /// Words of the totals of all tiles, two for each choice.
-const COVER_TOTALS: u32 = 2 * COVER_SHIFTS;
+const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 
 variables! {
     /// Where the objects that are given lie.
-    GIVEN_LAYOUT = "given_layout";
+    GIVEN_LAYOUT = "source_layout";
     /// The grid as a pass leaves it.
     NEXT_GRID = "next_grid";
 }
@@ -153,14 +153,14 @@ pub(crate) struct TablePlan {
     /// Bytes that lie behind the objects.
     pub behind_objects: u64,
     /// Where objects do not lie as passes read them: how they do. Then they are prepared.
-    pub given: Option<GivenLayout>,
+    pub layout: Option<SourceLayout>,
     /// Where worlds do not lie one behind the other: how they do. Then they are copied.
-    pub given_worlds: Option<GivenLayout>,
+    pub source_worlds: Option<SourceLayout>,
 }
 
 /// The uniform blocks of the stage.
 pub(crate) struct TableBlocks {
-    given: Option<Block>,
+    layout: Option<Block>,
     worlds: Option<Copied>,
     entries: Scan,
     digits: Vec<Digit>,
@@ -187,9 +187,9 @@ impl TablePlan {
     }
 
     /// The buffer that objects are given in.
-    pub const fn given(&self) -> BufferId {
+    pub const fn source(&self) -> BufferId {
         if self.prepares {
-            buffer::GIVEN_OBJECTS
+            buffer::SOURCE_OBJECTS
         } else {
             buffer::OBJECTS
         }
@@ -197,8 +197,8 @@ impl TablePlan {
 
     /// The buffer that worlds are given in.
     pub const fn worlds(&self) -> BufferId {
-        if self.given_worlds.is_some() {
-            buffer::GIVEN_WORLDS
+        if self.source_worlds.is_some() {
+            buffer::SOURCE_WORLDS
         } else {
             buffer::WORLDS
         }
@@ -217,8 +217,8 @@ impl TablePlan {
             ),
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
             (
-                buffer::COVER_SUMS,
-                4 * u64::from(COVER_TOTALS + COVER_SHIFTS * cover_tiles(params)),
+                buffer::LARGE_TABLE_SUMS,
+                4 * u64::from(LARGE_TABLE_TOTALS + LARGE_TABLE_SHIFTS * large_table_tiles(params)),
             ),
             (buffer::LEVEL_STATISTICS, 32 * u64::from(grid::MAX_LEVELS)),
             (buffer::LEVELS, size_of::<Grid>() as u64),
@@ -235,14 +235,17 @@ impl TablePlan {
             (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
             (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
         ];
-        if self.prepares && self.given.is_none() {
-            sizes.push((buffer::GIVEN_OBJECTS, size_of::<Aabb>() as u64 * objects));
+        if self.prepares && self.layout.is_none() {
+            sizes.push((buffer::SOURCE_OBJECTS, size_of::<Aabb>() as u64 * objects));
         }
         if params.is_uniform() {
             sizes.push((buffer::ENTRY_OFFSETS, 4 * u64::from(entry_counts(params))));
         }
         if params.is_hierarchical() {
-            sizes.push((buffer::DENSITY_SLOTS, 4 * u64::from(OCTAVES * params.octave_slots())));
+            sizes.push((
+                buffer::DENSITY_BUCKETS,
+                4 * u64::from(OCTAVES * params.octave_buckets()),
+            ));
         }
         sizes
     }
@@ -251,10 +254,10 @@ impl TablePlan {
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableBlocks {
         let params = &shape.params;
         TableBlocks {
-            given: self.given.map(|given| blocks.push(&given)),
-            worlds: self.given_worlds.map(|given| {
-                let copying = Copying::of_words(given, params.object_count);
-                Copied::new(blocks, copying, [COUNTERS, buffer::GIVEN_WORLDS, buffer::WORLDS])
+            layout: self.layout.map(|layout| blocks.push(&layout)),
+            worlds: self.source_worlds.map(|layout| {
+                let copying = Copying::of_words(layout, params.object_count);
+                Copied::new(blocks, copying, [COUNTERS, buffer::SOURCE_WORLDS, buffer::WORLDS])
             }),
             entries: Scan::of(
                 blocks,
@@ -268,17 +271,17 @@ impl TablePlan {
     }
 
     /// Records everything from the objects to the records. Returns the side of the sorted entries.
-    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> Side {
+    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> KeyValueBuffers {
         let params = &shape.params;
         let objects = params.object_count;
         if params.is_hierarchical() {
             recorder.clear(buffer::SAMPLE_STATISTICS);
-            recorder.clear(buffer::DENSITY_SLOTS);
+            recorder.clear(buffer::DENSITY_BUCKETS);
         }
         recorder.clear(buffer::LEVEL_STATISTICS);
-        let has_cover = params.cover_capacity > 0;
-        if has_cover {
-            recorder.clear_words(buffer::COVER_SUMS, 0, COVER_TOTALS.into());
+        let has_large_table = params.large_table_capacity > 0;
+        if has_large_table {
+            recorder.clear_words(buffer::LARGE_TABLE_SUMS, 0, LARGE_TABLE_TOTALS.into());
         }
         if let Some(worlds) = &blocks.worlds {
             recorder.stage(label!("worlds"), |stage| worlds.record(stage));
@@ -286,9 +289,9 @@ impl TablePlan {
         if self.prepares {
             // Any buffer will do where all objects take part.
             let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
-            let given = blocks.given.map(|block| GIVEN_LAYOUT.is_block(block));
-            let pass = if given.is_some() { &PREPARE_STRIDED } else { &PREPARE };
-            let binds: Vec<_> = all.into_iter().chain(given).collect();
+            let layout = blocks.layout.map(|block| GIVEN_LAYOUT.is_block(block));
+            let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
+            let binds: Vec<_> = all.into_iter().chain(layout).collect();
             recorder.stage(label!("prepare"), |stage| stage.run(pass, objects, &binds));
         }
         if params.is_hierarchical() {
@@ -302,28 +305,28 @@ impl TablePlan {
                 stage.run_groups(&LAYOUT, 1, &[NEXT_GRID.is(buffer::GRID)]);
             }
         });
-        let unsorted = SIDES.unsorted();
+        let unsorted = PING_PONG.unsorted();
         let [keys, values] = unsorted.binds();
-        let tiles = cover_tiles(params);
+        let tiles = large_table_tiles(params);
         recorder.stage(label!("entries"), |stage| {
             if params.is_uniform() {
                 stage.run(&ENTRY_COUNT, objects, &[]);
                 blocks.entries.record(stage);
                 stage.run(&ENTRY_EMIT, objects, &[keys, values]);
             } else {
-                let grid = if has_cover { buffer::LEVELS } else { buffer::GRID };
+                let grid = if has_large_table { buffer::LEVELS } else { buffer::GRID };
                 stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys]);
             }
         });
-        if has_cover {
+        if has_large_table {
             recorder.stage(label!("cover"), |stage| {
                 let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
-                stage.run_groups(&COVER_EMIT, tiles, &[grids[0], grids[1], keys, values]);
+                stage.run_groups(&LARGE_TABLE_EMIT, tiles, &[grids[0], grids[1], keys, values]);
             });
         }
         let sort = Sort {
             strategy: shape.sort,
-            sides: SIDES,
+            ping_pong: PING_PONG,
             grid: buffer::GRID,
         };
         let mut sorted = unsorted;
@@ -336,7 +339,9 @@ impl TablePlan {
         });
         if params.has_clusters != 0 {
             // One workgroup says which pass counts pairs, be there records or not.
-            let tiles = (objects + params.cover_capacity).div_ceil(CLUSTER_TILE as u32).max(1);
+            let tiles = (objects + params.large_table_capacity)
+                .div_ceil(CLUSTER_TILE as u32)
+                .max(1);
             recorder.stage(label!("clusters"), |stage| {
                 stage.run_groups(&CLUSTERS, tiles, &sorted.binds());
             });
@@ -346,8 +351,8 @@ impl TablePlan {
 }
 
 /// The keys of the side that is not that of the sorted entries: of no use any more.
-pub(crate) fn unused_keys(sorted: Side) -> BufferId {
-    SIDES.other(sorted).keys
+pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {
+    PING_PONG.other(sorted).keys
 }
 
 /// Words that count the entries of objects: one per object for each group of entries.
@@ -356,6 +361,6 @@ pub(crate) const fn entry_counts(params: &Params) -> u32 {
 }
 
 /// Workgroups of the passes that write keys, and entries of the cover table.
-const fn cover_tiles(params: &Params) -> u32 {
-    params.object_count.div_ceil(COVER_TILE as u32)
+const fn large_table_tiles(params: &Params) -> u32 {
+    params.object_count.div_ceil(LARGE_TABLE_TILE as u32)
 }

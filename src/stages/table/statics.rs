@@ -9,7 +9,7 @@ use crate::gpu::recorder::{Binds, Input};
 use crate::layout::grid::Params;
 use crate::shared::submission::Dependency;
 use crate::stages::shape::COUNTERS;
-use crate::stages::sort::Side;
+use crate::stages::sort::KeyValueBuffers;
 use crate::stages::sort::variable::VALUES;
 
 buffers! {
@@ -40,7 +40,7 @@ pub(crate) struct StaticTable {
     /// What built it, or moved its boxes since.
     pub written: Dependency,
     pub params: Params,
-    pub sorted: Side,
+    pub sorted: KeyValueBuffers,
     /// By the names that the buffers of moving objects have.
     pub buffers: Buffers,
 }
@@ -52,7 +52,7 @@ impl StaticTable {
     }
 
     /// Gives up what only the building of the table took.
-    pub fn shed(&mut self) {
+    pub fn drop_scratch(&mut self) {
         self.buffers.keep(&kept(&self.params, self.sorted.values));
     }
 
@@ -92,7 +92,7 @@ pub(crate) fn sources(
     params: &Params,
     objects: &wgpu::Buffer,
 ) -> Vec<Input> {
-    let boxes = source(device, label, moving::GIVEN_OBJECTS, statics.objects);
+    let boxes = source(device, label, moving::SOURCE_OBJECTS, statics.objects);
     let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
     if !params.has_worlds() {
         // Nobody looks at them.
@@ -102,7 +102,7 @@ pub(crate) fn sources(
         });
     } else {
         inputs.push(source(device, label, plan.worlds(), statics.worlds));
-        if plan.given_worlds.is_some() {
+        if plan.source_worlds.is_some() {
             let bytes = 4 * u64::from(params.object_count);
             let copied = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(&format!("{label}/{}", moving::WORLDS.name)),

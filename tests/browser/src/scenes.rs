@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, Backend, BoxForm, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE,
+    Aabb, Backend, BoxLayout, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE,
     ObjectNames, ObjectSet, OutputOptions, Outputs, PairEvents, Queries, Query, QueryInput, QueryMode, RayHit, RayMode,
     Rays, Scene, SelfQuery, Source, Statics, StepResult, TableShader, Uses, wgpu,
 };
@@ -117,11 +117,11 @@ pub async fn events(gpu: &Gpu, say: Say<'_>) {
 
 /// Answers to a scene by the definition and by the device.
 async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str, say: Say<'_>) {
-    check_given(gpu, descriptor, [scene, scene], what, say).await;
+    check_source(gpu, descriptor, [scene, scene], what, say).await;
 }
 
 /// Answers to a scene on the host by the definition, and to the same one as it is given by the device.
-async fn check_given(
+async fn check_source(
     gpu: &Gpu,
     descriptor: BroadPhaseDescriptor<'_>,
     [scene, given]: [&Scene<'_>; 2],
@@ -272,9 +272,9 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
         ..scene
     };
     let given = Scene {
-        objects: in_centers.source().form(BoxForm::CenterHalf, BoxWords::Padding),
+        objects: in_centers.source().layout(BoxLayout::CenterHalf, BoxWords::Padding),
         rays: Rays::Plain(in_rays.source()),
-        queries: in_corners.source().form(BoxForm::MinMax, BoxWords::Tight).into(),
+        queries: in_corners.source().layout(BoxLayout::MinMax, BoxWords::Tight).into(),
         ..scene
     };
     let descriptor = BroadPhaseDescriptor {
@@ -284,7 +284,7 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
         },
         ..case.descriptor
     };
-    check_given(gpu, descriptor, [&plain, &given], "fields of structures", say).await;
+    check_source(gpu, descriptor, [&plain, &given], "fields of structures", say).await;
 }
 
 /// Pairs that a list and a function of the caller's part.
@@ -505,9 +505,11 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
             };
             set.record(&mut encoder, &step, queries).expect("a set");
             asked.push((
-                broad_phase.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
-                set.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
-                events.read_later(&mut encoder).expect("a handle"),
+                broad_phase
+                    .record_read_back(&mut encoder, Outputs::ALL)
+                    .expect("a handle"),
+                set.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
+                events.record_read_back(&mut encoder).expect("a handle"),
             ));
             gpu.queue.submit([encoder.finish()]);
         }

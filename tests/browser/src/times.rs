@@ -35,7 +35,7 @@ pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
         let start = Instant::now();
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         broad_phase.step(&mut encoder, input).expect("a step");
-        let counters = broad_phase.read_later(&mut encoder, Outputs::default());
+        let counters = broad_phase.record_read_back(&mut encoder, Outputs::default());
         gpu.queue.submit([encoder.finish()]);
         let counters = counters.expect("a handle").await.expect("an answer").counters;
         assert!(counters.is_whole());

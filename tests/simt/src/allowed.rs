@@ -17,7 +17,7 @@ const ALLOWED: [(Fault, &str, &str); 3] = [
     ),
     (
         Fault::StaleRead,
-        "sort/sort_scatter_strips.wgsl",
+        "sort/sort_scatter_serial.wgsl",
         "values that no pass has written yet are read and not chosen",
     ),
 ];

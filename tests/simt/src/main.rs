@@ -20,8 +20,8 @@ mod events;
 mod findings;
 #[path = "../../passes/harness.rs"]
 mod harness;
-#[path = "../../passes/limits.rs"]
-mod limits;
+#[path = "../../passes/input.rs"]
+mod input;
 mod lower;
 mod machine;
 mod mutate;

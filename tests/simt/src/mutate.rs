@@ -61,7 +61,7 @@ const PLANTED: [(&str, &str, &str, &str); 7] = [
         "atomicStore(&local_levels[local], 0u);",
         "",
     ),
-    ("limit_asked", "an index past the end", "limits[", "limits[5000u + "),
+    ("device_count", "an index past the end", "limits[", "limits[5000u + "),
 ];
 
 /// Barriers whose loss nobody sees: the pass, the file, which barrier of the file it is, and why.

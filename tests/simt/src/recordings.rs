@@ -17,7 +17,7 @@ use crate::agreement::Expected;
 use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, lists, sorted};
 use crate::common::views::views;
 use crate::common::{Rng, TestAdapter, uniform};
-use crate::reference_checks::{check_definition, check_later_query, check_reference};
+use crate::reference_checks::{check_definition, check_read_back_of_query, check_reference};
 use crate::wgpu_backend::{DispatchLog, open};
 use crate::wild;
 
@@ -82,7 +82,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         let first = ask();
         let is_whole = first.counters.is_whole() || descriptor.outputs.growth == Growth::Fixed;
         let result = if is_whole { first } else { ask() };
-        check_later_query(&descriptor, &scene, (asks.queries(), *mode), &result, &what);
+        check_read_back_of_query(&descriptor, &scene, (asks.queries(), *mode), &result, &what);
     }
 }
 
@@ -169,7 +169,7 @@ fn check_events(adapter: &TestAdapter) {
             .into_iter()
             .map(|pair| touch([pair.a, pair.b].map(|at| handles[at as usize])))
             .collect();
-        let later = (step % 2 == 1).then(|| events.read_later(&mut encoder).unwrap());
+        let later = (step % 2 == 1).then(|| events.record_read_back(&mut encoder).unwrap());
         adapter.queue.submit([encoder.finish()]);
         let what = format!("step {step} on {}", adapter.name);
         let of = |events: &[PairEvent]| events.iter().map(|&event| touch(event.into())).collect::<BTreeSet<_>>();
@@ -207,7 +207,7 @@ fn check_many_rays(adapter: &TestAdapter) {
         rays: rays[..].into(),
         ..Scene::default()
     };
-    for sort in [SortStrategy::Strips, SortStrategy::Subgroups] {
+    for sort in [SortStrategy::SerialTiles, SortStrategy::Subgroups] {
         let descriptor = BroadPhaseDescriptor {
             sort,
             outputs: OutputOptions {

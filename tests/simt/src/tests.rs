@@ -183,12 +183,12 @@ const COSTS: [(&str, f64, f64); 9] = [
     ("sample_statistics", 5.6, 29.0),
     ("level_statistics", 11.1, 36.0),
     ("keys", 11.5, 40.0),
-    ("cover_emit", 0.6, 1.0),
+    ("large_table_emit", 0.6, 1.0),
     ("gather", 5.2, 160.0),
     ("sort_histogram", 1.1, 10.5),
     ("sort_scatter_subgroups", 28.1, 41.0),
     ("pair_count_sparse", 86.5, 383.0),
-    ("pair_emit_kept", 9.4, 115.0),
+    ("pair_emit_cached", 9.4, 115.0),
 ];
 
 /// The same per ray, of 5,000 through 10,000 boxes.

@@ -104,7 +104,7 @@ fn widened(boxes: &[Aabb]) -> Vec<Aabb> {
 /// Rays a task of a pool.
 const RAYS: usize = 256;
 
-/// Asks for each ray in turn, many at a time.
+/// QueryKind for each ray in turn, many at a time.
 fn each_ray<R: Sync>(
     rays: &[(PreparedRay, R)],
     ask: impl Fn(u32, &PreparedRay, &R, &mut Vec<[u32; 2]>) + Sync,

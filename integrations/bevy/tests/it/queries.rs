@@ -13,7 +13,7 @@ use crate::common::{Random, alone, frame, minimal, rendered, unit_box};
 #[derive(Resource, Default)]
 struct Heard(Vec<Entity>);
 
-fn hear(app: &mut App) {
+fn await_errors(app: &mut App) {
     app.init_resource::<Heard>().add_observer(
         |answer: On<Insert<BroadPhaseQueryResults>>, mut heard: ResMut<Heard>| heard.0.push(answer.entity),
     );
@@ -65,13 +65,13 @@ fn query(random: &mut Random) -> BroadPhaseQuery {
 
 /// What a query may and must find, by comparing it with each object: a distance that is as good as the radius may fall
 /// either way.
-fn brute_force(world: &mut World, asker: Entity) -> [Vec<Entity>; 2] {
-    let query = *world.get::<BroadPhaseQuery>(asker).unwrap();
+fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
+    let query = *world.get::<BroadPhaseQuery>(querier).unwrap();
     let own = |world: &World, entity| {
         let layers = world.get::<OverlapLayers>(entity).copied().unwrap_or_default();
         (layers, world.get::<OverlapOwner>(entity).map_or(0, |owner| owner.0))
     };
-    let (asker_layers, asker_owner) = own(world, asker);
+    let (querier_layers, querier_owner) = own(world, querier);
     let (mut may, mut must) = (Vec::new(), Vec::new());
     let mut objects = world.query_filtered::<(Entity, &Aabb, &GlobalTransform), With<BroadPhaseObject>>();
     for (entity, bounds, transform) in objects.iter(world) {
@@ -83,10 +83,10 @@ fn brute_force(world: &mut World, asker: Entity) -> [Vec<Entity>; 2] {
         };
         let distance = [0, 1, 2].map(square).iter().sum::<f64>().sqrt();
         let (layers, owner) = own(world, entity);
-        let admits = layers.membership & asker_layers.mask != 0
-            && asker_layers.membership & layers.mask != 0
-            && (owner == 0 || owner != asker_owner)
-            && entity != asker;
+        let admits = layers.membership & querier_layers.mask != 0
+            && querier_layers.membership & layers.mask != 0
+            && (owner == 0 || owner != querier_owner)
+            && entity != querier;
         let radius = f64::from(query.radius);
         // Boxes are compared exactly.
         let slack = if radius == 0.0 { 0.0 } else { 1e-5 };
@@ -102,22 +102,22 @@ fn brute_force(world: &mut World, asker: Entity) -> [Vec<Entity>; 2] {
 
 /// Tells how many entities all queries found.
 fn check(app: &mut App) -> usize {
-    let mut askers = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
-    let askers: Vec<_> = askers.iter(app.world()).collect();
+    let mut self_query = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
+    let self_query: Vec<_> = self_query.iter(app.world()).collect();
     let mut found = 0;
-    for asker in askers {
-        let [may, must] = brute_force(app.world_mut(), asker);
-        let results = results(app, asker).expect("an answer");
+    for querier in self_query {
+        let [may, must] = brute_force(app.world_mut(), querier);
+        let results = results(app, querier).expect("an answer");
         assert!(results.is_sorted());
-        assert!(results.iter().all(|entity| may.contains(entity)), "{asker}");
-        assert!(must.iter().all(|entity| results.contains(entity)), "{asker}");
+        assert!(results.iter().all(|entity| may.contains(entity)), "{querier}");
+        assert!(must.iter().all(|entity| results.contains(entity)), "{querier}");
         found += results.len();
     }
     found
 }
 
 fn queries_find_what_is_there(mut app: App) {
-    hear(&mut app);
+    await_errors(&mut app);
     let (mut random, mut all) = (Random(31), Vec::new());
     for index in 0..160 {
         let at = Transform::from_translation(random.position(9.0)).with_rotation(Quat::from_rotation_x(random.unit()));
@@ -168,7 +168,7 @@ fn queries_find_what_is_there_on_the_cpu() {
 }
 
 fn results_come_and_go_with_the_query(mut app: App) {
-    hear(&mut app);
+    await_errors(&mut app);
     let here = BroadPhaseQuery::point(Vec3::ZERO);
     // Even where there is nothing to find.
     let query = app.world_mut().spawn(here).id();
@@ -227,7 +227,7 @@ fn results_come_and_go_with_the_query_on_the_cpu() {
 fn all_of_a_crowd_is_found() {
     let _alone = alone();
     let mut app = minimal(false);
-    hear(&mut app);
+    await_errors(&mut app);
     let mut random = Random(33);
     for _ in 0..5000 {
         let at = Transform::from_translation(random.position(40.0));

@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::answer::{Answer, EventAnswer};
 use crate::failure::Failure;
-use crate::input::{Askers, PARTS, Part, Question};
+use crate::input::{PARTS, Part, Question, SelfQueryKind};
 use crate::settings::Settings;
 
 /// Set in the name of a static object.
@@ -42,8 +42,8 @@ impl HostInput {
         self.question.are_swept = true;
     }
 
-    pub fn set_askers(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
-        self.question.ask(askers, radius, is_half, nearest);
+    pub fn set_self_query(&mut self, self_query: SelfQueryKind, radius: f32, is_half: bool, nearest: Option<u32>) {
+        self.question.ask(self_query, radius, is_half, nearest);
     }
 }
 
@@ -87,8 +87,8 @@ impl<'a> Asking<'a> for Scene<'a> {
             } else {
                 Rays::Plain(input.source::<Ray>(Part::Rays))
             },
-            queries: question.of_objects().unwrap_or_else(|| match question.askers {
-                Askers::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
+            queries: question.of_objects().unwrap_or_else(|| match question.self_query {
+                SelfQueryKind::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
                 _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
             }),
             query_mode: question.query_mode(),

@@ -1,7 +1,8 @@
 //! The broad phase on a device of its own.
 
 use gpu_broad_phase::{
-    EventOutput, GpuBroadPhase, Later, Lists, Outputs, PairEvents, QuerySet, StepError, StepOutput, StepResult, Table,
+    EventOutput, GpuBroadPhase, Lists, Outputs, PairEvents, QuerySet, Readback, StepError, StepOutput, StepResult,
+    Table,
 };
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
@@ -311,21 +312,21 @@ impl Gpu {
     /// Resolves once the next step knows what the last one needed.
     ///
     /// # Errors
-    /// As `GpuBroadPhase::read_later`.
+    /// As `GpuBroadPhase::record_read_back`.
     pub fn settle(&self) -> Result<Settled, JsValue> {
         let mut encoder = reading_encoder(&self.device);
-        let later = self.broad_phase.read_later(&mut encoder, Outputs::default());
+        let later = self.broad_phase.record_read_back(&mut encoder, Outputs::default());
         settled(&self.queue, encoder, later)
     }
 
     /// Copies the events of the last step to the host.
     ///
     /// # Errors
-    /// As `PairEvents::read_later`.
+    /// As `PairEvents::record_read_back`.
     pub fn read_events(&mut self) -> Result<PromisedEvents, JsValue> {
         let events = self.events.as_mut().ok_or(StepError::NoStep).map_err(Failure::from)?;
         let mut encoder = reading_encoder(&self.device);
-        let later = events.read_later(&mut encoder).map_err(Failure::from)?;
+        let later = events.record_read_back(&mut encoder).map_err(Failure::from)?;
         self.queue.submit([encoder.finish()]);
         let promise = future_to_promise(async move {
             let found = later.await.map_err(Failure::from)?;
@@ -402,10 +403,10 @@ impl Set {
     /// Resolves once the next recording knows what the last one needed.
     ///
     /// # Errors
-    /// As `QuerySet::read_later`.
+    /// As `QuerySet::record_read_back`.
     pub fn settle(&self) -> Result<Settled, JsValue> {
         let mut encoder = reading_encoder(&self.device);
-        let later = self.set.read_later(&mut encoder, Outputs::default());
+        let later = self.set.record_read_back(&mut encoder, Outputs::default());
         settled(&self.queue, encoder, later)
     }
 
@@ -433,7 +434,7 @@ fn reading_encoder(device: &wgpu::Device) -> wgpu::CommandEncoder {
 fn settled(
     queue: &wgpu::Queue,
     encoder: wgpu::CommandEncoder,
-    later: Result<Later<StepResult>, StepError>,
+    later: Result<Readback<StepResult>, StepError>,
 ) -> Result<Settled, JsValue> {
     let later = later.map_err(Failure::from)?;
     queue.submit([encoder.finish()]);

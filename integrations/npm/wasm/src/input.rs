@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, DeviceCount, ObjectNames, Queries, QueryInput, QueryMode, Rays, Scene, SelfQuery, Source,
-    Statics,
+    Aabb, BoxLayout, BoxWords, DeviceCount, ObjectNames, Queries, QueryInput, QueryMode, Rays, Scene, SelfQuery,
+    Source, Statics,
 };
 use wasm_bindgen::prelude::*;
 
@@ -39,7 +39,7 @@ pub enum Counted {
 /// What asks.
 #[wasm_bindgen]
 #[derive(Clone, Copy, Default)]
-pub enum Askers {
+pub enum SelfQueryKind {
     #[default]
     Boxes,
     /// Boxes, points and spheres with a radius: rows of 48 bytes.
@@ -61,7 +61,7 @@ pub enum Words {
 #[derive(Clone, Copy, Default)]
 pub struct Question {
     pub are_swept: bool,
-    pub askers: Askers,
+    pub self_query: SelfQueryKind,
     pub radius: f32,
     pub is_half: bool,
     /// How many nearest objects are wanted, in place of all.
@@ -70,9 +70,9 @@ pub struct Question {
 
 impl Question {
     /// Says who asks for what, and leaves the rays as they are.
-    pub fn ask(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
+    pub fn ask(&mut self, self_query: SelfQueryKind, radius: f32, is_half: bool, nearest: Option<u32>) {
         *self = Self {
-            askers,
+            self_query,
             radius,
             is_half,
             nearest,
@@ -86,13 +86,13 @@ impl Question {
 
     /// The objects' own queries, if it is they who ask.
     pub fn of_objects(self) -> Option<Queries<'static>> {
-        match self.askers {
-            Askers::Neighbors => Some(Queries::Objects(SelfQuery::Within {
+        match self.self_query {
+            SelfQueryKind::Neighbors => Some(Queries::Objects(SelfQuery::Within {
                 radius: self.radius,
                 half: self.is_half,
             })),
-            Askers::Partners => Some(Queries::Objects(SelfQuery::Overlaps { half: self.is_half })),
-            Askers::Boxes | Askers::Spheres => None,
+            SelfQueryKind::Partners => Some(Queries::Objects(SelfQuery::Overlaps { half: self.is_half })),
+            SelfQueryKind::Boxes | SelfQueryKind::Spheres => None,
         }
     }
 }
@@ -103,7 +103,7 @@ struct Rows {
     count: u32,
     offset: u64,
     stride: Option<u32>,
-    form: BoxForm,
+    form: BoxLayout,
     words: BoxWords,
 }
 
@@ -131,7 +131,7 @@ impl Input {
             count,
             offset: offset as u64,
             stride,
-            form: BoxForm::default(),
+            form: BoxLayout::default(),
             words: BoxWords::default(),
         });
     }
@@ -140,9 +140,9 @@ impl Input {
     pub fn set_form(&mut self, part: Part, is_center_half: bool, words: Words) {
         if let Some(rows) = &mut self.parts[part as usize] {
             rows.form = if is_center_half {
-                BoxForm::CenterHalf
+                BoxLayout::CenterHalf
             } else {
-                BoxForm::MinMax
+                BoxLayout::MinMax
             };
             rows.words = match words {
                 Words::Filters => BoxWords::Filters,
@@ -164,8 +164,8 @@ impl Input {
         self.question.are_swept = true;
     }
 
-    pub fn set_askers(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
-        self.question.ask(askers, radius, is_half, nearest);
+    pub fn set_self_query(&mut self, self_query: SelfQueryKind, radius: f32, is_half: bool, nearest: Option<u32>) {
+        self.question.ask(self_query, radius, is_half, nearest);
     }
 }
 
@@ -180,7 +180,7 @@ impl Input {
     fn boxes(&self, part: Part) -> Source<'_, Aabb> {
         let source = self.source(part);
         match &self.parts[part as usize] {
-            Some(rows) => source.form(rows.form, rows.words),
+            Some(rows) => source.layout(rows.form, rows.words),
             None => source,
         }
     }
@@ -203,8 +203,8 @@ impl Input {
                 Rays::Plain(self.source(Part::Rays))
             },
             ray_count: self.device_count(Counted::Rays),
-            queries: question.of_objects().unwrap_or_else(|| match question.askers {
-                Askers::Spheres => Queries::General(self.source(Part::Queries)),
+            queries: question.of_objects().unwrap_or_else(|| match question.self_query {
+                SelfQueryKind::Spheres => Queries::General(self.source(Part::Queries)),
                 _ => Queries::Boxes(self.boxes(Part::Queries)),
             }),
             query_count: self.device_count(Counted::Queries),

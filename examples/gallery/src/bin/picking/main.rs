@@ -13,7 +13,7 @@
 mod tests;
 
 use anyhow::{Context, Result, bail};
-use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUND, Watch};
+use gallery::{Demo, DrawState, Frame, FrameReadback, Gpu, Input, Orbit, Random, SOLID_BACKGROUND};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, ObjectSet,
@@ -97,7 +97,7 @@ struct Picking {
     draw_line: wgpu::RenderPipeline,
     draw_ray: wgpu::RenderPipeline,
     draw_sphere: wgpu::RenderPipeline,
-    watch: Watch<Found>,
+    watch: FrameReadback<Found>,
 }
 
 /// High houses in the middle of the town and low ones around.
@@ -286,7 +286,7 @@ impl Demo for Picking {
             draw_line: gpu.draw_pipeline(&module, "line", &[DebugDraw::VERTICES], lines),
             draw_ray: gpu.draw_pipeline(&module, "ray", &[], strips),
             draw_sphere: gpu.draw_pipeline(&module, "sphere", &[], strips),
-            watch: Watch::new("picks"),
+            watch: FrameReadback::new("picks"),
         })
     }
 
@@ -365,16 +365,16 @@ impl Demo for Picking {
         // The pointer crosses the town, holds the ray, and the camera turns to look at it.
         let hold = frames / 2;
         let share = frame.min(hold) as f32 / hold.max(1) as f32;
-        let turns = frame > hold;
+        let iterations = frame > hold;
         let rest = (frames - hold).max(2) as f32 - 1.0;
         Input {
             pointer: Some(size.as_vec2() * Vec2::new(0.1, 0.6).lerp(Vec2::new(0.6, 0.43), share)),
-            drag: if turns {
+            drag: if iterations {
                 Vec2::new(-158.0, 48.0) / rest
             } else {
                 Vec2::ZERO
             },
-            scroll: if turns { -7.2 / rest } else { 0.0 },
+            scroll: if iterations { -7.2 / rest } else { 0.0 },
             clicked: frame == hold,
             ..Input::default()
         }

@@ -12,7 +12,7 @@
 mod tests;
 
 use anyhow::{Context, Result};
-use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUND, Watch};
+use gallery::{Demo, DrawState, Frame, FrameReadback, Gpu, Input, Orbit, Random, SOLID_BACKGROUND};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputOptions,
@@ -88,7 +88,7 @@ struct Renderer {
     draw_box: wgpu::RenderPipeline,
     draw_outline: wgpu::RenderPipeline,
     draw_line: wgpu::RenderPipeline,
-    pick: Watch<RayHit>,
+    pick: FrameReadback<RayHit>,
     /// Frames of which the host knows that something did not fit.
     short: u32,
 }
@@ -223,7 +223,7 @@ impl Demo for Renderer {
             draw_box: gpu.draw_pipeline(&module, "box", &[], outside),
             draw_outline: gpu.draw_pipeline(&module, "outline", &[], inside_out),
             draw_line: gpu.draw_pipeline(&module, "line", &[DebugDraw::VERTICES], lines),
-            pick: Watch::new("picks"),
+            pick: FrameReadback::new("picks"),
             short: 0,
         })
     }

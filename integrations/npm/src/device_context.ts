@@ -1,0 +1,21 @@
+import { DeviceLostError } from "./errors.js";
+import { Life } from "./life.js";
+import { Reader } from "./reading.js";
+import type { Buffer, Gpu } from "./wasm/gpu_broad_phase.js";
+
+/** What a broad phase and its sets share: the device, what it owns, and whether it is there. @internal */
+export class DeviceContext extends Life {
+    readonly device: GPUDevice;
+    readonly reader: Reader;
+    /** Buffers that `createBuffer` made, as the module knows them. */
+    readonly buffers = new Map<GPUBuffer, Buffer>();
+
+    constructor(readonly gpu: Gpu) {
+        super();
+        this.device = gpu.device();
+        this.reader = new Reader(this.device);
+        void this.device.lost.then((info) =>
+            this.end(new DeviceLostError(`the device is lost: ${info.message || info.reason}`)),
+        );
+    }
+}

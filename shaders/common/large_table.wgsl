@@ -1,0 +1,94 @@
+// uses: common/box, common/cells, common/grid, common/prelude
+// needs: grid
+
+// The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `large_table_below -
+// 1` looks up one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap.
+// For that a larger box is entered as far below its own cells as such an object reaches up. All of it is told in cells
+// of that level, which are integers: rounding loses nothing.
+
+// Choices of how much coarser than that level the table's cells are: by 2, 4 or 8.
+const LARGE_TABLE_SHIFTS: u32 = 3u;
+// Levels above that of the cells that are entered: a box of the highest has 33 cells per axis at most.
+const LARGE_TABLE_OCTAVES: u32 = 4u;
+// Objects of a workgroup of the passes that count and write entries.
+const LARGE_TABLE_TILE: u32 = 1024u;
+
+fn large_table_tiles() -> u32 {
+    return (params.object_count + LARGE_TABLE_TILE - 1u) / LARGE_TABLE_TILE;
+}
+
+// The word of a tile's entries. Totals of two words for each choice come first.
+fn large_table_sum(shift: u32, tile: u32) -> u32 {
+    return 2u * LARGE_TABLE_SHIFTS + (shift - 1u) * large_table_tiles() + tile;
+}
+
+struct LargeCells {
+    lower: vec3<i32>,
+    // Cells per axis, none where the box is out of reach.
+    size: vec3<u32>,
+}
+
+// Cells per axis of a level, from what comes in the cells of the highest level that looks them up.
+fn large_table_shifts(shift: u32) -> vec3<u32> {
+    return vec3<u32>(X_DETAIL, 0u, 0u) + vec3<u32>(shift);
+}
+
+fn large_table_inverse() -> vec3<f32> {
+    return axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1u), X_DETAIL);
+}
+
+// The cell that an object looks up whose lower corner this is.
+fn looked_up(low: vec3<f32>) -> vec3<i32> {
+    return cell_of(low, large_table_inverse()) >> large_table_shifts(grid.large_table_shift);
+}
+
+// What tells the cells that boxes are entered in.
+struct Covering {
+    inverse: vec3<f32>,
+    shifts: vec3<u32>,
+    // Cells where objects lie that look them up.
+    first: vec3<i32>,
+    last: vec3<i32>,
+}
+
+// The bounds stand in the grid in cells of the highest level that looks up, and, once the table's cells are chosen, in
+// those.
+fn covering_of(shift: u32) -> Covering {
+    let shifts = large_table_shifts(shift);
+    let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
+    let first = vec3<i32>(grid.cover.lower_x, grid.cover.lower_y, grid.cover.lower_z) >> rest;
+    let last = vec3<i32>(grid.cover.upper_x, grid.cover.upper_y, grid.cover.upper_z) >> rest;
+    return Covering(large_table_inverse(), shifts, first, last);
+}
+
+fn large_cells_of(low: vec3<u32>, high: vec3<u32>, covering: Covering) -> LargeCells {
+    let reach = vec3<i32>(1i << X_DETAIL, 1, 1);
+    let lower = (cell_of(flush_bits(low), covering.inverse) - reach) >> covering.shifts;
+    let upper = cell_of(flush_bits(high), covering.inverse) >> covering.shifts;
+    let clipped = max(lower, covering.first);
+    return LargeCells(clipped, vec3<u32>(max(min(upper, covering.last) - clipped + vec3<i32>(1), vec3<i32>(0))));
+}
+
+fn large_cell_count(cover: LargeCells) -> u32 {
+    return cover.size.x * cover.size.y * cover.size.z;
+}
+
+// The finest level that is too coarse to be entered, or 32.
+fn level_past_large_table(shift: u32) -> u32 {
+    let first = grid.large_table_below + shift + LARGE_TABLE_OCTAVES;
+    if (first >= MAX_LEVELS) {
+        return NO_LEVEL;
+    }
+    return countTrailingZeros(grid.occupied & (0xffffffffu << first));
+}
+
+// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest
+// first.
+fn larger_keys(shift: u32) -> vec2<u32> {
+    let past = level_past_large_table(shift);
+    var begin = 0u;
+    if (past != NO_LEVEL) {
+        begin = grid.levels[past].table_base + grid.levels[past].table_size;
+    }
+    return vec2<u32>(begin, grid.levels[max(grid.large_table_below, 1u) - 1u].table_base);
+}

@@ -1,0 +1,96 @@
+// needs: source_word
+
+// Elements as they lie in a caller's buffer.
+
+// The form of boxes, a bit each: they have no filter words; they have a centre and half extents, not two corners.
+const UNFILTERED: u32 = 1u;
+const CENTER_HALF: u32 = 2u;
+
+struct SourceLayout {
+    // Word of the first element.
+    first: u32,
+    // Words from each to the next.
+    stride: u32,
+    // Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
+    second: u32,
+    // 0 for words that are taken as they are.
+    form: u32,
+}
+
+// Bounds of boxes given by centre and half extents, from integers alone, so that every device and the host agree.
+
+// Bits of infinity, and of what is not a number.
+const INFINITE: u32 = 0x7f800000u;
+const NOT_A_NUMBER: u32 = 0x7fc00000u;
+
+// Bits of the smallest float that is not below the exact sum of a finite float and a finite length that is not
+// negative; infinity past the largest.
+fn sum_upward(value: u32, length: u32) -> u32 {
+    let sizes = vec2<u32>(value & 0x7fffffffu, length);
+    let exponents = max(sizes >> vec2<u32>(23u), vec2<u32>(1u));
+    let top = max(exponents.x, exponents.y);
+    let implied = select(vec2<u32>(0u), vec2<u32>(0x00800000u), sizes >= vec2<u32>(0x00800000u));
+    // In units of 2^(top - 156): six bits more than the larger of both has. Only the smaller one may lose bits.
+    let mantissas = ((sizes & vec2<u32>(0x007fffffu)) | implied) << vec2<u32>(6u);
+    let apart = min(vec2<u32>(top) - exponents, vec2<u32>(31u));
+    let whole = mantissas >> apart;
+    let is_negative = value >= 0x80000000u;
+    let is_raised = ((whole << apart) != mantissas) & vec2<bool>(!is_negative, true);
+    let parts = bitcast<vec2<i32>>(whole + select(vec2<u32>(0u), vec2<u32>(1u), is_raised));
+    let sum = select(parts.x, -parts.x, is_negative) + parts.y;
+    if (sum == 0) {
+        return 0u;
+    }
+    let magnitude = u32(abs(sum));
+    // Denormals have no fewer bits behind the point than the smallest normal float.
+    let shift = max(i32(firstLeadingBit(magnitude)) - 23, 7 - i32(top));
+    let right = u32(max(shift, 0));
+    let kept = magnitude >> right;
+    let is_above = sum > 0 && (kept << right) != magnitude;
+    let mantissa = (kept + select(0u, 1u, is_above)) << u32(max(-shift, 0));
+    // The leading bit of the mantissa adds one to the exponent, and so does a carry.
+    let bits = (u32(i32(top) + shift - 7) << 23u) + mantissa;
+    return select(min(bits, INFINITE), bits | 0x80000000u, sum < 0);
+}
+
+// A bound of the smallest box of floats around all points from `center - half` to `center + half`. Not a number where
+// there is no such box: where one of both is not, or where the half extent is negative.
+fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
+    let place = center & 0x7fffffffu;
+    let extent = half & 0x7fffffffu;
+    if (place > INFINITE || extent > INFINITE || half > 0x80000000u) {
+        return NOT_A_NUMBER;
+    }
+    // Downward is upward on the other side of zero.
+    let side = select(0x80000000u, 0u, is_upper);
+    if (extent == INFINITE) {
+        return INFINITE | side;
+    }
+    if (place == INFINITE) {
+        return center;
+    }
+    let bound = sum_upward(center ^ side, extent);
+    return select(bound ^ side, 0u, bound == 0u);
+}
+
+// A word of an element, as it is in a row of this crate's own.
+fn element_word(layout: SourceLayout, element: u32, part: u32) -> u32 {
+    let place = layout.first + layout.stride * element;
+    let axis = part & 3u;
+    let is_upper = part > 3u;
+    if (layout.form == 0u) {
+        return source_word(place + part);
+    }
+    if (axis == 3u) {
+        if ((layout.form & UNFILTERED) != 0u) {
+            return select(0xffffffffu, 0u, is_upper);
+        }
+        return source_word(place + part);
+    }
+    let low = source_word(place + axis);
+    let high = source_word(place + layout.second + axis);
+    if ((layout.form & CENTER_HALF) != 0u) {
+        return bound_around(low, high, is_upper);
+    }
+    return select(low, high, is_upper);
+}

@@ -1,0 +1,26 @@
+// uses: sort/sort, sort/sort_serial
+
+// The counts of a digit become what earlier strips have of it, and their sum goes behind the counts. One invocation a
+// digit: a scan of a workgroup moves more words than there are.
+
+@group(0) @binding(1) var<storage, read_write> digit_counts: array<u32>;
+
+@compute @workgroup_size(8)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let digit = flat_workgroup(group, groups) * SERIAL_TILES + local;
+    if (digit >= digits()) {
+        return;
+    }
+    let end = (digit + 1u) * sort.tiles;
+    var running = 0u;
+    for (var slot = digit * sort.tiles; slot < end; slot += 1u) {
+        let count = digit_counts[slot];
+        digit_counts[slot] = running;
+        running += count;
+    }
+    digit_counts[digits() * sort.tiles + digit] = running;
+}

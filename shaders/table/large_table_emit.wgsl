@@ -1,0 +1,180 @@
+// uses: common/cells, common/large_table, common/grid, common/prelude, common/wide, common/workgroup, table/worlds
+
+// Takes the finest cells of the cover table for which its entries and its cells have room and are not crowded; none
+// where no choice is so. Each workgroup finds that out for itself, and the first one writes the grid with it. Then
+// writes an entry for every cell that a larger box covers, x fastest, behind the entries of the objects. Some
+// invocations write those of a box together: they are from a few to thousands.
+
+@group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+// Without a cover table as yet.
+@group(0) @binding(2) var<storage, read> grid: Grid;
+@group(0) @binding(3) var<storage, read_write> keys: array<u32>;
+@group(0) @binding(4) var<storage, read_write> values: array<u32>;
+@group(0) @binding(5) var<storage, read> large_table_sums: array<u32>;
+@group(0) @binding(6) var<storage, read_write> next_grid: Grid;
+
+// Few lanes, each with many objects: most workgroups have nothing to do and should be done soon.
+const LARGE_TABLE_LANES: u32 = 64u;
+// A lane of the least wide processors each: most boxes have no fewer cells.
+const LANES_A_BOX: u32 = 8u;
+// Entries of a cell, on average, from which on looking one up takes more than it saves.
+const CROWDED_CELL: u32 = 16u;
+
+var<workgroup> partial: array<u32, 64>;
+// Objects of the tile that are entered, in any order, and where the entries of each begin.
+var<workgroup> found: array<vec2<u32>, 1024>;
+var<workgroup> found_count: atomic<u32>;
+// Entries of the tiles before.
+var<workgroup> entries_before: atomic<u32>;
+
+// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
+// other keys.
+fn large_table(shift: u32) -> Level {
+    var cover: Level;
+    cover.count = saturate64(vec2<u32>(large_table_sums[2u * shift - 2u], large_table_sums[2u * shift - 1u]));
+    cover.next = level_past_large_table(shift);
+    let bounds = covering_of(shift);
+    let lower = bounds.first;
+    let upper = bounds.last;
+    cover.lower_x = lower.x;
+    cover.lower_y = lower.y;
+    cover.lower_z = lower.z;
+    cover.upper_x = upper.x;
+    cover.upper_y = upper.y;
+    cover.upper_z = upper.z;
+    let cells = vec3<u32>(upper - lower) + vec3<u32>(1u);
+    cover.stride_y = cells.x;
+    cover.stride_z = saturating_product(cells.x, cells.y);
+    cover.stride_world = saturating_product(cover.stride_z, cells.z);
+    cover.table_size = saturating_product(cover.stride_world, params.world_count);
+    cover.table_base = absent_key(grid.table_cells) + 1u;
+    cover.table_mask = DENSE;
+    return cover;
+}
+
+fn fits(cover: Level) -> bool {
+    let is_loose = cover.count / CROWDED_CELL <= cover.table_size;
+    let room = params.table_capacity - grid.table_cells;
+    return is_loose && cover.count <= params.large_table_capacity && cover.table_size <= room;
+}
+
+// The choice of the table's cells, or 0.
+fn chosen_shift() -> u32 {
+    if (grid.large_table_below > 0u) {
+        for (var shift = 1u; shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
+            if (fits(large_table(shift))) {
+                return shift;
+            }
+        }
+    }
+    return 0u;
+}
+
+// By all invocations of one workgroup.
+fn write_grid(local: u32, shift: u32, cover: Level) {
+    if (local < MAX_LEVELS) {
+        next_grid.levels[local] = grid.levels[local];
+    }
+    if (local > 0u) {
+        return;
+    }
+    next_grid.base_inverse = grid.base_inverse;
+    next_grid.x_detail = grid.x_detail;
+    next_grid.first_level = grid.first_level;
+    next_grid.table_cells = grid.table_cells;
+    next_grid.occupied = grid.occupied;
+    next_grid.fullest_level = grid.fullest_level;
+    next_grid.crowded_levels = grid.crowded_levels;
+    next_grid.is_crowded = grid.is_crowded;
+    next_grid.large_table_shift = shift;
+    if (shift == 0u) {
+        next_grid.large_table_below = 0u;
+        next_grid.entry_count = grid.entry_count;
+        next_grid.key_count = grid.key_count;
+        next_grid.cover = grid.cover;
+    } else {
+        next_grid.large_table_below = grid.large_table_below;
+        next_grid.entry_count = grid.entry_count + cover.count;
+        next_grid.key_count = cover.table_base + cover.table_size + 1u;
+        next_grid.cover = cover;
+    }
+}
+
+fn own_large_cells(object: u32, covering: Covering) -> LargeCells {
+    let name = params.first_object + object;
+    return large_cells_of(objects[2u * name].xyz, objects[2u * name + 1u].xyz, covering);
+}
+
+@compute @workgroup_size(64)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let tile = flat_workgroup(group, groups);
+    let shift = chosen_shift();
+    let chosen = max(shift, 1u);
+    // Ahead of all loops, since what is written might change it for all that a compiler knows.
+    let covering = covering_of(chosen);
+    let large_table_level = large_table(chosen);
+    if (tile == 0u) {
+        write_grid(local, shift, large_table_level);
+    }
+    if (local == 0u) {
+        atomicStore(&found_count, 0u);
+        atomicStore(&entries_before, 0u);
+    }
+    workgroupBarrier();
+    var own = 0u;
+    // A bit for each of the invocation's objects that is entered.
+    var own_objects = 0u;
+    if (shift > 0u && tile < large_table_tiles() && large_table_sums[large_table_sum(chosen, tile)] > 0u) {
+        var before = 0u;
+        for (var other = local; other < tile; other += LARGE_TABLE_LANES) {
+            before += large_table_sums[large_table_sum(chosen, other)];
+        }
+        atomicAdd(&entries_before, before);
+        let larger = larger_keys(chosen);
+        for (var k = 0u; k < LARGE_TABLE_TILE / LARGE_TABLE_LANES; k += 1u) {
+            let object = tile * LARGE_TABLE_TILE + k * LARGE_TABLE_LANES + local;
+            if (object < params.object_count) {
+                let key = keys[object];
+                if (key >= larger.x && key < larger.y) {
+                    own += large_cell_count(own_large_cells(object, covering));
+                    own_objects |= 1u << k;
+                }
+            }
+        }
+    }
+    partial[local] = own;
+    workgroupBarrier();
+    for (var distance = 1u; distance < LARGE_TABLE_LANES; distance *= 2u) {
+        var sum = partial[local];
+        if (local >= distance) {
+            sum += partial[local - distance];
+        }
+        workgroupBarrier();
+        partial[local] = sum;
+        workgroupBarrier();
+    }
+    var place = params.object_count + atomicLoad(&entries_before) + partial[local] - own;
+    for (var rest = own_objects; rest != 0u; rest &= rest - 1u) {
+        let object = tile * LARGE_TABLE_TILE + countTrailingZeros(rest) * LARGE_TABLE_LANES + local;
+        found[atomicAdd(&found_count, 1u)] = vec2<u32>(object, place);
+        place += large_cell_count(own_large_cells(object, covering));
+    }
+    workgroupBarrier();
+    let founds = atomicLoad(&found_count);
+    for (var k = local / LANES_A_BOX; k < founds; k += LARGE_TABLE_LANES / LANES_A_BOX) {
+        let object = found[k].x;
+        let first = found[k].y;
+        let cover = own_large_cells(object, covering);
+        let world = world_of(object);
+        for (var entry = local % LANES_A_BOX; entry < large_cell_count(cover); entry += LANES_A_BOX) {
+            let row = entry / cover.size.x;
+            let cell = cover.lower + vec3<i32>(vec3<u32>(entry % cover.size.x, row % cover.size.y, row / cover.size.y));
+            keys[first + entry] = key_of(large_table_level, cell, world);
+            values[first + entry] = object;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What is asked of the objects beside pairs, as numbers.
+
+use super::grid::{self, Params};
+use crate::api::error::InputError;
+use crate::api::input::{Queries, Rays, count};
+use crate::api::queries::{QueryMode, SelfQuery, self_query};
+use crate::api::scene::QueryInput;
+use crate::shared::bounds::MAX_NEAREST;
+use crate::shared::source::SourceLayout;
+
+/// What is asked of the objects beside pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct QuerySizes {
+    pub rays: u64,
+    /// Whether rays are cast, be it none.
+    pub casts: bool,
+    /// In vectors of four words.
+    pub ray_stride: u32,
+    pub queries: u64,
+    /// Whether queries are asked, be it none.
+    pub has_queries: bool,
+    pub wide_queries: bool,
+    pub self_query: Option<SelfQuery>,
+    pub query_mode: QueryMode,
+    /// Where only the device knows how many of the rays are cast: the word that says it.
+    pub ray_limit: Option<u32>,
+    /// Where only the device knows how many of the queries are asked: the word that says it.
+    pub query_limit: Option<u32>,
+    /// Where rays do not lie as passes read them: how they do.
+    pub ray_layout: Option<SourceLayout>,
+    /// Where queries do not lie as passes read them: how they do.
+    pub query_layout: Option<SourceLayout>,
+}
+
+impl QuerySizes {
+    /// Returns the number and layout of the rays and queries of `input`. `objects` is the number of objects; offsets of
+    /// bindings are multiples of `alignment`.
+    pub fn of(input: &QueryInput<'_>, objects: u64, alignment: u32) -> Self {
+        Self {
+            rays: input.rays.len() as u64,
+            casts: !matches!(input.rays, Rays::None),
+            ray_stride: input.rays.stride(),
+            queries: input.queries.count(objects),
+            has_queries: !matches!(input.queries, Queries::None),
+            wide_queries: matches!(input.queries, Queries::General(_)),
+            self_query: input.self_query(),
+            query_mode: input.query_mode,
+            ray_limit: input.ray_count.map(|limit| limit.word),
+            query_limit: input.query_count.map(|limit| limit.word),
+            ray_layout: input.rays.source_layout(alignment),
+            query_layout: input.queries.source_layout(alignment),
+        }
+    }
+
+    /// Writes to the uniform block what it says of rays and queries; their capacities come later.
+    pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
+        params.ray_count = count("rays", self.rays)?;
+        params.ray_stride = self.ray_stride;
+        params.query_count = count("queries", self.queries)?;
+        params.wide_queries = self.wide_queries.into();
+        params.querier_count = match self.self_query {
+            Some(_) => params.object_count,
+            None => params.query_count,
+        };
+        let (kind, radius, half) = match self.self_query {
+            None => (self_query::NOBODY, 0.0, false),
+            Some(SelfQuery::Within { radius, half }) => (self_query::NEIGHBORS, radius, half),
+            Some(SelfQuery::Overlaps { half }) => (self_query::PARTNERS, 0.0, half),
+        };
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(InputError::Radius(radius));
+        }
+        params.self_query = kind;
+        // -0 and denormals are 0.
+        params.radius = grid::flush(radius);
+        params.half = half.into();
+        params.nearest = match self.query_mode {
+            QueryMode::All => 0,
+            QueryMode::Nearest(0) => {
+                return Err(InputError::Zero {
+                    what: "nearest objects",
+                });
+            }
+            QueryMode::Nearest(nearest @ ..=MAX_NEAREST) => nearest,
+            QueryMode::Nearest(nearest) => {
+                return Err(InputError::TooMany {
+                    what: "nearest objects",
+                    count: nearest.into(),
+                    limit: MAX_NEAREST.into(),
+                });
+            }
+        };
+        (params.first_hit, params.first_ray_cell, params.first_result) = (0, 0, 0);
+        (params.hit_capacity, params.ray_cell_capacity, params.result_capacity) = (0, 0, 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,20 @@
+//! Twin of `shaders/sort/sort_histogram_serial.wgsl`.
+
+use super::sort_histogram::tile_counts;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
+
+/// How many keys of each strip have each digit.
+///
+/// Returns `2^bits * tiles` words as `[digit][strip]`, and `2^bits` more that are 0 here and unwritten on the GPU:
+/// [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial) fills them.
+pub fn sort_histogram_serial(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
+    let strips = sort.tiles as usize;
+    let mut counts = vec![0; sort.counter_words() as usize];
+    for (strip, of_serial_tile) in tile_counts(sort, grid, keys).enumerate() {
+        for (digit, count) in of_serial_tile.into_iter().enumerate() {
+            counts[digit * strips + strip] = count;
+        }
+    }
+    counts
+}

@@ -1,0 +1,28 @@
+//! Twin of `shaders/sort/sort_scatter_serial.wgsl`.
+
+use super::sort_scatter::move_keys;
+use crate::layout::blocks::SortParams;
+use crate::layout::grid::Grid;
+
+/// Moves keys and values to their places by one digit, key by key. The order inside a strip is that of the input.
+///
+/// `digit_counts` is the output of [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial). Returns the sorted
+/// keys and values, as many words as the input has; those past the grid's `entry_count` are 0 here and unwritten on the
+/// GPU.
+pub fn sort_scatter_serial(
+    sort: &SortParams,
+    grid: &Grid,
+    keys: &[u32],
+    values: &[u32],
+    digit_counts: &[u32],
+) -> (Vec<u32>, Vec<u32>) {
+    let strips = sort.tiles as usize;
+    let (counts, totals) = digit_counts.split_at(sort.digits() * strips);
+    let mut below = 0u32;
+    let mut places = Vec::with_capacity(counts.len());
+    for (counts, &total) in counts.chunks_exact(strips).zip(totals) {
+        places.extend(counts.iter().map(|&count| below.wrapping_add(count)));
+        below = below.wrapping_add(total);
+    }
+    move_keys(sort, grid, keys, values, places)
+}

@@ -1,0 +1,118 @@
+//! Twin of `shaders/table/large_table_emit.wgsl`.
+
+use super::large_table::{
+    LARGE_TABLE_LANES, LARGE_TABLE_SHIFTS, LargeCells, bounds, larger_keys, level_past_large_table,
+};
+use crate::api::types::Aabb;
+use crate::layout::blocks::LARGE_TABLE_TILE;
+use crate::layout::grid::{DENSE, Grid, Level, Params, key_of};
+use crate::shared::wgsl::number;
+
+const LANES: usize = LARGE_TABLE_LANES as usize;
+
+/// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
+/// objects. A value is the object, without home flags.
+///
+/// `large_table_sums` is as [`choose_large_table`] leaves it; keys and values have room for all entries of the grid.
+pub fn large_table_emit(
+    params: &Params,
+    objects: &[Aabb],
+    grid: &Grid,
+    keys: &mut [u32],
+    values: &mut [u32],
+    large_table_sums: &[u32],
+    worlds: &[u32],
+) {
+    if grid.large_table_below == 0 {
+        return;
+    }
+    let larger = larger_keys(grid, grid.large_table_shift);
+    let objects = params.objects(objects);
+    let tiles = objects.len().div_ceil(LARGE_TABLE_TILE);
+    let places = &large_table_sums[(grid.large_table_shift as usize - 1) * tiles..][..tiles];
+    for (tile, &first) in places.iter().enumerate() {
+        let mut place = objects.len() + first as usize;
+        // A lane's objects, and then those of the next one.
+        let of_lanes = (0..LANES).flat_map(|lane| (lane..LARGE_TABLE_TILE).step_by(LANES));
+        for object in of_lanes.map(|index| tile * LARGE_TABLE_TILE + index) {
+            if object >= objects.len() || !larger.contains(&keys[object]) {
+                continue;
+            }
+            let world = params.world_of(worlds, object);
+            for cell in LargeCells::of(grid, &objects[object], grid.large_table_shift).cells() {
+                keys[place] = key_of(&grid.cover, cell, world);
+                values[place] = object as u32;
+                place += 1;
+            }
+        }
+    }
+}
+
+/// Entries of a cell, on average, from which on looking one up takes more than it saves.
+pub(crate) const CROWDED_CELL: u32 = number("table/large_table_emit", "CROWDED_CELL");
+
+/// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and
+/// takes the finest cells for which the entries and the cells have room and are not crowded; none where no choice is
+/// so.
+///
+/// `large_table_sums` is the output of [`large_table_sums`](super::keys::large_table_sums). Sums that exceed a word stay at its
+/// largest value.
+pub fn choose_large_table(params: &Params, large_table_sums: &mut [u32], grid: &mut Grid) {
+    let tiles = large_table_sums.len() / LARGE_TABLE_SHIFTS as usize;
+    let mut totals = [0u32; LARGE_TABLE_SHIFTS as usize];
+    for (sums, total) in large_table_sums.chunks_exact_mut(tiles.max(1)).zip(&mut totals) {
+        for sum in sums {
+            let before = *total;
+            *total = total.saturating_add(*sum);
+            *sum = before;
+        }
+    }
+    if grid.large_table_below == 0 {
+        return;
+    }
+    let room = params.table_capacity - grid.table_cells;
+    let fits = |cover: &Level| {
+        cover.count <= params.large_table_capacity
+            && cover.count / CROWDED_CELL <= cover.table_size
+            && cover.table_size <= room
+    };
+    let choice = (1..).zip(totals).find_map(|(shift, total)| {
+        let cover = large_table(params, grid, shift, total);
+        fits(&cover).then_some((shift, cover))
+    });
+    match choice {
+        Some((shift, cover)) => {
+            grid.large_table_shift = shift;
+            grid.cover = cover;
+            grid.key_count = cover.table_base + cover.table_size + 1;
+            grid.entry_count += cover.count;
+        }
+        None => grid.large_table_below = 0,
+    }
+}
+
+/// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
+/// other keys.
+fn large_table(params: &Params, grid: &Grid, shift: u32, entries: u32) -> Level {
+    let [lower, upper] = bounds(grid, shift);
+    let cells: [u32; 3] = std::array::from_fn(|axis| (upper[axis] - lower[axis]) as u32 + 1);
+    let stride_z = cells[0].saturating_mul(cells[1]);
+    let stride_world = stride_z.saturating_mul(cells[2]);
+    Level {
+        count: entries,
+        table_base: params.absent_key(grid) + 1,
+        table_size: stride_world.saturating_mul(params.world_count),
+        table_mask: DENSE,
+        stride_y: cells[0],
+        stride_z,
+        lower_x: lower[0],
+        lower_y: lower[1],
+        lower_z: lower[2],
+        next: level_past_large_table(grid, shift),
+        upper_x: upper[0],
+        upper_y: upper[1],
+        upper_z: upper[2],
+        stride_world,
+        ..Level::default()
+    }
+}

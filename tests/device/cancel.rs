@@ -1,0 +1,71 @@
+//! A watch ends what runs on a device between two submissions.
+
+use std::sync::Arc;
+
+use crate::common::answers::sorted;
+use crate::common::pool::opened;
+use crate::common::{Rng, adapters, uniform};
+use gpu_broad_phase::cpu::{self, CancelToken};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, BroadPhaseError, Capacities, OutputOptions, Queries, Query, QueryInput, Source,
+};
+use pollster::block_on;
+
+/// Rounds are submitted in parts, far more of them than the scene needs.
+const ROUNDS: u32 = 1024;
+
+#[test]
+fn a_watch_ends_work_on_a_device_between_two_submissions() {
+    let objects = uniform(2000, &mut Rng(19));
+    let queries = objects.iter().map(|&aabb| Query::overlaps(aabb)).collect::<Vec<_>>();
+    let input = QueryInput {
+        queries: Queries::General(Source::Host(&queries)),
+        ..QueryInput::default()
+    };
+    let descriptor = BroadPhaseDescriptor {
+        outputs: OutputOptions {
+            capacities: Capacities {
+                rounds: Some(ROUNDS),
+                ..Capacities::default()
+            },
+            ..Default::default()
+        },
+        ..BroadPhaseDescriptor::default()
+    };
+    let expected = sorted(cpu::step(&descriptor, &objects, &[]).unwrap().pairs);
+    assert!(expected.len() > 500, "{}", expected.len());
+    for adapter in adapters() {
+        let mut headless = opened(&adapter, &descriptor);
+        let name = &adapter.name;
+        // A machine may be so busy that a step is over before anybody looks.
+        let mut attempts = 0..100;
+        let token = loop {
+            assert!(attempts.next().is_some(), "no step was ended on {name}");
+            let token = Arc::new(CancelToken::default());
+            let result = std::thread::scope(|scope| {
+                let step = || block_on(headless.step(&objects, &[])).expect("a step");
+                let work = scope.spawn(|| token.run(step));
+                while token.progress().0 == 0 && !work.is_finished() {
+                    std::thread::yield_now();
+                }
+                token.stop();
+                work.join().unwrap()
+            });
+            match result {
+                Some(result) => assert_eq!(sorted(result.pairs), expected, "{name}"),
+                None => break token,
+            }
+        };
+        let (done, total) = token.progress();
+        assert!(total == ROUNDS && done < total, "{done} of {total} rounds on {name}");
+        // What was ended leaves nothing to ask, and the next step is whole.
+        let refused = block_on(headless.query(&input)).unwrap_err();
+        assert_eq!(refused, BroadPhaseError::NoStep, "{name}");
+        let result = block_on(headless.step(&objects, &[])).expect("a step");
+        assert_eq!(sorted(result.pairs), expected, "{name}");
+        // Nothing begins under a watch that was stopped, and the table stays.
+        assert!(token.run(|| block_on(headless.query(&input))).is_none(), "{name}");
+        let found = block_on(headless.query(&input)).expect("an answer");
+        assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len(), "{name}");
+    }
+}
