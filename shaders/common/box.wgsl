@@ -1,8 +1,8 @@
-// Boxes as the caller gives them (two 16-byte loads) and as the passes compare them (ordered integers).
+// Boxes: two vec4s each, as `Aabb`; bounds compare as ordered integers.
 
 const ID_MASK: u32 = 0x1fffffffu;
-// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
-// are set on one entry of each object: that of its home cell.
+// Bits x, y, z of an entry: its cell is that of the object's lower corner along the axis. The primary entry has all
+// three.
 const PRIMARY_FLAGS: u32 = 0xe0000000u;
 const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
@@ -15,7 +15,7 @@ const CLASS_INFINITE: u32 = 1u;
 const CLASS_INVALID: u32 = 2u;
 const CLASS_EXCLUDED: u32 = 3u;
 
-// Order-preserving integer of a float: -0 equals +0 and denormals keep their order on hardware that flushes them.
+// Order-preserving integer of a float: -0 equals +0; denormals keep their order on hardware that flushes them.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
     let is_positive = bits < vec3<u32>(0x80000000u);
     return select(bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), bitcast<vec3<i32>>(bits), is_positive);
@@ -26,7 +26,7 @@ fn unordered(value: vec3<i32>) -> vec3<u32> {
     return select(vec3<u32>(0x80000000u) - bits, bits, value >= vec3<i32>(0));
 }
 
-// Looks at bits alone: a compiler may assume that floats are neither NaN nor infinite.
+// Tests bits only: a compiler may assume that no float is NaN or infinite.
 fn classify(low: vec4<u32>, high: vec4<u32>) -> u32 {
     if ((high.w & OWNER_EXCLUDED) != 0u) {
         return CLASS_EXCLUDED;
@@ -43,7 +43,6 @@ fn classify(low: vec4<u32>, high: vec4<u32>) -> u32 {
     return CLASS_FINITE;
 }
 
-// Denormals become zero on every device alike.
 fn flush(value: vec3<f32>) -> vec3<f32> {
     let magnitude = bitcast<vec3<u32>>(value) & vec3<u32>(0x7f800000u);
     return select(value, vec3<f32>(0.0), magnitude == vec3<u32>(0u));
@@ -64,11 +63,10 @@ fn passes_filters(layers_a: u32, owner_a: u32, layers_b: u32, owner_b: u32) -> b
     return layers_meet(layers_a, layers_b) && !same_owner && !both_static;
 }
 
-// Bits of infinity.
 const ENDLESS: u32 = 0x7f800000u;
 
-// `value` moved outward by a length and by one float more, which outweighs the rounding, as an ordered integer.
-// The length is not negative, `direction` 1 or -1. An infinite bound stays as it is, and no float operation sees it.
+// `value` moved outward by `length >= 0` and one float more, to outweigh rounding; as an ordered integer. `direction`
+// is 1 or -1. Infinite bounds stay, and no float operation sees them.
 fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
     let infinity = vec3<i32>(bitcast<i32>(ENDLESS));
     let is_endless = (value & vec3<u32>(0x7fffffffu)) == vec3<u32>(ENDLESS);
@@ -78,7 +76,7 @@ fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
     return select(clamp(moved + vec3<i32>(direction), -infinity, infinity), ordered(value), is_endless);
 }
 
-// The last word on a pair: closed boxes, compared as ordered integers.
+// Closed boxes.
 fn overlaps(low_a: vec3<i32>, high_a: vec3<i32>, low_b: vec3<i32>, high_b: vec3<i32>) -> bool {
     return all(low_a <= high_b) && all(low_b <= high_a);
 }

@@ -1,10 +1,9 @@
-// How many boxes a walk tests, counted where the descriptor asks for it, and what it found.
+// Box tests and results of a walk.
 
 override COUNT_CANDIDATES: bool = false;
 
 var<private> candidates: u32;
-// Number of objects found so far; in `ray_cells_count`, of cells. `ray_any` has at most one, `query_nearest` as many as
-// it keeps.
+// Objects found; in `ray_cells_count`, cells. `ray_any` stops at one, `query_nearest` keeps the wanted number.
 var<private> found: u32;
 
 fn count_candidate() {

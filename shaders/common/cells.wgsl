@@ -1,24 +1,21 @@
 // uses: common/box, common/grid, common/prelude
 
-// Placement, cells and keys, and the groups of a cell's entries.
-
-// The scheme of the step, as a constant: hot loops shed what other schemes need.
+// A constant, so that hot loops compile without other schemes.
 override SCHEME: u32 = 0u;
 
-// Where an object lies: its level (NO_LEVEL = large) and the cells of its corners, x in fine cells.
+// Level (NO_LEVEL: large list) and cells of an object's corners, x in fine cells.
 struct Placement {
     level: u32,
     lower: vec3<i32>,
     upper: vec3<i32>,
 }
 
-// Halves an inverse cell side once a level: exact, it only lowers the exponent.
+// Exact: only lowers the exponent.
 fn level_inverse(base_inverse: f32, level: u32) -> f32 {
     return bitcast<f32>(bitcast<u32>(base_inverse) - (level << 23u));
 }
 
-// Inverse cell sides per axis, x finer by the detail shift: a power of two, which is added to the exponent, so that a
-// cell is one product in whatever order a compiler takes it.
+// `x_detail` is added to the exponent of x, so a cell is one product, however a compiler orders it.
 fn axis_inverse(inverse: f32, x_detail: u32) -> vec3<f32> {
     return vec3<f32>(bitcast<f32>(bitcast<u32>(inverse) + (x_detail << 23u)), inverse, inverse);
 }
@@ -27,13 +24,13 @@ fn x_detail() -> u32 {
     return select(0u, X_DETAIL, SCHEME == SCHEME_HIERARCHICAL);
 }
 
-// Cells, of y and z, that an object reaches into past the one that it is entered in.
+// Cells along y and z that an object may extend past its own.
 fn cell_reach() -> i32 {
     return select(0, 1, SCHEME == SCHEME_HIERARCHICAL);
 }
 
-// Monotone in the position, which is all that correctness asks of it. Adaptive layers are shifted by half a cell: their
-// inverse is that of half a cell, a power of two, and pairs of halves `2c - 1, 2c` are cell c.
+// Correct as long as it is monotone in the position. Adaptive layers are shifted by half a cell: `inverse` is that of
+// halves, and halves `2c - 1` and `2c` form cell c.
 fn cell_of(position: vec3<f32>, inverse: vec3<f32>) -> vec3<i32> {
     let limit = vec3<f32>(1073741824.0);
     let cell = vec3<i32>(floor(clamp(flush(position * inverse), -limit, limit)));
@@ -45,8 +42,8 @@ fn within_cell_limit(lower: vec3<i32>, upper: vec3<i32>) -> bool {
     return all(lower > -limit) && all(upper < limit);
 }
 
-// One entry an object. Hierarchical: the first level at which the box spans at most two cells of y and z and a whole
-// cell of fine ones of x. Adaptive: the first layer of which one cell holds the box.
+// One entry per object. Hierarchical: the first level at which the corners are at most one cell apart (4 fine cells
+// along x). Adaptive: the first layer with a cell that holds the box.
 fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
     let box_min = flush_bits(low);
     let box_max = flush_bits(high);
@@ -63,7 +60,7 @@ fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Plac
     return Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
 }
 
-// Uniform: every cell the box covers, unless they are too many.
+// Uniform: all covered cells, at most MAX_COVER.
 fn place_uniform(low: vec3<u32>, high: vec3<u32>, cell_inverse: f32) -> Placement {
     let lower = cell_of(flush_bits(low), vec3<f32>(cell_inverse));
     let upper = cell_of(flush_bits(high), vec3<f32>(cell_inverse));
@@ -76,7 +73,6 @@ fn place_uniform(low: vec3<u32>, high: vec3<u32>, cell_inverse: f32) -> Placemen
     return Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
 }
 
-// The placement that the step's scheme gives an object of finite bounds.
 fn place(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
     if (params.scheme == SCHEME_UNIFORM) {
         return place_uniform(low, high, base_inverse);
@@ -84,12 +80,12 @@ fn place(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
     return place_single_cell(low, high, base_inverse);
 }
 
-// Slot of a cell within its level's part of the table. `x` is already shifted by the level's x_shift.
+// Bucket of a cell within its level. `x` is already shifted by `x_shift`.
 fn bucket_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     return unmasked_bucket_of(level, x, y, z, world) & level.table_mask;
 }
 
-// What the mask of the level makes a slot. It grows by a stride from row to row.
+// Before masking. Grows by a stride from row to row.
 fn unmasked_bucket_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     return u32(x - (level.lower_x >> level.x_shift)) + u32(y - level.lower_y) * level.stride_y
         + u32(z - level.lower_z) * level.stride_z + world * level.stride_world;
@@ -99,8 +95,7 @@ fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
     return level.table_base + bucket_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
 }
 
-// Past the cells come the keys of the large list, worlds apart as far as its slots allow, and the one of what takes no
-// part.
+// Keys past the cells: the large list, spread by world over its buckets; then ignored objects.
 fn large_key(table_cells: u32, world: u32) -> u32 {
     return table_cells + (world & params.large_mask);
 }
@@ -109,10 +104,10 @@ fn absent_key(table_cells: u32) -> u32 {
     return table_cells + params.large_mask + 1u;
 }
 
-// Entries of the uniform scheme in groups by their home flags: all of them; all but x; all but y; all but z; the rest.
-// Within a cell they come in this order. A pair is of interest where each flag is set on one of its entries, so that
-// only the first four groups look for partners, and only behind them. After Tsitsigkos and others, "A Two-layer
-// Partitioning for Non-point Spatial Data" (2021).
+// Uniform: groups of entries by primary flags, in their order within a cell: all set; all but x; all but y; all but z;
+// the rest. A pair counts only where each flag is set on one of its entries. So only the first four groups look for
+// partners, and only among later entries. After Tsitsigkos and others, "A Two-layer Partitioning for Non-point Spatial
+// Data" (2021).
 
 const ENTRY_GROUPS: u32 = 5u;
 

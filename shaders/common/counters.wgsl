@@ -1,4 +1,4 @@
-// Words and status bits of the counter buffer. 64-bit counts are two words, low first.
+// Counter words and status bits. 64-bit counts are two words, low first.
 
 const COUNTER_INVALID: u32 = 0u;
 const COUNTER_EXCLUDED: u32 = 1u;
@@ -7,7 +7,6 @@ const COUNTER_LEVELS: u32 = 3u;
 const COUNTER_TABLE_CELLS: u32 = 4u;
 const COUNTER_STATUS: u32 = 5u;
 const COUNTER_RAYS_INVALID: u32 = 6u;
-// Whether the scene is crowded.
 const COUNTER_CROWDED: u32 = 7u;
 const COUNTER_PAIR_CANDIDATES: u32 = 14u;
 const COUNTER_RAY_CANDIDATES: u32 = 16u;

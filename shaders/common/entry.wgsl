@@ -1,9 +1,9 @@
 // uses: common/box, common/cells, common/clusters, common/grid, common/prelude, common/rows
 // needs: objects, values
 
-// Entries of the cell table as rays and queries walk them. In the uniform scheme an object has an entry in every cell
-// that it covers, `values` has the object of each entry, and records are in the order of the objects. In the other
-// schemes an object has one entry, records are in the order of the entries, and `values` is not read.
+// Entries of the cell table, for rays and queries.
+//   uniform        an entry per covered cell; `values` has the object of each; records are in object order
+//   other schemes  one entry per object; records are in entry order; `values` is not read
 
 fn entry_record(entry: u32) -> u32 {
     if (SCHEME != SCHEME_UNIFORM) {
@@ -12,7 +12,7 @@ fn entry_record(entry: u32) -> u32 {
     return values[entry] & ID_MASK;
 }
 
-// Whether the object has entries in cells: it is neither in the large list nor left out of the table.
+// True if the object is valid, not excluded and not in the large list.
 fn is_in_cells(record: u32) -> bool {
     let low = objects[2u * (params.first_object + record)];
     let high = objects[2u * (params.first_object + record) + 1u];
@@ -20,7 +20,7 @@ fn is_in_cells(record: u32) -> bool {
     return classify(low, high) == CLASS_FINITE && placement.level != NO_LEVEL;
 }
 
-// The objects of a level and a world: its entries, or all records if these are fewer.
+// Objects of a level and a world: entries, or all records if there are fewer.
 fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);
     let entry_count = entries.y - entries.x;
@@ -30,7 +30,7 @@ fn listing_of(level: Level, world: u32) -> Listing {
     return Listing(0u, params.object_count, true);
 }
 
-// Whether a place of a listing has an object of the listing that no other place has.
+// True at one place per object, so a listing yields each object once.
 fn is_listed(is_record: bool, place: u32) -> bool {
     if (SCHEME != SCHEME_UNIFORM) {
         return true;
@@ -48,14 +48,14 @@ fn listed_record(is_record: bool, place: u32) -> u32 {
     return entry_record(place);
 }
 
-// Clusters need records in the order of the entries. A walk keeps one number for them, the place before which
-// candidates are tested themselves. From there on the box of a cluster comes first.
+// A walk keeps `members_end`: candidates before it are tested themselves; from it on, the box of the cluster is tested
+// first. Clusters need records in entry order.
 
 fn may_have_clusters() -> bool {
     return SCHEME != SCHEME_UNIFORM;
 }
 
-// The place before which candidates of `first .. end` are tested themselves, as a walk through them begins.
+// Initial `members_end` of a walk over `first .. end`.
 fn members_end_at(first: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return end;
@@ -63,7 +63,7 @@ fn members_end_at(first: u32, end: u32) -> u32 {
     return select(end, first, grid.is_crowded != 0u);
 }
 
-// One past the last candidate that shares a cluster with the one at this place, whose entry this is.
+// One past the last candidate in the cluster of `entry`, which is at `place`.
 fn cluster_end(place: u32, entry: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return place + 1u;
@@ -71,7 +71,6 @@ fn cluster_end(place: u32, entry: u32, end: u32) -> u32 {
     return min(end, place + (CLUSTER - entry % CLUSTER));
 }
 
-// What is tested: the candidate's box, or that of its cluster.
 fn tested_record(record: u32, is_member: bool) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return record;

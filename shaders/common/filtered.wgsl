@@ -1,4 +1,4 @@
-// What filters of rays and queries read: layers and owners are words of the objects.
+// Layers and owners, for filters of rays and queries.
 
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 

@@ -1,11 +1,10 @@
-// The levels of a grid and their parts of the cell table: the twin of src/layout/grid.rs, as is cells.wgsl.
+// Levels and their buckets in the cell table. Fields and host side: src/layout/grid.rs.
 
 const MAX_LEVELS: u32 = 32u;
 const NO_LEVEL: u32 = 32u;
 const CELL_LIMIT: i32 = 0x40000000;
 const MAX_COVER: u32 = 64u;
-// Sides of a cell are `1, 1.25, 1.5, 1.75` times a power of two; x is cut finer than y and z by this shift in the
-// hierarchical scheme.
+// Cell sides are `1, 1.25, 1.5, 1.75` times a power of two; the hierarchical scheme makes x finer by this shift.
 const X_DETAIL: u32 = 2u;
 const DENSE: u32 = 0xffffffffu;
 const HASH_Y: u32 = 0xd0eda82fu;
@@ -37,31 +36,20 @@ struct Grid {
     first_level: u32,
     table_cells: u32,
     entry_count: u32,
-    // A bit a level.
     occupied: u32,
-    // The level of most objects, or 32.
     fullest_level: u32,
-    // Objects of levels below this look larger ones up in the cover table; 0 where there is none.
     large_table_below: u32,
-    // Cells of that table are those of level `large_table_below - 1` shifted right by this.
     large_table_shift: u32,
-    // Keys that the cell table has a start of: those of cells, of the large list, of what takes no part, of the cover
-    // table and past it.
     key_count: u32,
-    // The levels whose cells hold many boxes, a bit each.
     crowded_levels: u32,
-    // Whether most boxes have many neighbours, so that records have clusters.
     is_crowded: u32,
     levels: array<Level, 32>,
-    // Cells that larger boxes are entered in once more, all that they cover. `next` is the first level that is not.
     cover: Level,
 }
 
-// What is counted of levels: eight words each. First the objects, then the bounds as distances (2^31 - lower, 2^31 +
-// upper, one axis each) so that all start from zero and only grow. The last words of the first two levels are of the
-// whole grid.
+// Statistics of levels, eight words each: objects, then bounds as distances `2^31 - lower` and `2^31 + upper` per axis,
+// which start from zero and only grow. The eighth words of the first two levels are of the whole grid.
 const BIAS: u32 = 0x80000000u;
-// The inverse of the finest cell's side.
+// Inverse of the finest cell's side.
 const BASE_INVERSE: u32 = 7u;
-// The levels whose cells hold many boxes, a bit each.
 const CROWDED_LEVELS: u32 = 15u;

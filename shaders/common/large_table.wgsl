@@ -1,34 +1,34 @@
 // uses: common/box, common/cells, common/grid, common/prelude
 // needs: grid
 
-// The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `large_table_below -
-// 1` looks up one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap.
-// For that a larger box is entered as far below its own cells as such an object reaches up. All of it is told in cells
-// of that level, which are integers: rounding loses nothing.
+// Large-object table: larger boxes are entered again, in all cells that they cover of one table.
+// An object of a level below `large_table_below` reads one cell, that of its lower corner, and finds all entered boxes
+// that it may overlap. So a larger box is entered as far below its own cells as such an object reaches up. All cells
+// derive from integer cells of level `large_table_below - 1`, without rounding.
 
-// Choices of how much coarser than that level the table's cells are: by 2, 4 or 8.
+// Choices of the table's cell size: 2, 4 or 8 cells of that level.
 const LARGE_TABLE_SHIFTS: u32 = 3u;
-// Levels above that of the cells that are entered: a box of the highest has 33 cells per axis at most.
+// Levels entered above that of the table's cells; a box has at most 33 cells per axis.
 const LARGE_TABLE_OCTAVES: u32 = 4u;
-// Objects of a workgroup of the passes that count and write entries.
+// Objects per workgroup of the passes that count and write entries.
 const LARGE_TABLE_TILE: u32 = 1024u;
 
 fn large_table_tiles() -> u32 {
     return (params.object_count + LARGE_TABLE_TILE - 1u) / LARGE_TABLE_TILE;
 }
 
-// The word of a tile's entries. Totals of two words for each choice come first.
+// Totals of two words per choice come first.
 fn large_table_sum(shift: u32, tile: u32) -> u32 {
     return 2u * LARGE_TABLE_SHIFTS + (shift - 1u) * large_table_tiles() + tile;
 }
 
 struct LargeCells {
     lower: vec3<i32>,
-    // Cells per axis, none where the box is out of reach.
+    // Cells per axis; 0 if no object reads them.
     size: vec3<u32>,
 }
 
-// Cells per axis of a level, from what comes in the cells of the highest level that looks them up.
+// Shifts from cells of the highest reading level to cells of the table.
 fn large_table_shifts(shift: u32) -> vec3<u32> {
     return vec3<u32>(X_DETAIL, 0u, 0u) + vec3<u32>(shift);
 }
@@ -37,22 +37,20 @@ fn large_table_inverse() -> vec3<f32> {
     return axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1u), X_DETAIL);
 }
 
-// The cell that an object looks up whose lower corner this is.
+// Cell that an object with this lower corner reads.
 fn looked_up(low: vec3<f32>) -> vec3<i32> {
     return cell_of(low, large_table_inverse()) >> large_table_shifts(grid.large_table_shift);
 }
 
-// What tells the cells that boxes are entered in.
 struct Covering {
     inverse: vec3<f32>,
     shifts: vec3<u32>,
-    // Cells where objects lie that look them up.
+    // Range of cells that are read.
     first: vec3<i32>,
     last: vec3<i32>,
 }
 
-// The bounds stand in the grid in cells of the highest level that looks up, and, once the table's cells are chosen, in
-// those.
+// `grid.cover` has the bounds in cells of the highest reading level; after the choice, in cells of the table.
 fn covering_of(shift: u32) -> Covering {
     let shifts = large_table_shifts(shift);
     let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
@@ -73,7 +71,7 @@ fn large_cell_count(cover: LargeCells) -> u32 {
     return cover.size.x * cover.size.y * cover.size.z;
 }
 
-// The finest level that is too coarse to be entered, or 32.
+// Finest level that is too coarse to be entered, or 32.
 fn level_past_large_table(shift: u32) -> u32 {
     let first = grid.large_table_below + shift + LARGE_TABLE_OCTAVES;
     if (first >= MAX_LEVELS) {
@@ -82,8 +80,7 @@ fn level_past_large_table(shift: u32) -> u32 {
     return countTrailingZeros(grid.occupied & (0xffffffffu << first));
 }
 
-// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest
-// first.
+// Range of keys of the entered objects. Buckets of coarser levels come first.
 fn larger_keys(shift: u32) -> vec2<u32> {
     let past = level_past_large_table(shift);
     var begin = 0u;

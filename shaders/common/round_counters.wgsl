@@ -1,13 +1,11 @@
 // uses: common/candidates, common/counters, common/round
 
-// What walks add to the counters.
-
 @group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
 
-// Whether the driver may end loops early, as llvmpipe does. Off for hardware GPUs, which do not.
+// False for hardware GPUs; llvmpipe may end loops early.
 override DRIVER_CUTS_LOOPS: bool = true;
 
-// Run after the walk, with a bound that no compiler knows.
+// Runs after the walk, with a bound that no compiler knows.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < round.canary_iterations; k += 1u) {
@@ -17,7 +15,7 @@ fn all_iterations_taken() -> bool {
 }
 
 fn note_rounds() {
-    // Such a walk must not pass for a whole one.
+    // A cut walk must not pass for a complete one.
     if (DRIVER_CUTS_LOOPS && !all_iterations_taken()) {
         atomicOr(&counters[COUNTER_UNFINISHED], STATUS_CUT);
     }
@@ -31,14 +29,14 @@ fn note_rounds() {
     }
 }
 
-// Counts a ray or a query that is invalid, in the first of its rounds.
+// Counts in the first round only.
 fn count_invalid(is_valid: bool, word: u32) {
     if (!is_valid && is_first_of_all()) {
         atomicAdd(&counters[word], 1u);
     }
 }
 
-// Adds the box tests of the walk to the 64-bit counter at `word` (low) and `word + 1` (high).
+// Adds the walk's box tests to the 64-bit counter at `word`.
 fn add_candidates(word: u32) {
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[word], candidates);

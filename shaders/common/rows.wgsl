@@ -6,14 +6,13 @@
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> starts: array<u32>;
 
-// Up to two ranges, since a row of hashed slots may wrap past the end of its level's part. They are walked in one loop
-// over all entries.
+// Up to two ranges, walked in one loop: a row of hashed buckets may wrap around.
 struct Row {
     begin: u32,
     // Entries of the first range.
     unwrapped: u32,
     wrapped_begin: u32,
-    // Entries of both.
+    // Entries of both ranges.
     count: u32,
 }
 
@@ -21,8 +20,8 @@ fn row_entry(row: Row, k: u32) -> u32 {
     return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
-// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z and
-// be fewer than the slots of a hashed level. Other cells and worlds may share hashed slots.
+// Entries of the cells `x_from ..= x_to` (detailed x), y, z. The row must be within the level's bounds of y and z, with
+// fewer cells than a hashed level has buckets. Hashed buckets are shared with other cells and worlds.
 fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;
@@ -32,21 +31,21 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     return row_at(level.table_base, level.table_mask, bucket_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
 }
 
-// The entries of a slot and of so many slots behind it, in a level's part of the table.
+// Entries of bucket `slot` and of `length` buckets after it.
 fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
     let begin = starts[base + slot];
     if (length <= mask - slot) {
         let count = starts[base + slot + length + 1u] - begin;
         return Row(begin, count, 0u, count);
     }
-    // Only hashed slots wrap, of which there are one more than the mask says.
+    // Only hashed buckets wrap; there are `mask + 1` of them.
     let rest = length - (mask - slot);
     let unwrapped = starts[base + mask + 1u] - begin;
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
 }
 
-// The same of any number of cells. Rows of a stencil never need it, and drivers that take both sides of a branch load
-// for it.
+// As `row_of`, for any number of cells. Separate, since stencils never need it and drivers that take both sides of a
+// branch would pay for its loads.
 fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let cells = (min(x_to, level.upper_x) >> level.x_shift) - (max(x_from, level.lower_x) >> level.x_shift);
     if (cells > 0 && u32(cells) > level.table_mask) {
@@ -57,24 +56,24 @@ fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32)
     return row_of(level, x_from, x_to, y, z, world);
 }
 
-// What is looked at without cells: entries of which those in home cells count, or records of all objects of which those
-// in cells do.
+// Objects to test without cells: entries, of which the primary ones count, or all records, of which those in cells
+// count.
 struct Listing {
     first: u32,
     count: u32,
     is_of_records: bool,
 }
 
-// How often, in the mean, a walk may meet an object in its cells before looking at each one once is less.
+// Average times that a walk may meet each object in its cells; beyond this, testing each object once is cheaper.
 const MOST_MEETINGS: u32 = 4u;
 
-// Entries begin.., ..end of a world's share of the large list, which it may have in common with others.
+// Entries `x .. y` of a world's bucket in the large list, which worlds may share.
 fn large_list(world: u32) -> vec2<u32> {
     let key = large_key(grid.table_cells, world);
     return vec2<u32>(starts[key], starts[key + 1u]);
 }
 
-// All entries of a world on a level, with those of others where slots are hashed.
+// Entries of a world on a level; in hashed buckets, those of all worlds.
 fn level_entries(level: Level, world: u32) -> vec2<u32> {
     if (level.table_mask == DENSE) {
         let base = level.table_base + world * level.stride_world;

@@ -1,36 +1,32 @@
 // needs: source_word
 
-// Elements as they lie in a caller's buffer.
+// Elements in any layout of a source buffer.
 
-// The form of boxes, a bit each: they have no filter words; they have a centre and half extents, not two corners.
+// Bits of the layout of boxes: no filter words; centre and half extents in place of two corners.
 const UNFILTERED: u32 = 1u;
 const CENTER_HALF: u32 = 2u;
 
 struct SourceLayout {
-    // Word of the first element.
     first: u32,
-    // Words from each to the next.
     stride: u32,
     // Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
     second: u32,
-    // 0 for words that are taken as they are.
+    // 0 if words are copied unchanged.
     form: u32,
 }
 
-// Bounds of boxes given by centre and half extents, from integers alone, so that every device and the host agree.
+// Bounds from centre and half extents, in integers only, so that all devices and the host agree.
 
-// Bits of infinity, and of what is not a number.
 const INFINITE: u32 = 0x7f800000u;
 const NOT_A_NUMBER: u32 = 0x7fc00000u;
 
-// Bits of the smallest float that is not below the exact sum of a finite float and a finite length that is not
-// negative; infinity past the largest.
+// Bits of the smallest float not below the exact sum of `value` and `length >= 0`, both finite; infinity on overflow.
 fn sum_upward(value: u32, length: u32) -> u32 {
     let sizes = vec2<u32>(value & 0x7fffffffu, length);
     let exponents = max(sizes >> vec2<u32>(23u), vec2<u32>(1u));
     let top = max(exponents.x, exponents.y);
     let implied = select(vec2<u32>(0u), vec2<u32>(0x00800000u), sizes >= vec2<u32>(0x00800000u));
-    // In units of 2^(top - 156): six bits more than the larger of both has. Only the smaller one may lose bits.
+    // In units of 2^(top - 156): six bits more than the larger has. Only the smaller one may lose bits.
     let mantissas = ((sizes & vec2<u32>(0x007fffffu)) | implied) << vec2<u32>(6u);
     let apart = min(vec2<u32>(top) - exponents, vec2<u32>(31u));
     let whole = mantissas >> apart;
@@ -42,7 +38,7 @@ fn sum_upward(value: u32, length: u32) -> u32 {
         return 0u;
     }
     let magnitude = u32(abs(sum));
-    // Denormals have no fewer bits behind the point than the smallest normal float.
+    // Denormals have the same unit as the smallest normal float.
     let shift = max(i32(firstLeadingBit(magnitude)) - 23, 7 - i32(top));
     let right = u32(max(shift, 0));
     let kept = magnitude >> right;
@@ -53,15 +49,15 @@ fn sum_upward(value: u32, length: u32) -> u32 {
     return select(min(bits, INFINITE), bits | 0x80000000u, sum < 0);
 }
 
-// A bound of the smallest box of floats around all points from `center - half` to `center + half`. Not a number where
-// there is no such box: where one of both is not, or where the half extent is negative.
+// A bound of the smallest box of floats around `center - half ..= center + half`. NaN if either is NaN or `half` is
+// negative.
 fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     let place = center & 0x7fffffffu;
     let extent = half & 0x7fffffffu;
     if (place > INFINITE || extent > INFINITE || half > 0x80000000u) {
         return NOT_A_NUMBER;
     }
-    // Downward is upward on the other side of zero.
+    // Rounding down is rounding up of the negated value.
     let side = select(0x80000000u, 0u, is_upper);
     if (extent == INFINITE) {
         return INFINITE | side;
@@ -73,7 +69,7 @@ fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     return select(bound ^ side, 0u, bound == 0u);
 }
 
-// A word of an element, as it is in a row of this crate's own.
+// Word `part` of an element, in this crate's own layout.
 fn element_word(layout: SourceLayout, element: u32, part: u32) -> u32 {
     let place = layout.first + layout.stride * element;
     let axis = part & 3u;

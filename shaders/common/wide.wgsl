@@ -10,13 +10,13 @@ fn saturate64(value: vec2<u32>) -> u32 {
     return select(value.x, 0xffffffffu, value.y != 0u);
 }
 
-// Rows that an output shows of those that were found: from the place of the first on, as many as there is room for.
+// Rows of a page from `first` on, at most `capacity`.
 fn rows_shown(found: vec2<u32>, first: u32, capacity: u32) -> u32 {
     let all = saturate64(found);
     return min(all - min(all, first), capacity);
 }
 
-// a * b, or a value above every limit.
+// Product, or the largest u32 on overflow.
 fn saturating_product(a: u32, b: u32) -> u32 {
     if (b != 0u && a > 0xffffffffu / b) {
         return 0xffffffffu;

@@ -1,7 +1,6 @@
 // uses: common/workgroup, cull/view
 
-// How many objects each view sees and, where there are lists, how many each word of bits has. A workgroup has words of
-// one view alone.
+// Counts the objects that each view sees and, for lists, the bits of each word. A workgroup has words of one view only.
 
 @group(0) @binding(1) var<storage, read> visible: array<u32>;
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;

@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, cull/view
 
-// A bit for each object of a table and each view that sees it. A workgroup takes records that follow each other, and
-// holds the box around all of them to the planes first: what lies outside with it, or inside, is not looked at again.
+// Sets a bit for each object and each view that sees it. A workgroup first tests the common box of its consecutive
+// records: planes with all of it on one side need no test per record.
 
 @group(0) @binding(1) var<storage, read> views: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
@@ -10,35 +10,33 @@
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> visible: array<atomic<u32>>;
 
-// Ordered integers of the records' bounds.
 var<workgroup> lows: array<vec3<u32>, 272>;
 var<workgroup> highs: array<vec3<u32>, 272>;
-// Of the runs, then of all in the first place.
+// One per run; then the first is the common box.
 var<workgroup> run_lows: array<vec3<u32>, 16>;
 var<workgroup> run_highs: array<vec3<u32>, 16>;
 // Views that see none of the records, a bit each.
 var<workgroup> blind: atomic<u32>;
-// Planes that the common box crosses: eight bits per view.
+// Planes that cross the common box, eight bits per view.
 var<workgroup> crossed: array<atomic<u32>, 8>;
 
-// A box against a plane: each operation of floats is rounded once, and its result goes through integers, so that there
-// is nothing to fuse or to reorder.
+// A box against a plane. Each float operation is rounded once and its result passes through integers, so compilers
+// cannot fuse or reorder.
 
 const SIGN: u32 = 0x80000000u;
 const MAGNITUDE: u32 = 0x7fffffffu;
 const INFINITE: u32 = 0x7f800000u;
-// Powers of two by which the slack is smaller than the numbers that it is of.
+// The slack is 2^-21 of the numbers involved.
 const SLACK: u32 = 21u;
-// The same of a workgroup's common box: a member's own slack may be larger by rounding than what is left of it.
+// Larger for a common box: rounding may make a member's slack exceed the remaining distance.
 const COMMON_SLACK: u32 = 20u;
-// 2^126: sums of two such numbers are no infinities.
+// 2^126: sums of two such numbers are finite.
 const COMMON_LIMIT: u32 = 0x7e800000u;
-// How a common box lies.
 const COMMON_CROSSED: u32 = 0u;
 const COMMON_OUTSIDE: u32 = 1u;
 const COMMON_INSIDE: u32 = 2u;
 
-// Bits of the bounds, and of the largest that is finite, no less than 2.
+// Bits of the bounds, and of the largest finite one, at least 2.
 struct Bounds {
     low: vec3<u32>,
     high: vec3<u32>,
@@ -61,20 +59,20 @@ fn bounds_of(low: vec3<i32>, high: vec3<i32>) -> Bounds {
     return Bounds(low_bits, high_bits, max(largest, 0x40000000u));
 }
 
-// Results as they are on every device: denormals are zeros.
+// Flushes denormals, for the same results on every device.
 fn settled(value: vec2<f32>) -> vec2<f32> {
     let bits = bitcast<vec2<u32>>(value);
     let is_small = (bits & vec2<u32>(INFINITE)) == vec2<u32>(0u);
     return bitcast<vec2<f32>>(select(bits, vec2<u32>(0u), is_small));
 }
 
-// A number, and how large it is.
+// A number and its magnitude.
 fn with_size(value: f32) -> vec2<f32> {
     return bitcast<vec2<f32>>(vec2<u32>(bitcast<u32>(value), bitcast<u32>(value) & MAGNITUDE));
 }
 
-// What the plane's equation says of a corner: `((x + y) + z) + d`, and behind it `(((|x| + |y|) + |z|) + |d|) + e`,
-// where x, y and z are the products. e covers what becomes of denormals.
+// Equation of the plane at a corner, and its size: `((x + y) + z) + d` and `(((|x| + |y|) + |z|) + |d|) + e`, with x, y
+// and z the products. e covers lost denormals.
 fn equation_of(plane: vec4<u32>, corner: vec3<u32>, largest: u32) -> vec2<u32> {
     let products = flush_bits(bitcast<vec3<u32>>(flush_bits(plane.xyz) * flush_bits(corner)));
     let x = with_size(products.x);
@@ -89,19 +87,17 @@ fn equation_of(plane: vec4<u32>, corner: vec3<u32>, largest: u32) -> vec2<u32> {
     return bitcast<vec2<u32>>(four + vec2<f32>(0.0, bitcast<f32>(e)));
 }
 
-// Whether the first number is below zero by more than the second one says.
+// True if the value is below zero by more than the slack.
 fn is_below(equation: vec2<u32>, slack: u32) -> bool {
     let is_negative = equation.x > SIGN;
     let is_sure = equation.y < INFINITE && (equation.x & MAGNITUDE) > equation.y - (slack << 23u);
     return is_negative && is_sure;
 }
 
-// The corner that is farthest along the normal.
 fn farthest(plane: vec4<u32>, bounds: Bounds) -> vec3<u32> {
     return select(bounds.low, bounds.high, plane.xyz < vec3<u32>(SIGN));
 }
 
-// Whether the whole box surely lies outside the plane.
 fn is_outside(plane: vec4<u32>, bounds: Bounds) -> bool {
     let corner = farthest(plane, bounds);
     let is_infinite = (corner & vec3<u32>(MAGNITUDE)) == vec3<u32>(INFINITE);
@@ -113,8 +109,7 @@ fn is_outside(plane: vec4<u32>, bounds: Bounds) -> bool {
     return is_below(equation_of(plane, select(corner, vec3<u32>(0u), is_infinite), bounds.largest), SLACK);
 }
 
-// Whether a box lies outside or inside a plane with all boxes in it: none of them has to be looked at then. That holds
-// for boxes of which no product is past the floats.
+// Side on which the box and all boxes in it are. Crossed if a product may exceed the floats.
 fn side_of_common(plane: vec4<u32>, bounds: Bounds) -> u32 {
     let low = bounds.low & vec3<u32>(MAGNITUDE);
     let high = bounds.high & vec3<u32>(MAGNITUDE);
@@ -141,8 +136,8 @@ fn upper(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
     return bitcast<vec3<u32>>(max(bitcast<vec3<i32>>(a), bitcast<vec3<i32>>(b)));
 }
 
-// Whether the table has the object. Records of the uniform scheme are those of all objects. In the others, records are
-// in the order of the entries, and those of objects that the table leaves out come last.
+// True if the table has the object. Uniform scheme: records are those of all objects. Otherwise they are in the order
+// of the entries, those left out last.
 fn takes_part(record: u32, name: u32) -> bool {
     if (params.scheme == SCHEME_UNIFORM) {
         return classify(objects[2u * name], objects[2u * name + 1u]) < CLASS_INVALID;
@@ -150,7 +145,6 @@ fn takes_part(record: u32, name: u32) -> bool {
     return record < starts[absent_key(grid.table_cells)];
 }
 
-// The box around the records of the workgroup, in the first place of the runs.
 fn join_bounds(local: u32) {
     if (local < WORKGROUP / RUN) {
         var low = lows[padded(local * RUN)];
@@ -172,7 +166,7 @@ fn join_bounds(local: u32) {
     workgroupBarrier();
 }
 
-// One plane of one view for each invocation.
+// One plane of one view per invocation.
 fn hold_common_bounds(local: u32) {
     let view = local / MOST_PLANES;
     let plane = local % MOST_PLANES;
@@ -204,7 +198,6 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let record = flat_workgroup(group, groups) * WORKGROUP + local;
-    // Around nothing.
     var low = vec4<u32>(0x7fffffffu);
     var high = vec4<u32>(0x80000000u);
     var is_there = false;

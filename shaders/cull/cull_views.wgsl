@@ -1,7 +1,7 @@
 // uses: common/prelude, cull/view
 
-// Views as the other passes read them: z out of play in two dimensions, planes that do not count put to zero, and
-// views with a number that is not finite, too many planes or a world that does not exist made invalid.
+// Prepares views: clears z in two dimensions and unused planes. Views with a number that is not finite, too many planes
+// or an unknown world become invalid and are counted.
 
 @group(0) @binding(1) var<storage, read> frusta: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> views: array<vec4<u32>>;

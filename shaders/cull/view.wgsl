@@ -1,16 +1,14 @@
-// Views as the passes of culling read them: eight planes and a vector of what else there is to know, `planes that
-// count, layers, world`. And the block of these passes.
+// Block and views of culling passes: eight planes, then `used planes, layers, world`.
 
 const MOST_PLANES: u32 = 8u;
 const MOST_VIEWS: u32 = 32u;
-// Vectors of four words that a view takes.
 const VIEW_VECTORS: u32 = 9u;
 // In place of the number of planes: the view sees nothing.
 const NO_VIEW: u32 = 0xffffffffu;
 
 // Words of the counters. One per view follows the last.
 const CULL_INVALID: u32 = 0u;
-// 64-bit: two words, low first.
+// 64-bit, low word first.
 const CULL_NEEDED: u32 = 2u;
 const CULL_SEEN: u32 = 8u;
 
@@ -18,13 +16,11 @@ struct CullParams {
     view_count: u32,
     // Words of bits per view: a bit for each object of the step, static ones first.
     words: u32,
-    // Whether layers count.
     filters: u32,
-    // Whether there are lists.
     lists: u32,
-    // Rows that all lists together have room for.
+    // Rows of all lists together.
     list_capacity: u32,
-    // Words of a view's indirect draw: 4, or 5 where it is indexed; 0 where none is wanted.
+    // Words of a view's indirect draw: 4, or 5 if indexed; 0 for none.
     draw_words: u32,
     // Vertices or indices of an object.
     draw_count: u32,

@@ -1,19 +1,16 @@
 // uses: common/counters, common/wide, common/workgroup
 
-// Writes indirect dispatch arguments for the rows of an output that a step wrote: workgroups in three dimensions, then
-// the number of rows. There is at least one workgroup, since a pass may have work to do even if there are no rows.
-// All four words are 0 if the status has one of `missing_bits`.
+// Writes indirect dispatch arguments for the rows of an output: workgroups in three dimensions, at least one, as a pass
+// may have work without rows; then the number of rows. All words are 0 if the status has one of `missing_bits`.
 
 struct DispatchParams {
-    // Word of the counters where the 64-bit number of needed rows begins.
+    // Counter word with the 64-bit number of needed rows.
     needed_word: u32,
-    // Place of the first row that the output shows.
+    // Place of the page's first row.
     first: u32,
-    // Rows that there is room for.
     capacity: u32,
-    // Rows that a workgroup takes.
     workgroup_rows: u32,
-    // Status bits of a step whose rows are not to be used.
+    // Status bits of a step whose rows must not be used.
     missing_bits: u32,
 }
 

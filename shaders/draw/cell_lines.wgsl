@@ -1,8 +1,7 @@
 // uses: common/cells, common/grid, common/prelude, draw/lines
 
-// Cells as boxes that can be drawn: each level in a colour of its own.
+// Cells as line boxes, coloured by level.
 
-// Hues that neighbouring levels differ by, as red, green and blue.
 const LEVEL_COLORS: array<u32, 8> = array<u32, 8>(
     0x5050ffu, 0x50a0ffu, 0x50e6e6u, 0x6ee650u, 0xd2dc46u, 0xffa05au, 0xff6ea0u, 0xdc6effu,
 );
@@ -12,10 +11,9 @@ fn level_color(level: u32) -> u32 {
     return colors[level & 7u] | (draw.color & 0xff000000u);
 }
 
-// Whole cells of a level, of the same side along all axes.
 fn write_cell(first: u32, level: Level, cell: vec3<i32>, color: u32) {
     let side = 1.0 / level.inverse;
-    // The side of an adaptive layer's inverse is half a cell, and cell c lies around c whole ones.
+    // An adaptive layer's inverse is of half a cell, and cell c is centred on c whole ones.
     let is_shifted = SCHEME == SCHEME_ADAPTIVE;
     let begin = select(cell, 2 * cell - vec3<i32>(1), is_shifted);
     let low = vec3<f32>(begin) * side;

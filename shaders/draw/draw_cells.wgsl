@@ -1,21 +1,20 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, common/workgroup
 // uses: draw/cell_lines, draw/lines
 
-// Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where
-// hashed cells share slots.
+// Draws occupied cells as boxes. Each is drawn for the first of its entries: once per world, occasionally more often if
+// hashed cells share buckets.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
-// The object of each entry, in the uniform scheme.
+// Uniform scheme: the object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-// Entries of a slot that are looked through for an earlier one of the same cell.
+// Entries of a bucket that are searched for an earlier one of the same cell.
 const MOST_SHARING: u32 = 8u;
 
-// The cells that have entries of a record; none if it is in the large list or left out.
+// Cells with entries of a record; none if it is in the large list or left out.
 fn cells_entered(record: u32) -> Placement {
     let nowhere = Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
     if (SCHEME == SCHEME_UNIFORM) {
-        // Records come in the order of the objects.
         let low = objects[2u * (params.first_object + record)];
         let high = objects[2u * (params.first_object + record) + 1u];
         if (classify(low, high) != CLASS_FINITE) {
@@ -23,7 +22,7 @@ fn cells_entered(record: u32) -> Placement {
         }
         return place_uniform(low.xyz, high.xyz, params.cell_inverse);
     }
-    // Records come in the order of the entries, and those of cells come first.
+    // Records are in the order of the entries, those in cells first.
     if (record >= starts[grid.table_cells]) {
         return nowhere;
     }
@@ -62,7 +61,7 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
             }
         }
     }
-    // Of a record that is not among all of them there was no room for the entry.
+    // A record not among all entries had no room for its own.
     return is_cut;
 }
 

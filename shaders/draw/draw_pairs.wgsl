@@ -1,7 +1,7 @@
 // uses: common/box, common/counters, common/wide, common/workgroup, draw/lines
 
-// A line between the middles of the boxes of each pair. Where one is infinite, a point at the origin, which draws
-// nothing.
+// Draws a line between the box centres of each pair. If a box is infinite, the line is a point at the origin, which
+// draws nothing.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> pairs: array<vec2<u32>>;

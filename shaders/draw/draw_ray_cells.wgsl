@@ -1,10 +1,10 @@
 // uses: common/counters, common/grid, common/wide, common/workgroup, draw/cell_lines, draw/lines
 
-// The cells that rays visit, as boxes.
+// Draws the cells that rays visit as boxes.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> static_grid: Grid;
-// Level, then whole cells along each axis. Levels of the static objects' table come behind the others.
+// Level, then whole cells per axis. Levels of the static table follow the others.
 @group(0) @binding(3) var<storage, read> ray_cells: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> step_counters: array<u32>;
 

@@ -1,15 +1,15 @@
-// Lines that a renderer draws: two vertices each, of a position and a colour.
+// Lines for a renderer: two vertices each, with position and colour.
 
 struct DrawParams {
-    // Boxes, records, pairs or cells that there may be, one per invocation.
+    // Boxes, records, pairs or cells at most, one per invocation.
     rows: u32,
-    // Place of the first pair or cell that the output shows.
+    // Place of the page's first pair or cell.
     first: u32,
-    // Vertices that there is room for: a multiple of those that a row takes.
+    // Vertices of the buffer, a multiple of those per row.
     capacity: u32,
     // Four bytes, red first.
     color: u32,
-    // Cells: a bit for each level that is drawn.
+    // A bit for each drawn level, for cells.
     levels: u32,
 }
 
@@ -17,7 +17,7 @@ struct DrawParams {
 // Three words of position, one of colour.
 @group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
 
-// Vertices that are drawn, instances, first vertex and first instance; then vertices that there are.
+// Drawn vertices, instances, first vertex, first instance; then needed vertices.
 @group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
 
 const BOX_VERTICES: u32 = 24u;
@@ -26,7 +26,7 @@ fn write_vertex(place: u32, position: vec3<f32>, color: u32) {
     lines[place] = vec4<u32>(bitcast<vec3<u32>>(position), color);
 }
 
-// The twelve edges of a box: four along each axis.
+// The twelve edges of a box, four along each axis.
 fn write_box(first: u32, low: vec3<f32>, high: vec3<f32>, color: u32) {
     for (var vertex = 0u; vertex < BOX_VERTICES; vertex += 1u) {
         let end = vertex & 1u;
@@ -39,7 +39,6 @@ fn write_box(first: u32, low: vec3<f32>, high: vec3<f32>, color: u32) {
     }
 }
 
-// How many vertices are drawn, where each row has places of its own.
 fn write_args(rows: u32, vertices: u32) {
     let fits = min(rows, draw.capacity / vertices);
     atomicStore(&draw_args[0], fits * vertices);

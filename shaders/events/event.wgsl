@@ -1,39 +1,35 @@
 // uses: common/murmur
 
-// Pair events: what the pairs of one step have in common with those of the step before.
+// Pair events: compares the pairs of a step with those of the step before.
 //
-// A row names a pair for good, by an index and a generation of either object. Rows of a step are looked up in a hash
-// table of those of the step before, with open addressing and at most half of its slots in use.
+// A row names a pair permanently, by index and generation of both objects. The rows of the step before are in a hash
+// table with open addressing, at most half full.
 
 struct EventParams {
-    // Pairs that the step's buffer has room for.
     pair_capacity: u32,
-    // Rows that the step before has room for.
     previous_capacity: u32,
-    // Slots of the hash table of this step's rows, less one; a power of two less one.
+    // Slots of the hash table of this step's rows less one, so a power of two less one.
     table_mask: u32,
-    // The same of the step before.
     previous_mask: u32,
-    // Objects that results name first, the static ones.
+    // Static objects, which come first.
     static_count: u32,
-    // Static objects that have a generation; that of others is 0.
+    // Static objects with a generation; that of others is 0.
     static_generations: u32,
-    // Moving objects that have a generation; that of others is 0.
+    // Moving objects with a generation; that of others is 0.
     generations: u32,
-    // Rows of pairs that begin which are copied on their own.
+    // Rows of the separate copy of begun pairs.
     begun_capacity: u32,
 }
 
 @group(0) @binding(0) var<uniform> event: EventParams;
 
-// Words of the counters of events. The first two are 64-bit totals, low first.
+// Words of the event counters. The first two are 64-bit totals, low word first.
 const EVENT_PERSISTING: u32 = 0u;
 const EVENT_MATCHED: u32 = 2u;
 const EVENT_BEGUN: u32 = 4u;
 const EVENT_STATUS: u32 = 5u;
 const EVENT_ENDED: u32 = 6u;
 
-// Where the search for a row begins, before the mask.
 fn hash_of(row: vec4<u32>) -> u32 {
     return finished(mixed(mixed(mixed(mixed(0u, row.x), row.y), row.z), row.w));
 }

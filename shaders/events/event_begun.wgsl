@@ -1,7 +1,6 @@
 // uses: common/workgroup, events/event
 
-// Copies the rows of the pairs that begin to the front of a buffer of their own, as many as the step's block gives it
-// room for. Where they lie among the rows of the step only the device knows.
+// Copies the rows of begun pairs to a buffer of their own, since only the device knows their place among all rows.
 
 @group(0) @binding(7) var<storage, read> rows: array<vec4<u32>>;
 @group(0) @binding(8) var<storage, read> counters: array<u32>;

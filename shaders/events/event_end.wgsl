@@ -1,6 +1,6 @@
 // uses: common/workgroup, events/event
 
-// Writes the rows of the step before that this step has none like: the pairs that ended.
+// Writes the rows of ended pairs: those of the step before that this step lacks.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> previous_counters: array<u32>;
@@ -15,7 +15,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (row == 0u) {
         counters[EVENT_ENDED] = count - counters[EVENT_MATCHED];
     }
-    // Scanned: how many of the rows before were found again.
+    // `matched` is scanned: number of earlier rows that were found again.
     if (row < count && matched[row + 1u] == matched[row]) {
         ended[row - matched[row]] = previous_rows[row];
     }

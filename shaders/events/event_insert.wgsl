@@ -1,7 +1,7 @@
 // uses: common/workgroup, events/event
 
-// Enters the rows of the step into the hash table that the next step looks in: one more than their places, 0 for a free
-// slot. Which of two rows comes first depends on the device's schedule, and whether a row is found does not.
+// Enters the rows of the step into the hash table for the next step: index plus one, 0 for a free slot. The order of
+// rows depends on the device's schedule; finding a row does not.
 
 @group(0) @binding(5) var<storage, read> rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> counters: array<u32>;
@@ -15,7 +15,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     var place = hash_of(rows[row]) & event.table_mask;
     var waits = true;
-    // An exchange may fail for no reason: then the slot is tried again.
+    // A weak exchange may fail spuriously; the slot is then tried again.
     for (var tries = 0u; waits && tries <= 2u * event.table_mask; tries += 1u) {
         let exchange = atomicCompareExchangeWeak(&table[place], 0u, row + 1u);
         waits = !exchange.exchanged;

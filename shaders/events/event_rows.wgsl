@@ -1,6 +1,6 @@
 // uses: common/counters, common/wide, events/event
 
-// The rows of a step: its pairs with lasting names.
+// The rows of a step: its pairs with permanent names.
 
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> static_generations: array<u32>;
@@ -10,7 +10,6 @@
 // Set in the index of a static object.
 const STATIC_SLOT: u32 = 0x80000000u;
 
-// Index and generation of the object that the step's results name so.
 fn lasting_name(object: u32) -> vec2<u32> {
     if (object < event.static_count) {
         var generation = 0u;
@@ -32,7 +31,6 @@ fn row_of(pair: u32) -> vec4<u32> {
     return vec4<u32>(lasting_name(objects.x), lasting_name(objects.y));
 }
 
-// Pairs that the step's buffer shows.
 fn shown() -> u32 {
     let needed = vec2<u32>(step_counters[COUNTER_PAIRS_NEEDED], step_counters[COUNTER_PAIRS_NEEDED + 1u]);
     return min(saturate64(needed), event.pair_capacity);

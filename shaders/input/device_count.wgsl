@@ -1,15 +1,12 @@
 // uses: common/workgroup
 
-// Rays or queries of which a word on the device says how many are gathered. The rest become rows of zeros but for one
-// word, by which they find nothing: whatever they held, they are valid.
+// Copies rays or queries whose number only the device knows. Rows past it become zeros except for one word, so that
+// they are valid and find nothing. Fields: `CountParams` in src/layout/blocks.rs.
 
 struct CountParams {
     rows: u32,
-    // Vectors of four words that a row takes.
     stride: u32,
-    // Word of the counts.
     limit_word: u32,
-    // Word of a row that is not 0 past the limit, and what it is.
     row_word: u32,
     value: u32,
 }

@@ -1,20 +1,17 @@
 // uses: common/source, common/workgroup
 
-// Rays, queries or numbers that lie anywhere in a caller's buffer, as rows one behind the other. Rows past a limit that
-// only the device knows become zeros but for one word, by which they find nothing: whatever they held, they are valid.
+// Copies rays, queries or numbers from any source layout to packed rows. Rows past a limit that only the device knows
+// become zeros except for one word, so that they are valid and find nothing. Fields: `GatherParams` in
+// src/layout/blocks.rs.
 
 struct GatherParams {
-    // As in `SourceLayout`.
     first: u32,
     stride: u32,
     second: u32,
     form: u32,
-    // Elements, and words of the row of each.
     elements: u32,
     words: u32,
-    // Word of the counts, one more; 0 where there is none.
     limit: u32,
-    // Word of a row that is not 0 past the limit, and what it is.
     row_word: u32,
     value: u32,
 }

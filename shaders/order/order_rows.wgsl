@@ -1,6 +1,6 @@
 // uses: common/workgroup, order/shown
 
-// The rows of an output in their order.
+// Writes the rows in ascending order.
 
 @group(0) @binding(4) var<storage, read> values: array<u32>;
 @group(0) @binding(5) var<storage, read_write> ordered_rows: array<u32>;

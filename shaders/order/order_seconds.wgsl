@@ -1,6 +1,6 @@
 // uses: common/grid, common/workgroup, order/shown
 
-// The second keys of an output's rows with the rows' numbers, and how many there are, where the sort looks for it.
+// Writes the second keys and the indices of the rows, and their number for the sort.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;

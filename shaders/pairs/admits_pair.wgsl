@@ -1,4 +1,4 @@
-// Whether two objects may be a pair, `a` before `b`. The text of a caller's function stands in place of this file.
+// True if two objects may be a pair, `a` before `b`. The caller may replace this file.
 
 fn admits_pair(a: u32, b: u32) -> bool {
     return true;

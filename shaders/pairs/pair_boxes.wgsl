@@ -1,13 +1,12 @@
 // uses: common/box, common/candidates, common/rows, pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
-// The exact test of one record, of a candidate or around several, against the box whose rows are walked.
+// Exact test of a candidate's or cluster's record against the subject's box.
 
 override WORLDS: bool = true;
 
 struct BoxTest {
     meets: bool,
-    // Only a candidate makes a pair.
     is_pair: bool,
 }
 

@@ -1,12 +1,12 @@
 // uses: common/prelude, common/workgroup, pairs/pair_sums_single_cell, pairs/pair_test_clusters
 // uses: pairs/pair_walk_single_cell
 
-// Counts the pairs of crowded scenes, with one entry an object: by clusters. A bit for each box of the rows is kept,
-// whether or not it was tested: set where it makes a pair.
+// Counts the pairs of crowded scenes by clusters, one entry per object. Each box in an entry's rows has a bit, tested
+// or not, which is set if it makes a pair.
 
 @group(0) @binding(6) var<storage, read_write> pair_bits: array<u32>;
 
-// Of the boxes before that fill no word yet.
+// Bits since the last full word.
 var<private> word_bits: u32;
 var<private> cached_bits: u32;
 
@@ -17,7 +17,7 @@ fn store_bits(entry: u32) {
     }
 }
 
-// As many bits as a word has, at most.
+// Appends `count` bits, at most 32.
 fn keep_bits(entry: u32, bits: u32, count: u32) {
     let used = cached_bits & 31u;
     word_bits |= bits << used;
@@ -34,12 +34,12 @@ fn end_rows(entry: u32) {
     }
 }
 
-// As many workgroups as entries need, or none: the device decides which variant of the pass counts.
+// Indirect: the device dispatches one variant only.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }
 
-// Entries have more partners than there is room for.
+// No partners are cached: crowded entries have more than fit.
 
 fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }

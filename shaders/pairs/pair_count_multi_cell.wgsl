@@ -1,6 +1,6 @@
 // uses: common/workgroup, pairs/pair_sums_multi_cell, pairs/pair_walk_multi_cell
 
-// Counts the pairs of the uniform scheme. Neither partners nor bits are kept: its walks bind as many buffers as WebGPU
+// Counts the pairs of the uniform scheme. Caches neither partners nor bits: its walk binds all the buffers that WebGPU
 // allows.
 
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {

@@ -1,16 +1,16 @@
 // uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
-// Counts the pairs of scenes that are not crowded, with one entry an object. The first partners of every entry are
-// kept, so that writing its pairs seldom needs a second walk.
+// Counts the pairs of scenes that are not crowded, one entry per object. Caches the first partners of every entry, so
+// that writing seldom needs a second walk.
 
-// `cached_partners` is no more than this.
+// Upper bound of `cached_partners`.
 const MOST_CACHED: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
 
 // True: each partner is stored when it is found, which is faster on GPUs (docs/tried.md, "On an H100"). False: partners
-// stay in registers until the walk ends. Software adapters pay for a store in a loop as if each iteration made it.
+// stay in registers until the walk ends; software adapters pay for a store in a loop in every iteration.
 override STORES_IN_LOOP: bool = true;
 
 struct Partners {
@@ -40,7 +40,6 @@ fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) 
     }
 }
 
-// Those that this round found, which begin behind what earlier ones kept.
 fn store_partners(index: u32, before: u32, count: u32) {
     if (STORES_IN_LOOP) {
         return;
@@ -59,12 +58,11 @@ fn store_partners(index: u32, before: u32, count: u32) {
     store_partner(index, 11u, partners.last.w, before, count);
 }
 
-// As many workgroups as entries need, or none: the device decides which variant of the pass counts.
+// Indirect: the device dispatches one variant only.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }
 
-// Tests the boxes of a row one by one.
 fn visit_row(own: Own, row: Row, first: u32) {
     let share = share_of(row.count - first);
     for (var k = first + share.x; k < first + share.y; k += 1u) {
@@ -72,6 +70,5 @@ fn visit_row(own: Own, row: Row, first: u32) {
     }
 }
 
-// No bits are kept.
 fn end_rows(entry: u32) {
 }

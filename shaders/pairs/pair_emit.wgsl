@@ -2,8 +2,8 @@
 // uses: pairs/pair_own, pairs/pair_write
 // needs: walk_count, walk_pairs, walking_entry, walking_group
 
-// Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or
-// bits, wrote of an entry stands behind the offsets.
+// Writes pairs by a second walk, for entries with more partners than counting cached. Progress of earlier rounds and of
+// `pair_replay` is stored after the offsets.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     if (meets) {
@@ -32,7 +32,7 @@ fn main(
         return;
     }
     let entry = walking_entry(place);
-    // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
+    // Loop of one iteration: CPU drivers skip loops that no lane enters, but run both sides of branches.
     for (var walks = goes_on(entry); walks; walks = false) {
         begin_round();
         walk_pairs(entry);

@@ -1,17 +1,15 @@
 // uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_write_cached
 
-// Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that
-// walk once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a
-// walk even where no lane is to walk.
+// Writes pairs from cached partners. Lists the entries with more, which get a second walk in a dispatch of their own:
+// CPU drivers run the code of a walk even if no lane needs it.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
 @group(0) @binding(5) var<storage, read> pair_cache: array<u32>;
 @group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
-// Workgroups for the list, as indirect dispatches read them.
 @group(0) @binding(6) var<storage, read_write> pair_walk_groups: array<atomic<u32>>;
 
-// An eighth of the bytes of a record.
+// Reads an eighth of the bytes of a record.
 fn entry_object(index: u32) -> u32 {
     return params.first_object + (values[index] & ID_MASK);
 }
@@ -41,7 +39,7 @@ fn main(
     if (entry >= params.entry_capacity) {
         return;
     }
-    // Where bits are kept, partners are not.
+    // Scenes that keep bits cache no partners.
     if (write_cached(entry, select(params.cached_partners, 0u, keeps_bits(grid.is_crowded)))) {
         list_walk(entry);
     }

@@ -1,8 +1,8 @@
 // uses: common/workgroup, pairs/pair_test_clusters, pairs/pair_walk_single_cell
 
-// Writes the pairs of the entries that `pair_emit_cached` left to walk, with one entry an object.
+// Writes the pairs of the entries that `pair_emit_cached` listed; one entry per object.
 
-// `pair_walks[0]`: number of entries to walk. The entries follow, unordered.
+// `pair_walks[0]`: number of listed entries. The entries follow, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 fn walk_count() -> u32 {
@@ -17,6 +17,5 @@ fn walking_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }
 
-// What is found is written at once.
 fn keep_bits(entry: u32, bits: u32, count: u32) {
 }

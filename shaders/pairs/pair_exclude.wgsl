@@ -1,17 +1,16 @@
 // uses: common/workgroup, pairs/exclusions
 
-// Enters the pairs of the caller's list into the hash table that walks look in, each once, and copies the words that
-// the caller's function reads, so that passes which write pairs later see the same ones. Rows that name an object that
-// does not exist, or one object twice, exclude nothing. Which slot a pair gets depends on the device's schedule, and
-// whether it is found does not.
+// Enters each listed pair once into the exclusion hash table, and copies the caller's function data for later passes. A
+// row with equal ids or an id out of range excludes nothing. The slot of a pair depends on the device's schedule; finding
+// it does not.
 
 @group(0) @binding(1) var<storage, read> excluded_pairs: array<vec2<u32>>;
-// One more than the row that took the slot; 0 for a free slot.
+// Row in each slot, plus one; 0 if free.
 @group(0) @binding(2) var<storage, read_write> exclusion_rows: array<atomic<u32>>;
 @group(0) @binding(3) var<storage, read_write> objects: array<u32>;
 @group(0) @binding(4) var<storage, read> pair_filter_data: array<u32>;
 
-// Tries beyond one per slot: an exchange may fail for no reason.
+// Tries beyond one per slot: a weak exchange may fail spuriously.
 const SPARE_TRIES: u32 = 64u;
 
 fn pair_of(row: u32) -> vec2<u32> {

@@ -1,12 +1,11 @@
 // uses: common/box, pairs/pair_own
 
-// Which other objects the filters admit to pairs with the one that is walked for.
+// Layer and owner filters of pairs.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 
 override FILTERS: bool = true;
 
-// The layers and the owner of an object.
 fn filters_of(object: u32) -> vec2<u32> {
     if (!FILTERS) {
         return vec2<u32>(0u);

@@ -1,4 +1,4 @@
-// The entry whose pairs are walked, and its object.
+// The subject of a walk: an entry and its object.
 
 struct Own {
     entry: u32,

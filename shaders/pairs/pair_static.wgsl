@@ -1,10 +1,9 @@
 // uses: common/box, common/candidates, common/prelude, queries/query_walk
 
-// A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those
-// of any pair. The uniform block is that of walks of the static objects' table.
+// Makes a moving object a query of the static table, which the uniform block describes. Boxes are compared as in any
+// pair.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
-// The moving objects, in the order of their own table.
 @group(0) @binding(9) var<storage, read> own_records: array<vec4<u32>>;
 
 override FILTERS: bool = true;
@@ -17,15 +16,14 @@ struct Query {
     layers: u32,
     owner: u32,
     world: u32,
-    // The moving object.
     querier: u32,
-    // Never.
+    // Always false.
     seeks_corners: bool,
     search_min: vec3<f32>,
     search_max: vec3<f32>,
 }
 
-// Moving objects: rows of counts behind those of the entries.
+// Moving objects. Their rows of counts follow those of the entries.
 fn static_rows() -> u32 {
     return params.pair_rows - params.entry_capacity;
 }
@@ -41,7 +39,6 @@ fn distance_limit() -> u32 {
     return MISS;
 }
 
-// What the moving object with this record meets.
 fn walk_static(record: u32) {
     let low = own_records[2u * record];
     let high = own_records[2u * record + 1u];

@@ -1,4 +1,4 @@
-// Pairs of the uniform scheme with static objects. No partners are kept, as with the scheme's own pairs.
+// Static pairs of the uniform scheme, without cached partners.
 
 // The object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;

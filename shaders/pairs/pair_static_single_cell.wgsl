@@ -1,13 +1,13 @@
 // uses: common/prelude, pairs/pair_static
 
-// The first static partners of every moving object, which counting keeps behind those of the entries.
+// Caches the first static partners of moving objects, after the partners of the entries.
 
-// More than of an entry, since a moving object looks for all static partners where an entry looks for half of its own.
+// More than per entry: a moving object finds all static partners, an entry half of its partners.
 const STATIC_CACHED: u32 = 16u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
 
-// Not read: objects have one entry each. A binding would be one more than WebGPU allows.
+// Never read: objects have one entry each. A binding would exceed WebGPU's limit.
 var<private> values: array<u32, 1>;
 
 fn static_slot(place: u32, row: u32) -> u32 {

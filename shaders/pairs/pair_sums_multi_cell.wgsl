@@ -1,6 +1,6 @@
 // uses: common/workgroup
 
-// Counting stores what it counts, and a scan follows: walks of the uniform scheme bind as many buffers as a stage may.
+// Stores plain counts for a scan: walks of the uniform scheme bind all the buffers that a stage may.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 

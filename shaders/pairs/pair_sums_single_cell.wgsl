@@ -1,12 +1,12 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
 // uses: pairs/pair_sums
 
-// Counting leaves places within tiles, and adds up what it counts.
+// Turns counts into places within tiles, and adds them to the sums.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<atomic<u32>>;
 
 var<workgroup> places_in_run: array<u32, 272>;
-// Of the runs; the total comes last.
+// One per run, then the total.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
 var<workgroup> tile_start: u32;
 
@@ -25,7 +25,7 @@ fn add_to_sum(place: u32, sum: vec2<u32>) {
     }
 }
 
-// Whoever adds what passes the capacity sees it in the low word, or in a carry out of it.
+// The invocation whose sum passes the capacity sees it in the low word or its carry.
 fn add_to_total(sum: vec2<u32>) {
     let after = add64(vec2<u32>(atomicAdd(&counters[COUNTER_PAIRS_NEEDED], sum.x), 0u), sum);
     if (after.y != 0u) {
@@ -36,7 +36,6 @@ fn add_to_total(sum: vec2<u32>) {
     }
 }
 
-// Each invocation adds to one sibling of one digit.
 fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
     let shift = local / DIGITS * DIGIT_BITS;
     let own = tile >> min(shift, 31u);
@@ -47,8 +46,8 @@ fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
     }
 }
 
-// Stores the count of a row or, once all rounds counted, its place in the tile. What is no row of the pass counts
-// nothing. A tile that is shared has rows of two passes, of which this is the second.
+// Stores the count of a row or, in the last round, its place in the tile. Rows outside the pass count nothing.
+// `is_shared`: the tile also has rows of an earlier pass.
 fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     let row = tile * WORKGROUP + local;
     if (round.is_last == 0u) {
@@ -59,8 +58,8 @@ fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     }
     places_in_run[padded(local)] = count;
     workgroupBarrier();
-    // Loops that few invocations enter. Where they begin is not known ahead, so that no compiler writes them out:
-    // drivers for CPUs would run all of that in every invocation.
+    // The start of these loops is not constant, so compilers cannot unroll them: CPU drivers would run the unrolled
+    // code in every invocation.
     let runs = WORKGROUP / RUN;
     for (var run = local; run < runs; run += runs) {
         var sum = vec2<u32>(0u);

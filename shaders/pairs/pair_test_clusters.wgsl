@@ -1,20 +1,18 @@
 // uses: common/clusters, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
 // needs: keep_bits
 
-// Tests the boxes of a row, in a crowded scene cluster by cluster and the box of the cluster first: where that is not
-// met, none of them is.
+// Tests the boxes of a row. In a crowded scene, members are tested only if the box of their cluster is met.
 
-// A turn of the loop is one test, of a cluster or of a candidate: so invocations side by side all have something to
-// test, whatever each of them meets.
+// One iteration is one test, so that neighbouring invocations stay equally busy.
 fn visit_row(own: Own, row: Row, first: u32) {
     let share = share_of(row.count - first);
     let end = first + share.y;
     let has_clusters = grid.is_crowded != 0u;
-    // Of the cluster that was met last, those that are still to be tested.
+    // Members still to test of the last cluster met.
     var members_left = 0u;
     for (var k = first + share.x; k < end;) {
         let candidate = row_entry(row, k);
-        // What follows in the same cluster, and in the same range of the row.
+        // Candidates left in this cluster and in this range of the row.
         let range_end = min(end, select(row.count, row.unwrapped, k < row.unwrapped));
         let members = min(range_end - k, CLUSTER - candidate % CLUSTER);
         let is_member = members_left > 0u || members == 1u || !has_clusters;

@@ -2,9 +2,13 @@
 // uses: pairs/pair_own
 // needs: visit_candidate
 
-// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
-// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
-// which both boxes cover; and, from the object's own home entry alone, the large list.
+// Visits every candidate partner of one entry.
+//   primary entry   the rest of its bucket, then the large list
+//   other entries   entries of later groups in the bucket
+//   large object    the rest of the large list
+//
+// A pair counts only in the bucket of its primary cell, which both boxes cover: the larger of their lower corners on
+// each axis.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
@@ -18,7 +22,7 @@ fn test_large(own: Own, candidate: u32) {
     count_candidate();
 }
 
-// The first entry from `begin` on that is not of this group: entries of a bucket come by groups.
+// First entry of a later group; buckets are sorted by group.
 fn group_end(group: u32, begin: u32, bucket_end: u32) -> u32 {
     var low = begin;
     var high = bucket_end;

@@ -1,10 +1,12 @@
 // uses: common/box, common/cells, common/large_table, common/grid, common/rows, pairs/pair_own
 // needs: filters_of, visit_row
 
-// The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover
-// table has of larger objects; at the object's own level the entries behind it in its row and the rows of the half
-// shell that it reaches into; at every coarser level that is not in that table all cells from its upper corner back to
-// its lower one and as far before as objects there reach.
+// Visits every candidate partner of one object. Each unordered pair is visited from one side only.
+//   large objects       the whole list; the rest of it, for a large object
+//   large-object table  the one cell that holds the object's lower corner
+//   own level           the rest of its row, then the half shell
+//   coarser levels      from the object's upper corner back to `reach` cells before its lower corner;
+//                       levels in the large-object table are skipped
 
 fn walk_pairs(index: u32) {
     if (index >= starts[absent_key(grid.table_cells)]) {
@@ -47,8 +49,8 @@ fn walk_pairs(index: u32) {
         let inverse = axis_inverse(level.inverse, detail);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
-        // Rows differ by strides alone, and what they share is worked out ahead of them: it takes fewer registers than
-        // the level does. The own row is the first one of the own level, and begins at the own cell.
+        // Rows differ only by strides. Computing shared values first takes fewer registers than the level. The own row
+        // is the first of the own level and begins at the own cell.
         let x_begin = max(lower.x - (reach << detail), level.lower_x);
         let x_end = min(upper.x, level.upper_x);
         let y_begin = max(lower.y - reach, level.lower_y);

@@ -1,7 +1,7 @@
 // uses: common/page, common/prelude, common/wide, common/workgroup, pairs/pair_sums
 
-// Writes the pairs whose places fall into the page that the output buffer shows. Places of the uniform scheme are in
-// the buffer, from a scan. The others have places within tiles, and sums of tiles. No place passes the largest u32.
+// Writes the pairs whose places fall into the page. Places come from a scan in the uniform scheme, else from tiles and
+// sums. They saturate at the largest u32.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
@@ -10,8 +10,7 @@ fn counted(word: u32) -> u32 {
     return pair_offsets[word];
 }
 
-// Where the pairs of a row begin and end, looked up once: the buffer is written to, so that a compiler would look again
-// each time.
+// Begin and end of a row's pairs. Call once: compilers must read the buffer again, as it is written to.
 fn places_of(row: u32) -> vec2<u32> {
     if (params.scheme == SCHEME_UNIFORM) {
         return vec2<u32>(pair_offsets[row], pair_offsets[row + 1u]);
@@ -28,7 +27,7 @@ fn write_pair(own: u32, other: u32) {
     go_past_place();
 }
 
-// Where a word lies that an entry leaves for its next round. Here and below an entry is a row of pair counts.
+// Word with an entry's progress for the next round. Here and below, an entry is a row of counts.
 fn progress_of(entry: u32) -> u32 {
     return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
 }
@@ -37,19 +36,18 @@ fn shows_pairs(places: vec2<u32>) -> bool {
     return shows(params.first_pair, params.pair_capacity, places.x, places.y);
 }
 
-// Whether so many partners are all.
 fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
-// Goes to where the pairs of an entry begin. Whether the page shows any of them.
+// Moves to an entry's first pair. Returns true if any of its pairs fall in the page.
 fn begin_entry(entry: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;
     return shows_pairs(places);
 }
 
-// Goes on where an earlier round ended. Whether there are pairs left to find.
+// Continues where an earlier round ended. Returns true if pairs are left.
 fn resume_entry(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     if (!shows_pairs(places) || keeps_all(places, kept)) {

@@ -1,9 +1,7 @@
 // uses: pairs/pair_write
 // needs: entry_object, cached_partner
 
-// Writes pairs from the partners that counting kept.
-
-// Writes an entry's pairs if their partners were kept. Whether there are pairs left to find.
+// Writes the pairs of an entry if all of its partners are cached. Returns true if pairs are left.
 fn write_cached(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;

@@ -1,14 +1,13 @@
 // uses: common/box, common/prelude, common/workgroup
 
-// Counts the pairs of each world, those with static objects included, from the counts of `pair_count` and
-// `pair_static_count`.
+// Counts the pairs of each world from the counts of `pair_count` and `pair_static_count`.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
 @group(0) @binding(3) var<storage, read> pair_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
 
-// Returns the count of a row. The uniform scheme stores counts until they are scanned, the others places within tiles.
+// The uniform scheme stores counts until they are scanned, the others places within tiles.
 fn count_of(row: u32) -> u32 {
     if (params.scheme == SCHEME_UNIFORM) {
         return pair_offsets[row];
@@ -18,8 +17,7 @@ fn count_of(row: u32) -> u32 {
     return pair_offsets[word + 1u] - pair_offsets[word];
 }
 
-// Returns the record of a row. Rows of moving objects, which count pairs with static ones, follow those of entries.
-// Records are stored by entry if an object has one, else by object.
+// Rows of moving objects follow those of entries. Records are by entry if each object has one, else by object.
 fn record_of(row: u32) -> u32 {
     if (row >= params.entry_capacity) {
         return row - params.entry_capacity;

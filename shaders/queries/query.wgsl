@@ -1,25 +1,23 @@
 // uses: common/box, common/candidates, common/filtered, common/prelude
 
-// A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test
-// of pairs.
+// A query: all objects within a radius of a box. Radius 0 finds overlapping boxes, by the exact test of pairs.
 
 const NO_OBJECT: u32 = 0xffffffffu;
-// Images of the querier along an axis: one period ahead or behind, or one that only its distance to a candidate decides.
+// Image of the querier along an axis: one period ahead or behind, or the nearest one to each candidate.
 const IMAGE_AHEAD: u32 = 1u;
 const IMAGE_BEHIND: u32 = 2u;
 const NEAREST_IMAGE: u32 = 3u;
-// What `distance_to` says of objects that are none of the query's. No squared distance is as large.
+// No result. Larger than any squared distance.
 const MISS: u32 = 0xffffffffu;
-// Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats: they are taken 2^66
-// times smaller or larger.
+// Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats. Such gaps are scaled by
+// 2^-66 or 2^66.
 const FAR_BITS: u32 = (127u + 60u) << 23u;
 const NEAR_BITS: u32 = (127u - 40u) << 23u;
 const SMALLER: f32 = 0x1p-66;
 const LARGER: f32 = 0x1p+66;
-// By how much the exponent of a squared distance is larger than that of a float.
+// Excess of a squared distance's exponent over that of a float.
 const DISTANCE_BIAS: u32 = 126u;
-// Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less than it
-// rounds by.
+// Smaller scaled gaps are 0. The largest is at least 2^20 times as long, so their squares are less than its rounding.
 const SMALLEST_GAP: f32 = 0x1p-60;
 
 struct Query {
@@ -29,14 +27,13 @@ struct Query {
     layers: u32,
     owner: u32,
     world: u32,
-    // The object that asks for others, or NO_OBJECT.
+    // The querying object, or NO_OBJECT.
     querier: u32,
-    // Whether objects are looked for by their lower corners in place of whole boxes.
+    // Compares lower corners instead of boxes.
     seeks_corners: bool,
-    // Which image of the querier it is, two bits per axis, or which one it may be: one number, since all loops of a walk
-    // carry it.
+    // Images of the querier, two bits per axis, in one number since all loops of a walk carry it.
     images: u32,
-    // Floats of both corners, moved, and widened by the radius and a bound on all rounding.
+    // Corners, moved, and widened by the radius and a bound on all rounding.
     search_min: vec3<f32>,
     search_max: vec3<f32>,
     valid: bool,
@@ -47,7 +44,7 @@ fn flat(corner: vec3<u32>) -> vec3<u32> {
     return vec3<u32>(corner.xy, select(corner.z, 0u, params.dimensions == 2u));
 }
 
-// How far from the querier objects may be, one axis each: by more than differences, sums and squares can round.
+// Largest distance of results per axis, with a margin for all rounding.
 fn reach_of(query: Query) -> vec3<f32> {
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));
@@ -61,10 +58,10 @@ fn images_are(query: Query, image: u32) -> vec3<bool> {
     return ((vec3<u32>(query.images) >> vec3<u32>(0u, 2u, 4u)) & vec3<u32>(3u)) == vec3<u32>(image);
 }
 
-// Corners move outward by the reach. Where any image may be the nearest one, the query looks everywhere.
+// Moves corners outward by the reach; without bounds on an axis where any image may be the nearest.
 fn with_search_bounds(original: Query) -> Query {
     var query = original;
-    // Bit by bit, and not by `images_are`: what a compiler finds twice it keeps through all loops of the walk.
+    // Not by `images_are`: compilers keep common subexpressions through all loops of the walk.
     let is_ahead = (vec3<u32>(query.images) & vec3<u32>(1u, 4u, 16u)) != vec3<u32>(0u);
     let is_behind = (vec3<u32>(query.images) & vec3<u32>(2u, 8u, 32u)) != vec3<u32>(0u);
     let is_anywhere = is_ahead & is_behind;
@@ -80,7 +77,6 @@ fn with_search_bounds(original: Query) -> Query {
     return query;
 }
 
-// The query of a box with its filter words.
 fn query_of(source_low: vec4<u32>, source_high: vec4<u32>, radius_bits: u32, world: u32) -> Query {
     let low = vec4<u32>(flat(source_low.xyz), source_low.w);
     let high = vec4<u32>(flat(source_high.xyz), source_high.w);
@@ -89,7 +85,7 @@ fn query_of(source_low: vec4<u32>, source_high: vec4<u32>, radius_bits: u32, wor
     let kind = classify(low, high);
     let no_length = radius_bits > 0x7f800000u && radius_bits != 0x80000000u;
     let is_excluded = kind == CLASS_EXCLUDED;
-    // Whatever an excluded query holds, it is not invalid.
+    // An excluded query is valid whatever it holds.
     query.valid = is_excluded || (kind != CLASS_INVALID && !no_length && query.world < params.world_count);
     query.answers = query.valid && !is_excluded;
     query.low = ordered(low.xyz);
@@ -105,7 +101,7 @@ fn periods() -> vec3<f32> {
     return vec3<f32>(params.period_x, params.period_y, params.period_z);
 }
 
-// Squared distance of the object as an integer (see `squared`), or MISS if it is none of the query's.
+// Squared distance as an integer (see `squared`), or MISS.
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
     let low = bitcast<vec3<i32>>(low_word.xyz);
@@ -128,8 +124,8 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
         if (query.radius == 0.0) {
             return select(MISS, 0u, all(low == query.low) && !any(is_ahead | is_behind));
         }
-        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once:
-        // integers in between keep a compiler from summing in another order.
+        // Subtracting the period from the larger coordinate is exact, so the difference is rounded once. Integers in
+        // between keep compilers from reordering the sum.
         return within(query, moved_back(other, is_ahead) - moved_back(own, is_behind));
     }
     if (query.radius == 0.0) {
@@ -137,7 +133,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     }
     let below = flush_bits(unordered(low)) - flush_bits(unordered(query.high));
     let above = flush_bits(unordered(query.low)) - flush_bits(unordered(high));
-    // Touching and overlapping are told apart from gaps in integers.
+    // Integers distinguish contact from a gap.
     let gap = select(select(vec3<f32>(0.0), above, query.low > high), below, low > query.high);
     return within(query, gap);
 }
@@ -146,12 +142,12 @@ fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 
-// Whether the querier's image is this one, ahead or behind; `apart` is how far a candidate lies on that side.
+// True if the querier's image is on this side, where the candidate is at distance `apart`.
 fn is_moved(query: Query, image: u32, apart: vec3<f32>) -> vec3<bool> {
     return images_are(query, image) | (images_are(query, NEAREST_IMAGE) & nearest_image(apart));
 }
 
-// Whether the image of the querier that is nearest to a candidate is the one on this side.
+// True if the nearest image is on this side.
 fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
     let half = 0.5 * periods();
     return (half > vec3<f32>(0.0)) & (apart > half);
@@ -163,9 +159,8 @@ fn within(query: Query, gap: vec3<f32>) -> u32 {
     return select(MISS, distance, is_endless || distance <= squared(vec3<f32>(query.radius, 0.0, 0.0)));
 }
 
-// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of
-// exponent, so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest
-// float.
+// Squared length of a gap, as an integer of the same order: float bits with a nine-bit exponent, so every gap has a
+// square. Denormal gaps are 0, infinite ones the largest float.
 fn squared(gap: vec3<f32>) -> u32 {
     let magnitude = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
     let bits = select(min(magnitude, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), magnitude < vec3<u32>(0x00800000u));
@@ -179,8 +174,7 @@ fn squared(gap: vec3<f32>) -> u32 {
     return select(sum + (exponents << 23u), 0u, sum == 0u);
 }
 
-// Bits of the float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any
-// normal one.
+// Float bits of a squared distance: infinity above the largest float, 0 below the normal ones.
 fn squared_bits(distance: u32) -> u32 {
     let exponent = distance >> 23u;
     let is_large = exponent >= DISTANCE_BIAS + 255u;

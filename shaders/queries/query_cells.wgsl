@@ -1,15 +1,15 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/rows
 // needs: FILTERS, Query, image_of, objects
 
-// Where a query looks on a level, and what it finds there.
+// Cells of a level that a query reads, and the objects in them.
 
-// Cells that objects of a level may be entered in; none where a lower one is past an upper one.
+// Empty if a lower cell is past an upper one.
 struct Cells {
     lower: vec3<i32>,
     upper: vec3<i32>,
 }
 
-// Cells that objects reach into past the one that has their entry.
+// Cells that objects reach past the cell of their entry.
 fn reach_of_objects(query: Query) -> vec3<i32> {
     let reach = select(cell_reach(), 0, query.seeks_corners);
     return vec3<i32>(reach << grid.x_detail, reach, reach);
@@ -23,21 +23,20 @@ fn cells_of(query: Query, level: Level) -> Cells {
     return Cells(lower, min(cell_of(query.search_max, inverse), bounds_upper));
 }
 
-// Cells per axis, as the table has them along x. Differences of integers: drivers may put floats together in another
-// order, and floats of cells far out are too coarse for that.
+// Cells per axis, in table cells along x. Integer differences: drivers may reorder float sums, and floats of far cells
+// are too coarse.
 fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
     let shifts = vec3<u32>(level.x_shift, 0u, 0u);
     let counts = bitcast<vec3<u32>>((cells.upper >> shifts) - (cells.lower >> shifts)) + 1u;
     return select(vec3<f32>(counts), vec3<f32>(0.0), cells.lower > cells.upper);
 }
 
-// Whether looking at all of the level is less than looking at so many cells.
 fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let rows = counts.y * counts.z;
     let is_dense = level.table_mask == DENSE;
-    // Hashed slots would be looked at again and again.
+    // Hashed buckets would be read repeatedly.
     let is_repeated = !is_dense && rows * counts.x >= f32(level.table_size);
-    // Images may look at the same cells. Those of other worlds lie elsewhere, unless they are hashed.
+    // Images may read the same cells. Other worlds have their own cells, unless these are hashed.
     let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
     let bounds = Cells(bounds_lower, vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);
@@ -45,12 +44,12 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).count);
 }
 
-// Turns of loops that a row takes at least: one more in the uniform scheme, to count its entries ahead of the walk.
+// Smallest number of iterations of a row. The uniform scheme also counts its entries ahead.
 fn row_iterations() -> f32 {
     return select(2.0, 3.0, SCHEME == SCHEME_UNIFORM);
 }
 
-// Whether the walk meets more entries than all objects are worth.
+// True if the walk would meet too many repeated entries.
 fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
     if (SCHEME != SCHEME_UNIFORM) {
         return false;
@@ -74,9 +73,8 @@ fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
     return entries > most;
 }
 
-// Whether the object is found in this entry, in the row y, z of the query's cells. With one entry an object, the entry
-// may be of another cell that shares the row's slots. With an entry in every cell that an object covers, the object
-// counts in the first cell that it shares with the query.
+// True if the object counts in this entry, met in row `y`, `z` of the query's cells. One entry per object: the entry
+// may be of another cell that shares the buckets. Uniform scheme: the first cell shared with the query counts.
 fn is_met_here(
     level: Level,
     entry: u32,
@@ -92,7 +90,7 @@ fn is_met_here(
     if (SCHEME != SCHEME_UNIFORM) {
         return primary.y == y && primary.z == z && primary.x >= lower.x && primary.x <= upper.x;
     }
-    // Lower corners lie in the home cell.
+    // Lower corners are in the primary cell.
     let first = select(max(primary, lower), primary, query.seeks_corners);
     if (any(first < lower) || first.x > upper.x || first.y != y || first.z != z) {
         return false;

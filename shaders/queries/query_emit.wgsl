@@ -1,7 +1,6 @@
 // uses: common/page, common/prelude, common/round, common/workgroup, queries/query_input
 
-// The walk once more, writing the objects whose places fall into the page that the output buffer shows. What earlier
-// rounds wrote of a query stands behind the offsets.
+// Writes the results in the page by a second walk. Progress of earlier rounds is stored after the offsets.
 
 @group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> query_objects: array<u32>;

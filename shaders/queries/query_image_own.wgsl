@@ -1,6 +1,6 @@
 // needs: Query
 
-// Who asks has no images but itself.
+// For queriers without periodic images.
 
 fn second_images(query: Query) -> u32 {
     return 0u;
@@ -18,7 +18,7 @@ fn nearest_of_all(query: Query) -> Query {
     return query;
 }
 
-// Moving objects walk the table of static ones, which has no clusters.
+// Moving objects walk the static table, which has no clusters.
 const MAY_TEST_CLUSTERS: bool = false;
 
 fn tests_clusters(query: Query) -> bool {

@@ -1,14 +1,14 @@
 // uses: common/box, common/prelude, queries/query, queries/query_walk
 
-// Queries, those of the caller or of the objects themselves, and their periodic images.
+// Loads queries or self-queries, and makes their periodic images.
 
-// Where the objects ask, the records of those that do.
+// Self-queries: records of the querying objects.
 @group(0) @binding(4) var<storage, read> queries: array<vec4<u32>>;
-// The object of each entry, in the uniform scheme.
+// Uniform scheme: the object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const QUERY_VECTORS: u32 = 3u;
-// Who asks; other numbers are objects that ask for what they overlap.
+// Other kinds of self-query find overlapping objects.
 const SELF_QUERY_NONE: u32 = 0u;
 const SELF_QUERY_NEIGHBORS: u32 = 1u;
 
@@ -23,7 +23,7 @@ fn load_query(index: u32) -> Query {
     return query_of(low, high, radius_and_world.x, radius_and_world.y);
 }
 
-// The query with this index, and which answer it is for: self_query come in the order of the records.
+// Self-queries come in the order of the records.
 fn begin_query(index: u32) -> Query {
     if (params.self_query != SELF_QUERY_NONE) {
         return query_of_querier(index);
@@ -35,7 +35,7 @@ fn answer_of(query: Query, index: u32) -> u32 {
     return select(index, query.querier, query.querier != NO_OBJECT);
 }
 
-// An object that asks for others: for those near its lower corner, or for those that its box overlaps.
+// Query of an object for neighbours of its lower corner, or for overlapping objects.
 fn query_of_querier(record: u32) -> Query {
     let low = queries[2u * record];
     let high = queries[2u * record + 1u];
@@ -55,10 +55,9 @@ fn query_of_querier(record: u32) -> Query {
     return with_search_bounds(query);
 }
 
-// Images of an querier in periodic axes: itself and, one period ahead or behind, the one that may be within the radius of
-// what lies past the nearer end of the period. Along an axis whose period the radius spans, everything is within reach,
-// and the candidate decides which image it meets. So an object is met by one image, and whoever looks at all objects
-// does so once.
+// Images of a querier on periodic axes: itself and, one period ahead or behind, the one whose radius may pass the
+// nearer end of the period. If the radius spans the period, everything is in reach and each candidate determines the
+// image. Each object thus meets one image, and a walk over all objects takes a single pass.
 
 override PERIODIC: bool = true;
 
@@ -75,7 +74,7 @@ fn images_on(axes: vec3<bool>, images: vec3<u32>) -> u32 {
     return bits.x | bits.y | bits.z;
 }
 
-// The query with all images that it may be, of which `image_of` takes one.
+// The query with all images; `image_of` selects one.
 fn with_images(original: Query) -> Query {
     if (!PERIODIC) {
         return original;
@@ -92,7 +91,7 @@ fn with_images(original: Query) -> Query {
     return query;
 }
 
-// Axes on which there is a second image, a bit each: those with one of two bits set.
+// Axes with a second image, one bit each: those with one of two image bits set.
 fn second_images(query: Query) -> u32 {
     if (!PERIODIC) {
         return 0u;
@@ -101,7 +100,6 @@ fn second_images(query: Query) -> u32 {
     return (axes & 1u) | ((axes >> 1u) & 2u) | ((axes >> 2u) & 4u);
 }
 
-// The image that is the second one on the axes of these bits.
 fn image_of(original: Query, second: u32) -> Query {
     if (!PERIODIC) {
         return original;
@@ -114,7 +112,7 @@ fn image_of(original: Query, second: u32) -> Query {
     return with_search_bounds(query);
 }
 
-// For walks that look at everything.
+// For walks over all objects.
 fn nearest_of_all(original: Query) -> Query {
     if (!PERIODIC) {
         return original;
@@ -124,8 +122,7 @@ fn nearest_of_all(original: Query) -> Query {
     return query;
 }
 
-// Whether its walks may test clusters at all, and whether this query's do. Where an image of the querier is meant, its
-// distance to the box of a cluster says nothing of the members.
+// With periodic images, the distance to a cluster says nothing of its members.
 const MAY_TEST_CLUSTERS: bool = true;
 
 fn tests_clusters(query: Query) -> bool {

@@ -2,30 +2,27 @@
 // uses: common/round_counters, common/rows, common/workgroup, queries/query, queries/query_cells, queries/query_input
 // uses: queries/query_walk
 
-// The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
-// squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
+// Finds the `params.nearest` nearest objects of each query, by distance, then index. Results are inserted into slots of
+// object and squared distance, an integer until the walk is done, then a float.
 //
-// What was found bounds the rest of the walk. So rounds go by ring, and what a later one needs to take up a ring as it
-// was begun stands behind the slots, in three vectors a query.
+// Results bound the rest of the walk, so rounds go by ring. State for later rounds follows the slots.
 
 @group(0) @binding(7) var<storage, read_write> query_nearest: array<vec2<u32>>;
 
 const INFINITY_BITS: u32 = 0x7f800000u;
-// Vectors that a walk leaves to its next round.
+// Vectors of state per query.
 const STATE_VECTORS: u32 = 3u;
 
-// The query that is walked for, among all answers.
 var<private> answer: u32;
-// The largest distance that still counts: that of the last slot, if all are filled.
+// Largest distance that still counts: that of the last slot, once all are filled.
 var<private> limit: u32 = MISS;
-// Tests of the ring that earlier rounds made.
+// Tests of the ring in earlier rounds.
 var<private> skipped: u32;
 
 fn first_slot() -> u32 {
     return answer * params.nearest;
 }
 
-// Where the walk leaves what a later round needs.
 fn state() -> u32 {
     return params.query_count * params.nearest + STATE_VECTORS * answer;
 }
@@ -38,7 +35,7 @@ fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
     return place.y < other.y || (place.y == other.y && place.x < other.x);
 }
 
-// An object that is held already stays as it is, or moves where this distance is rounded down further.
+// An object already in a slot stays, or moves if this distance is rounded down further.
 fn accept_result(query: Query, object: u32, distance: u32) {
     var moved = vec2<u32>(object, distance);
     var slot = first_slot();
@@ -65,36 +62,34 @@ fn update_limit() {
     }
 }
 
-// The walk of the nearest objects: the large list, then level by level the rows of cells within a sphere that grows
-// until no object past it can be among the nearest. A ring is what a sphere has beyond the one before.
+// The walk: the large list, then on each level the rows of cells within a growing sphere, until no object past it can
+// be among the nearest. A ring is a sphere without the one before.
 //
-// An object may be found more than once, and so may one that is farther than the radius of its ring: it bounds the next
-// ones. Where the querier has images, only objects within the ring count, since the nearest image of others may be
-// another one. There all cells of a sphere are looked at anew.
+// An object may be found repeatedly, and beyond its ring: it then bounds later ones. If the querier has images, only
+// objects within the ring count, as another image may be nearer to the rest, and each sphere is visited in full.
 
 const SMALLEST_RADIUS: f32 = 0x1p-126;
-// More than all that distances and bounds of cells are rounded by.
+// More than all rounding of distances and cell bounds.
 const RING_SLACK: f32 = 0x1p-20;
-// In place of a level: the large list.
+// The large list, in place of a level.
 const LARGE_LIST: u32 = 33u;
-// In place of a radius.
 const NO_RING: f32 = -1.0;
 
 struct Ring {
-    // A level, or LARGE_LIST, or NO_LEVEL behind the last one.
+    // A level, LARGE_LIST, or NO_LEVEL at the end.
     place: u32,
-    // NO_RING where the level begins.
+    // NO_RING at the start of a level.
     radius: f32,
-    // Radius of the ring before, all of which was looked at, or NO_RING.
+    // Radius of the finished ring before, or NO_RING.
     inner: f32,
 }
 
-// How far a query is from what it looks at on a level.
+// Position of a query relative to a level.
 struct Apart {
     own_lower: vec3<i32>,
     own_upper: vec3<i32>,
     sides: vec3<f32>,
-    // The farther corner, along each axis.
+    // Larger absolute coordinate per axis.
     position: vec3<f32>,
 }
 
@@ -107,7 +102,7 @@ fn corners_of(query: Query) -> array<vec3<f32>, 2> {
 fn apart_of(query: Query, level: Level) -> Apart {
     let inverse = axis_inverse(level.inverse, grid.x_detail);
     let corners = corners_of(query);
-    // Inverses of the adaptive scheme are those of half a cell.
+    // Inverses of the adaptive scheme are of half a cell.
     let unit = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
     return Apart(
         cell_of(corners[0], inverse) - 1 - reach_of_objects(query),
@@ -117,7 +112,7 @@ fn apart_of(query: Query, level: Level) -> Apart {
     );
 }
 
-// Less than any distance along each axis to objects of these cells, by more than all rounding.
+// Lower bound of the distance to objects of these cells, with a margin for all rounding.
 fn gaps_to(apart: Apart, lower: vec3<i32>, upper: vec3<i32>) -> vec3<f32> {
     let cells = max(max(apart.own_lower - upper, lower - apart.own_upper), vec3<i32>(0));
     let gap = vec3<f32>(cells) * apart.sides;
@@ -140,7 +135,6 @@ fn is_periodic(query: Query) -> bool {
     return PERIODIC && any(has_period(query));
 }
 
-// How far it is to the level, about.
 fn gap_before(query: Query, level: Level) -> f32 {
     if (is_periodic(query)) {
         return 0.0;
@@ -152,18 +146,18 @@ fn gap_before(query: Query, level: Level) -> f32 {
     return min(0.25 * largest * length, 0.125 * LARGEST_FLOAT) * 4.0;
 }
 
-// How deep the first ring reaches into a level: between a quarter and a half of a cell.
+// Depth of the first ring: a quarter to half a cell.
 fn first_depth(level: Level) -> f32 {
     return bitcast<f32>((252u - min(bitcast<u32>(level.inverse) >> 23u, 251u)) << 23u);
 }
 
-// The radius of the ring behind one: twice as deep in a level that begins at a distance of `before`.
+// Doubles the depth in a level at distance `before`.
 fn next_radius(radius: f32, before: f32) -> f32 {
     let depth = max(radius - before, radius * RING_SLACK);
     return select(radius + depth, LARGEST_FLOAT, radius > 0.25 * LARGEST_FLOAT);
 }
 
-// A radius that is no larger than what is still needed.
+// Limits the radius to the distance that still counts.
 fn bounded(query: Query, radius: f32) -> f32 {
     let needed = sqrt(bitcast<f32>(min(squared_bits(distance_limit()), 0x7f7fffffu))) * (1.0 + RING_SLACK);
     let is_enough = squared_radius(needed) >= distance_limit();
@@ -176,7 +170,7 @@ fn query_within(original: Query, radius: f32) -> Query {
     return with_images(with_search_bounds(query));
 }
 
-// The fullest level comes first, since it is likely to bound the walks of all others.
+// The fullest level comes first: it is likely to bound the walks of the others.
 fn level_behind(place: u32) -> u32 {
     if (place == LARGE_LIST) {
         return grid.fullest_level;
@@ -194,14 +188,14 @@ fn listing_at(place: u32, level: Level, world: u32) -> Listing {
     return listing_of(level, world);
 }
 
-// How a ring is looked at. A function of its own, as `look_of` is.
+// A separate function, like `look_of`.
 fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     if (listing_at(ring.place, level, query.world).count == 0u || ring.place == LARGE_LIST) {
         return LOOKS_AT_ALL;
     }
     let within = query_within(query, ring.radius);
     let look = look_of(within, second_images(within), level);
-    // All objects, and no image but the nearest counts.
+    // With all objects visited, only the nearest image counts.
     if (is_periodic(query) && spans(image_of(within, 0u), level)) {
         return LOOKS_AT_ALL;
     }
@@ -214,13 +208,12 @@ fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     return look;
 }
 
-// Whether a query looks at all cells of the level.
 fn spans(query: Query, level: Level) -> bool {
     let cells = cells_of(query, level);
     return all(cells.lower == lower_bounds(level)) && all(cells.upper == upper_bounds(level));
 }
 
-// Whether all of the level is within a ring.
+// True if the whole level is within the ring.
 fn is_covered(query: Query, ring: Ring, level: Level) -> bool {
     let lower = lower_bounds(level);
     let upper = upper_bounds(level);
@@ -241,14 +234,12 @@ fn ring_behind(query: Query, ring: Ring, level: Level, look: u32) -> Ring {
     return Ring(ring.place, radius, select(ring.radius, NO_RING, is_periodic(query)));
 }
 
-// Cells in whole slots, of some cells.
 fn in_buckets(cells: Cells, level: Level) -> Cells {
     let below = vec3<i32>((1 << level.x_shift) - 1, 0, 0);
     return Cells(cells.lower & ~below, cells.upper | below);
 }
 
-// The rows of a ring that are no farther than its radius, without what the ring before has visited. `image` is the one
-// of the query's that is meant.
+// Visits the rows within the ring's radius, without those already visited. `image` is an image of `original`.
 fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     var query = image;
     query.radius = select(original.radius, ring.radius, is_periodic(original));
@@ -269,7 +260,6 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
         let gaps = gaps_to(apart, vec3<i32>(0, y, z), vec3<i32>(0, y, z));
         let distance = select(squared(vec3<f32>(gap_x, gaps.yz)), 0u, is_periodic(original));
         let is_inside = all(visited.lower.yz <= vec2<i32>(y, z)) && all(vec2<i32>(y, z) <= visited.upper.yz);
-        // Both sides of what was visited, one after the other.
         let is_split = has_visited && is_inside && distance <= visited_far;
         let first_x = select(lower.x, visited.upper.x + 1, is_behind);
         let last_x = select(select(upper.x, visited.lower.x - 1, is_split), upper.x, is_behind);
@@ -295,7 +285,7 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     }
 }
 
-// From a ring on, as far as the round goes. Returns the ring that is under way, or one of NO_LEVEL.
+// Walks from `begun` to the end of the round. Returns the current ring, or one of NO_LEVEL.
 fn walk_rings(query: Query, begun: Ring) -> Ring {
     var ring = begun;
     for (; ring.place != NO_LEVEL && tests_beyond() == 0u;) {
@@ -322,7 +312,7 @@ fn walk_rings(query: Query, begun: Ring) -> Ring {
     return ring;
 }
 
-// Written as a ring begins: registers for it would last through all loops.
+// Stores the state as a ring begins: registers for it would last through all loops.
 fn begin_ring(ring: Ring) {
     if (round.is_last == 0u) {
         query_nearest[state()] = vec2<u32>(ring.place, skipped + tests_left());
@@ -332,7 +322,6 @@ fn begin_ring(ring: Ring) {
     skipped = 0u;
 }
 
-// The ring that an earlier round left unfinished, as it was begun.
 fn begun_ring() -> Ring {
     if (round.first == 0u) {
         return Ring(LARGE_LIST, NO_RING, NO_RING);
@@ -356,7 +345,6 @@ fn main(
     }
     let query = begin_query(index);
     answer = answer_of(query, index);
-    // Done by an earlier round of the table's.
     if (round.first > 0u && query_nearest[state()].x == NO_LEVEL) {
         return;
     }
@@ -365,7 +353,7 @@ fn main(
         }
         update_limit();
     }
-    // Ahead of the walk, which then need not carry the query's validity.
+    // Before the walk, which then need not carry the query's validity.
     count_invalid(query.valid, COUNTER_QUERIES_INVALID);
     begin_round();
     var ring = begun_ring();

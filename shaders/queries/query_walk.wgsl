@@ -2,15 +2,15 @@
 // needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_limit, distance_to, image_of, nearest_of_all
 // needs: second_images, tests_clusters, with_images
 
-// Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
-// before as objects there reach. What it finds goes to `accept_result`.
+// Visits every candidate of a query: the large list and, on each level, the cells within the search bounds and the
+// reach before them. Results go to `accept_result`.
 
 fn walks_clusters() -> bool {
     return MAY_TEST_CLUSTERS && may_have_clusters();
 }
 
-// Distance of a candidate if it is within `distance_limit`, or of the box around its cluster, which no member is nearer
-// than. That box is of no object and of any world. Lower corners of members may lie anywhere in it.
+// Distance of a candidate, or of its cluster's box, a lower bound for members; MISS beyond `distance_limit`. That box
+// has no object and any world, and members' lower corners may be anywhere in it.
 fn distance_of(original: Query, record: u32, is_member: bool) -> u32 {
     var query = original;
     var low = records[2u * record];
@@ -24,7 +24,6 @@ fn distance_of(original: Query, record: u32, is_member: bool) -> u32 {
     return select(distance, MISS, distance > distance_limit());
 }
 
-// The place before which candidates of `first .. end` are tested themselves, as a walk through them begins.
 fn members_end_of(query: Query, first: u32, end: u32) -> u32 {
     if (!tests_clusters(query)) {
         return end;
@@ -59,13 +58,12 @@ fn test_all(query: Query, listing: Listing) {
     }
 }
 
-// How a level is looked at.
 const LOOKS_NOWHERE: u32 = 0u;
 const LOOKS_AT_CELLS: u32 = 1u;
 const LOOKS_AT_ALL: u32 = 2u;
 
-// `second` names the axes on which the query has a second image, a bit each. A function of its own, so that its returns
-// end before the loops of the walk: none of them is nested in a condition.
+// `second`: axes with a second image, one bit each. A separate function, so that its returns end before the loops of
+// the walk: none is nested in a condition.
 fn look_of(query: Query, second: u32, level: Level) -> u32 {
     let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
     let own_counts = cell_counts(cells_of(image_of(query, 0u), level), level);
@@ -74,7 +72,7 @@ fn look_of(query: Query, second: u32, level: Level) -> u32 {
     if (any(counts == vec3<f32>(0.0))) {
         return LOOKS_NOWHERE;
     }
-    // A loop takes one turn more than it walks through, and each row has a loop of its own.
+    // A loop takes one iteration more than it has items, and each row has a loop of its own.
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
     let iterations = row_iterations() * images.x * (counts.y + images.y) * (counts.z + images.z);
     if (are_crowded(counts, query, level) || !takes_iterations(iterations) || meets_entries_again(query, second, level)) {
@@ -95,7 +93,7 @@ fn walk_level(query: Query, second: u32, level: Level) {
     }
 }
 
-// One loop over the rows of both axes: each loop around the tests costs registers.
+// One loop over both axes: each loop around the tests costs registers.
 fn walk_cells(query: Query, level: Level) {
     let cells = cells_of(query, level);
     let lower = cells.lower;
@@ -105,11 +103,9 @@ fn walk_cells(query: Query, level: Level) {
     for (; z <= upper.z;) {
         let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
         let share = share_of(row.count);
-        // A turn of the loop is one test, of a cluster or of a candidate.
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
-            // What follows in the same cluster, and in the same range of the row.
             let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
             let is_member = !walks_clusters() || past <= members_end;
             members_end = select(past, members_end, is_member);

@@ -1,60 +1,52 @@
 // uses: common/box, common/prelude
 
-// A ray and the exact test of a box against it: the slab test (Kay and Kajiya, 1986) in one formula that gives the same
-// bits on every device.
+// Ray loading and the exact test of a box: the slab test (Kay and Kajiya, 1986), with the same bits on every device.
 //
-// The formula. A difference is that of a bound and the origin, rounded once. A parameter is the product of a difference
-// and the rounded inverse of the direction, rounded once. Exponents have no bounds: nothing underflows or overflows.
-// The box is hit where the largest near parameter is at most the smallest far one, raised by 1 + 2^-21 and rounded.
+// Definition. A difference is bound minus origin, rounded once. A parameter is the difference times the rounded inverse
+// of the direction, rounded once. Exponents are unbounded. The box is hit if the largest near parameter is at most the
+// smallest far one, raised by 1 + 2^-21 and rounded.
 //
-// No hit of exact arithmetic is lost: a parameter is off by three roundings of a part in 2^24 at most, the near and the
-// far one together by 6 parts in 2^24, which 8 parts outweigh, rounded as they may be. An excess is bounded: it is less
-// than a part in 2^20.
+// No exact hit is lost: a parameter has at most three rounding errors of 2^-24, so near and far together are off by at
+// most 6 * 2^-24, less than the raise of 8 * 2^-24. The excess is below 2^-20.
 //
-// No compiler can change it by summing in another order or by fusing a product with a sum. What a float operation gives
-// is taken as an integer, and an integer operation follows before the next float operation. Minima, maxima and
-// comparisons are of integers: for floats that are not negative they mean the same, and what is negative stays so.
+// Compilers cannot reorder or fuse it: each float result is used as an integer before the next float operation. Minima,
+// maxima and comparisons are of integers: the same for nonnegative floats, and negative ones stay negative.
 //
-// `enter_box` is the formula where exponents have room, which is nearly always. It never misses what
-// `enter_box_closely` meets, and tells where it is not sure of what it meets. So all answers are those of
-// `enter_box_closely`.
+// `enter_box` is the formula within the exponents of floats. It meets all that `enter_box_closely` meets, and returns
+// UNSURE if not certain, so all results are those of `enter_box_closely`.
 
-// Far parameters are raised by 1 + 2^-21.
 const FAR_WIDENING: f32 = 0x1.000008p+0;
-// What is raised to the largest float.
+// Raised, it is the largest float.
 const WIDENED_TO_LARGEST: i32 = 0x7f7ffff7;
 const SIGN: u32 = 0x80000000u;
 const SMALLEST_NORMAL: i32 = 0x00800000;
-// 2^-97: below it, half a difference is not looked at as it is. Denormals and whatever a device makes of them change no
-// longer half a difference, since half a unit in its last place is 2^-122.
+// 2^-97. Half differences below it count as short. From here on denormals cannot change one: half a unit in its last
+// place is 2^-122.
 const SHORT: u32 = 0x0f000000u;
-// 2^-100: grown bounds below it may be off by what was lost of denormals, and are moved further out, to less than
-// 2^-97, which is short.
+// 2^-100. Grown bounds below it may have lost denormals. They are moved outward, to less than 2^-97, which is short.
 const SMALL_BOUND: i32 = 0x0d800000;
-// Parameters up to here may have been denormals before a device rounded them.
+// Parameters up to here may have been denormals before rounding.
 const LEAST_LIMIT: i32 = 0x00800010;
 const NO_HIT: f32 = -1.0;
 const UNSURE: f32 = -2.0;
 
-// Whether rays sweep a box. A constant: other rays then need no registers for it, and drivers that take both sides of a
-// branch would pay for it at every box.
+// A constant, so that other rays need no registers for it, and drivers that take both sides of a branch do not pay at
+// every box.
 override SWEPT: bool = true;
 
 struct Ray {
-    // Its number among the rays of a step; 0 in a caller's shader.
+    // Index of the ray; 0 in the caller's shader.
     index: u32,
     t_max: f32,
     direction: vec3<f32>,
     valid: bool,
-    // Twice the inverse of the direction, 0 where there is none.
+    // Twice the inverse of the direction; 0 on an axis without motion.
     inverse: vec3<f32>,
-    // Half the origin.
     half_origin: vec3<f32>,
     origin_ordered: vec3<i32>,
     world: u32,
-    // Hits before it do not count.
     t_min: f32,
-    // Of the box that is swept along; 0 for a ray without width.
+    // Half extents of the swept box; 0 for a ray without width.
     half_extents: vec3<f32>,
     layers: u32,
 }
@@ -78,8 +70,7 @@ fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
     return bitcast<vec3<f32>>(magnitude | (bits & vec3<u32>(0x80000000u)));
 }
 
-// The ray of the words of a `Ray`. Where it is told more, these are the words that a `SweptRay` has besides: the half
-// extents and where the ray starts, and its world.
+// With `is_told_more`, the last arguments are the further words of a `SweptRay`: half extents, start and world.
 fn ray_of_words(
     source_head: vec4<u32>,
     source_tail: vec4<u32>,
@@ -100,16 +91,15 @@ fn ray_of_words(
     if (is_told_more) {
         sweep = source_sweep & in_play;
         ray.world = world;
-        // In here: asked of a sweep that is all zeros, too, no ray was valid in Chromium.
+        // Inside the branch: with an all-zero sweep tested, no ray was valid in Chromium.
         ray.valid = ray.valid && (sweep.w & 0x7fffffffu) <= 0x7f800000u
             && all((sweep.xyz < vec3<u32>(0x7f800000u)) | (sweep.xyz == vec3<u32>(0x80000000u)))
             && ray.world < params.world_count;
     }
-    // -0 is 0; what lies below zero hits nothing and is given a limit below every t.
+    // -0 counts as 0. Below zero nothing is hit: t_max is then below every t.
     let negative = head.w > 0x80000000u;
     let limit_bits = min(head.w & 0x7fffffffu, 0x7f7fffffu);
     ray.t_max = select(bitcast<f32>(select(limit_bits, 0u, limit_bits < 0x00800000u)), -1.0, negative);
-    // A negative start counts as 0.
     let starts_late = sweep.w >= 0x00800000u && sweep.w < 0x80000000u;
     ray.t_min = bitcast<f32>(select(0u, min(sweep.w, 0x7f7fffffu), starts_late));
     if (sweep.w == 0x7f800000u || ray.t_min > ray.t_max) {
@@ -120,7 +110,7 @@ fn ray_of_words(
     let moves = direction_bits >= vec3<u32>(0x00800000u);
     ray.direction = flush_bits(tail.xyz);
     ray.origin_ordered = ordered(head.xyz);
-    // Nothing is near it on an axis without motion.
+    // On an axis without motion, nothing is near the origin.
     let origin = ray.origin_ordered;
     let half_origin = vec3<f32>(halved(origin.x), halved(origin.y), halved(origin.z));
     ray.half_origin = select(vec3<f32>(0x1p+100), half_origin, moves);
@@ -131,24 +121,22 @@ fn ray_of_words(
     return ray;
 }
 
-// Half a bound, so that differences of finite ones never overflow: exact from 2^-125 on, off by less than 2^-126 below.
+// Half a bound, so finite differences never overflow. Exact from 2^-125 on, off by less than 2^-126 below.
 fn halved(bound: i32) -> f32 {
     let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
     return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
 }
 
-// At least as far out as `grown_closely`: what is lost of denormals is less than 2^-125.
+// At least as far out as `grown_closely`: lost denormals are below 2^-125.
 fn grown_widely(bound: i32, extent: f32, direction: i32) -> i32 {
     let moved = grown(unordered(vec3<i32>(bound)), vec3<f32>(extent), direction).x;
     return moved + direction * select(0, 2 * SMALLEST_NORMAL, abs(moved) < SMALL_BOUND);
 }
 
-// What the axes so far say of a box.
 struct AxisTest {
-    // The largest near parameter, and the smallest far one.
     near: i32,
     far: i32,
-    // The shortest of what has to be long enough for `enter_box` to be sure.
+    // Shortest relevant length; `enter_box` is sure unless it is short.
     shortest: u32,
 }
 
@@ -157,7 +145,7 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
     var high = box_high;
     var shortest = before.shortest;
     if (SWEPT) {
-        // A box that is swept meets another where its centre meets that one grown.
+        // A swept box meets another if its centre meets that one grown.
         let sweeps = bitcast<u32>(ray.half_extents[axis]) > 0u;
         low = select(low, grown_widely(low, ray.half_extents[axis], -1), sweeps);
         high = select(high, grown_widely(high, ray.half_extents[axis], 1), sweeps);
@@ -173,28 +161,27 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
     let far_length = far_way & ~SIGN;
     let is_above = low <= ray.origin_ordered[axis];
     let is_below = ray.origin_ordered[axis] <= high;
-    // A near bound that is reached or passed is sure to count as none, however near it is.
+    // A near bound that is reached or passed counts as 0 for certain, however near.
     let is_reached = select(is_below, is_above, forward);
     shortest = min(shortest, min(select(near_length, far_length, is_reached), far_length));
-    // A short near way counts as none, a short far one as one ahead that is longer: nothing that is met is missed.
+    // Short near ways count as 0, short far ones as SHORT, which is longer: no hit is missed.
     let near_steps = select(near_way, 0u, near_length < SHORT);
     let far_steps = select(far_way, (inverse & SIGN) | SHORT, far_length < SHORT);
     let at_near = bitcast<i32>(bitcast<f32>(near_steps) * ray.inverse[axis]);
     var at_far = bitcast<i32>(bitcast<f32>(far_steps) * ray.inverse[axis]);
     let infinity = 0x7f800000;
     if (SWEPT || may_be_endless) {
-        // Infinite bounds are never reached.
         let endless = select(-infinity, infinity, forward);
         at_far = select(at_far, infinity, far_bound == endless);
         shortest = select(shortest, 0u, near_bound == endless);
     }
-    // An axis without motion is met always or never, and its near parameter is zero.
+    // An axis without motion is met always or never, with near parameter 0.
     let far = select(select(-1, infinity, is_above && is_below), at_far, inverse != 0u);
     return AxisTest(max(before.near, at_near), min(before.far, far), shortest);
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, NO_HIT, or UNSURE where
-// `enter_box_closely` decides. Axis by axis: on GPUs that takes fewer registers than three axes side by side.
+// Parameter at which the ray enters the box, at least `t_min`; NO_HIT; or UNSURE if `enter_box_closely` must decide.
+// Going axis by axis takes fewer GPU registers than three axes at once.
 fn enter_box(ray: Ray, low: vec3<i32>, high: vec3<i32>, may_be_endless: bool) -> f32 {
     let t_max = bitcast<i32>(ray.t_max);
     let first = AxisTest(0, t_max, ~SIGN);

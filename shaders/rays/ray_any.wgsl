@@ -1,13 +1,11 @@
 // uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_walk
 
-// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
+// Writes 1 for each ray that hits anything, else 0. The walk ends at the first hit found.
 
 @group(0) @binding(7) var<storage, read_write> ray_any: array<u32>;
 
-// Large boxes are met soonest, in the fewest steps.
 const COARSE_FIRST: bool = true;
-// Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = true;
 
 fn search_limit() -> f32 {
@@ -27,7 +25,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
 }
 
 fn accept_hit(ray: Ray, object: u32, t: f32) {
-    // `found` is 0 or 1: a bool would take two scalar registers in each loop of the walk on some GPUs.
+    // A bool would take two scalar registers in each loop of the walk on some GPUs.
     found = 1u;
 }
 
@@ -51,7 +49,6 @@ fn main(
         walk_ray(ray);
     }
     if (found != 0u) {
-        // Nothing is left to later rounds.
         tests_passed = 0u;
     }
     count_invalid(ray.valid, COUNTER_RAYS_INVALID);

@@ -1,13 +1,13 @@
 // uses: common/box, common/grid, common/prelude, common/round, common/wide, rays/ray, rays/ray_passage, rays/ray_walk
 // needs: take_cells
 
-// The cells of a walk themselves, as far as they lie within the bounds of what the level holds.
+// Visits the cells of a walk, within the level's occupied bounds.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 
 const COARSE_FIRST: bool = false;
 
-// What is added to the levels of the static objects' table.
+// First level of the static table.
 const STATIC_LEVELS: u32 = 32u;
 
 fn search_limit() -> f32 {

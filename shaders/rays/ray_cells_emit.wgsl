@@ -1,9 +1,8 @@
 // uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells
 // uses: rays/ray_walk
 
-// The walk once more, writing the cells whose places fall into the page that the output buffer shows: level by level,
-// slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,
-// the place that it comes to stands behind the offsets.
+// Writes the visited cells in the page by a second walk: level by level, slab by slab along the ray, x fastest within a
+// slab. Progress into the static table is stored after the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 @group(0) @binding(9) var<storage, read_write> ray_cells: array<vec4<u32>>;

@@ -1,12 +1,12 @@
 // uses: common/box, common/prelude, rays/ray
 
-// The exact test of a ray without bounds on exponents, for the few boxes of which `enter_box` is not sure.
+// Exact test with unbounded exponents, for the few boxes of which `enter_box` is not sure.
 
-// Below 2^-78 differences are taken of what is 2^48 times as large, above of halves. Both are normal floats then, or
-// one is so small that it does not change the rounded difference.
+// Below 2^-78, differences are of values times 2^48, above of halves. Both are then normal floats, or one is too small
+// to change the rounded difference.
 const LIFTED_BELOW: u32 = 0x18800000u;
 const LIFT: u32 = 48u;
-// A parameter as an integer: the bits of a float whose exponent has nine bits and counts from -300.
+// A parameter as an integer key: float bits with a nine-bit exponent that counts from -300.
 const KEY_SHIFT: u32 = 173u << 23u;
 const KEY_SMALLEST_NORMAL: u32 = 174u << 23u;
 const KEY_INFINITY: u32 = 428u << 23u;
@@ -15,18 +15,17 @@ fn magnitude_of(bound: i32) -> u32 {
     return u32(abs(bound));
 }
 
-// 2^48 times as large as the magnitude of a bound below 2^-78, as bits. Denormals are integers.
+// Bits of a magnitude below 2^-78, times 2^48. Denormals are integers.
 fn lifted(magnitude: u32) -> u32 {
     let normal = magnitude + (LIFT << 23u);
     let denormal = bitcast<u32>(f32(magnitude)) - select((149u - LIFT) << 23u, 0u, magnitude == 0u);
     return select(denormal, normal, magnitude >= 0x00800000u);
 }
 
-// What `lifted` was given.
 fn lowered(bits: u32) -> u32 {
     let exponent = bits >> 23u;
     let mantissa = (bits & 0x007fffffu) | 0x00800000u;
-    // Nothing is shifted out: it is a multiple of the smallest denormal.
+    // Shifts out no set bit: the value is a multiple of the smallest denormal.
     let denormal = select(mantissa >> (LIFT + 1u - clamp(exponent, 26u, LIFT)), 0u, bits == 0u);
     return select(denormal, bits - (LIFT << 23u), exponent > LIFT);
 }
@@ -35,7 +34,7 @@ fn signed(magnitude: u32, bound: i32) -> f32 {
     return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
 }
 
-// A bound moved outward by an extent, rounded to the nearest float and by one float more, denormals kept.
+// A bound moved outward by an extent, rounded to nearest and by one float more, denormals kept.
 fn grown_closely(bound: i32, extent: f32, direction: i32) -> i32 {
     let magnitude = magnitude_of(bound);
     let length = bitcast<u32>(extent);
@@ -47,7 +46,7 @@ fn grown_closely(bound: i32, extent: f32, direction: i32) -> i32 {
     return select(result, -result, moved >= SIGN) + direction;
 }
 
-// The parameter at which a ray reaches a bound ahead of it, as a key. `inverse` is twice the inverse of the direction.
+// Key of the parameter at a bound ahead. `inverse` is twice the inverse of the direction.
 fn key_of_bound(bound: i32, origin: i32, inverse: u32) -> u32 {
     let is_lifted = max(magnitude_of(bound), magnitude_of(origin)) < LIFTED_BELOW;
     let from_bound = select(halved(bound), signed(lifted(magnitude_of(bound)), bound), is_lifted);
@@ -56,30 +55,28 @@ fn key_of_bound(bound: i32, origin: i32, inverse: u32) -> u32 {
     let one = 0x3f800000u;
     let product = bitcast<f32>((way & 0x007fffffu) | one) * bitcast<f32>((inverse & 0x007fffffu) | one);
     let exponents = i32((way >> 23u) & 0xffu) + i32((inverse >> 23u) & 0xffu) - select(0, i32(LIFT) + 1, is_lifted);
-    // Far past the largest float one is as good as another.
+    // Far past the largest float, exponents are equivalent.
     return bitcast<u32>(product) + (bitcast<u32>(min(exponents - 81, 304)) << 23u);
 }
 
-// A key raised by 1 + 2^-21.
 fn widened(key: u32) -> u32 {
     let one = 0x3f800000u;
     let raised = bitcast<u32>(bitcast<f32>((key & 0x007fffffu) | one) * FAR_WIDENING);
     return select(raised - one + (key & 0xff800000u), 0u, key == 0u);
 }
 
-// The key of a float that is not negative and no denormal.
+// Key of a float that is neither negative nor denormal.
 fn key_of_parameter(bits: u32) -> u32 {
     return select(bits + KEY_SHIFT, 0u, bits == 0u);
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, or NO_HIT.
 fn enter_box_closely(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
     let t_min = bitcast<u32>(ray.t_min);
     let t_max = bitcast<u32>(ray.t_max);
     var nearest = 0u;
     var farthest = key_of_parameter(t_max);
     var meets = true;
-    // No constant, so that compilers leave it a loop: it is run rarely, and three times the code costs registers.
+    // Not a constant, so compilers keep the loop: unrolling this rare code costs registers.
     for (var axis = 0u; axis < params.dimensions; axis += 1u) {
         var low = box_low[axis];
         var high = box_high[axis];
@@ -96,7 +93,7 @@ fn enter_box_closely(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
             let forward = inverse < SIGN;
             let near_bound = select(high, low, forward);
             let far_bound = select(low, high, forward);
-            // Ahead is what is larger after this.
+            // Values times `turn` grow along the ray.
             let turn = select(-1, 1, forward);
             let endless = turn * 0x7f800000;
             meets = meets && near_bound != endless && turn * far_bound >= turn * origin;

@@ -1,15 +1,13 @@
 // uses: common/box, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: rays/ray_hits, rays/ray_walk
 
-// The first object that each ray meets: the smallest t, ties to the smallest object. What was found bounds the rest of
-// the walk: of the levels still to come their geometry, too. So rounds go by level here, and what a later one needs to
-// take up a level as it was begun stands behind the hits, in two vectors a ray.
+// Finds the first object that each ray hits: the smallest t, ties to the smallest object. Each hit bounds the rest of
+// the walk, including the geometry of later levels, so rounds go by part.
 
 @group(0) @binding(7) var<storage, read_write> ray_hits: array<vec2<u32>>;
 
-// Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
+// Large boxes are hit soonest, and shorten the walks of finer levels.
 const COARSE_FIRST: bool = true;
-// Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = true;
 const NONE: u32 = 0xffffffffu;
 const DONE: u32 = 0xffffffffu;
@@ -22,10 +20,9 @@ fn search_limit() -> f32 {
     return closest_t;
 }
 
-// Rounds go by part of the walk: the large list is the first one, and each level is one. What a later round needs
-// stands behind the hits: the part that is under way or was left unfinished, tests of it that earlier rounds and this
-// one make, and what its geometry was chosen by. It is written as a part begins: registers for it would last through
-// all loops.
+// Parts are the large list, then each level. Two vectors per ray after the hits hold the state: current part, its tests
+// so far, geometry limit and iterations left. It is written when a part begins: registers for it would last through all
+// loops.
 var<private> level_limit: f32;
 
 fn state_of(index: u32) -> u32 {
@@ -45,7 +42,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
     level_limit = closest_t;
     var skipped = 0u;
     if (round.first > 0u) {
-        // That with which this round begins, or one that it went through since.
+        // The part that this round began with, or a later one.
         let last_part = ray_hits[state].x;
         if (part < last_part) {
             return false;
@@ -58,7 +55,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
         }
     }
     if (tests_beyond() == 0u) {
-        // What was skipped of the part before may have been more than all of it: a hit shortens it.
+        // The skipped tests may exceed the part before, which a hit shortens.
         tests_passed = max(tests_passed, round.first - skipped);
         if (round.is_last == 0u) {
             ray_hits[state] = vec2<u32>(part, skipped + tests_left());

@@ -1,13 +1,12 @@
 // uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_walk
 
-// How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the
-// total.
+// Counts the objects that each ray hits, and caches the first hits. One word more than rays, so that the scan ends with
+// the total.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 
 const COARSE_FIRST: bool = false;
-// Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = false;
 
 fn search_limit() -> f32 {

@@ -1,13 +1,12 @@
 // uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_walk
 
-// The hits whose places fall into the page that the output buffer shows: those that counting kept, or by the walk
-// once more where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
+// Writes the hits in the page: from cached hits, or by a second walk if a ray has more. Progress of earlier rounds is
+// stored after the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> ray_hits: array<vec2<u32>>;
 
 const COARSE_FIRST: bool = false;
-// Whether it does no harm to take a hit twice.
 const ACCEPTS_AGAIN: bool = false;
 
 fn search_limit() -> f32 {
@@ -53,7 +52,7 @@ fn main(
     if (!shows(params.first_hit, params.hit_capacity, place_of_next, end)) {
         return;
     }
-    // Saturated places count nothing.
+    // Saturated places give no count.
     if (end != NO_PLACE && end - place_of_next <= params.cached_hits) {
         if (is_first_of_all()) {
             let hits_found = end - place_of_next;

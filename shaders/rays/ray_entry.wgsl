@@ -1,6 +1,6 @@
 // uses: common/box, common/cells, common/filtered, common/grid, common/rows, rays/ray, rays/ray_passage
 
-// Layer filter of rays, and the cells in which a walk finds an object.
+// Layer filter of rays, and the cell in which a walk finds an object.
 
 fn admits(ray: Ray, object: u32) -> bool {
     if (!FILTERS) {
@@ -9,18 +9,17 @@ fn admits(ray: Ray, object: u32) -> bool {
     return layers_meet(ray.layers, objects[2u * object].w);
 }
 
-// Whether a walk may meet an object in several cells.
 fn may_meet_again() -> bool {
     return SCHEME == SCHEME_UNIFORM;
 }
 
-// Whether the object is found in this entry, in the row y, z of the visited cells. With one entry an object, the entry
-// may be of another cell that shares the row's slots.
+// True if the object counts in this entry, met in row `y`, `z` of the visited cells.
 //
-// With an entry in every cell that an object covers, the object counts in the first of them that the walk meets. That
-// cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the same box. The
-// slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless the
-// slab before met it; within the slab the lowest covered cell counts.
+// One entry per object: the entry may be of another cell that shares the buckets.
+//
+// Uniform scheme: the first visited cell that the object covers counts; elsewhere its key may belong to another entry
+// of the box. The slabs that meet an object follow without a gap, so this is the first unless the slab before met it.
+// Within a slab, the lowest covered cell counts.
 fn is_first_visit(
     level: Level,
     entry: u32,

@@ -2,21 +2,20 @@
 // uses: rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
 
-// What a walk finds in its cells. table_shader/cast walks the same way in a caller's shader, one hit at a time.
+// Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
 
-// The object of each entry, in the uniform scheme. In the others, which need no such list, the order in which rays are
-// walked: passes bind as many buffers as WebGPU allows.
+// Uniform scheme: the object of each entry. Other schemes: the order in which rays are walked, in the same binding, as
+// WebGPU allows no more.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-// One more than the record that needs a closer look before the walk goes on, or 0.
+// Record to test closely before the walk continues, plus one; or 0.
 var<private> waiting: u32;
-// Tests of its row that were made before a closer look, or 0.
+// Tests of the row before that closer test, or 0.
 var<private> row_tested: u32;
-// The row that it is in, or that the slab begins with.
 var<private> row_y: i32;
 var<private> row_z: i32;
 
-// The ray that an invocation walks: in the order that `ray_keys` gave them, if there are many.
+// Ray of an invocation, in the order of `ray_keys` if there are many.
 fn ray_at(place: u32) -> u32 {
     if (SCHEME != SCHEME_UNIFORM && params.rays_sorted != 0u && place < params.ray_count) {
         return values[place];
@@ -24,12 +23,10 @@ fn ray_at(place: u32) -> u32 {
     return place;
 }
 
-// Below every t: nothing more is looked for.
 fn is_done() -> bool {
     return search_limit() < 0.0;
 }
 
-// Takes the hit where the box is met, if filters admit it.
 fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     if (t >= 0.0 && high.w == ray.world) {
         if (admits(ray, low.w)) {
@@ -38,8 +35,7 @@ fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     }
 }
 
-// Tests the box of a candidate, which is taken where it is met, or that of its cluster. Says whether a candidate that
-// lies in the box may be a hit.
+// Tests a candidate, and accepts a hit, or tests its cluster. Returns true if a candidate inside that box may be a hit.
 fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit, y: i32, z: i32) -> bool {
     let record = tested_record(entry_record(entry), is_member);
     let low_word = records[2u * record];
@@ -66,7 +62,7 @@ fn test_closely(ray: Ray, record: u32) {
 fn test_all(ray: Ray, listing: Listing) {
     let share = share_of(listing.count);
     var members_end = members_end_at(share.x, share.y);
-    // Closer looks stand outside of the loop over boxes: drivers for CPUs take both sides of branches.
+    // Closer tests are outside the loop over boxes: CPU drivers take both sides of branches.
     for (var k = share.x; k < share.y && !is_done();) {
         waiting = 0u;
         for (; k < share.y && !is_done() && waiting == 0u;) {
@@ -104,13 +100,12 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     return cells_pay(ray, level, steps, breadth, most, ACCEPTS_AGAIN);
 }
 
-// Whether the slab goes on after a closer look at one of its boxes.
+// True if the slab continues after a closer test.
 fn goes_on() -> bool {
     return row_tested > 0u && !is_done();
 }
 
-// The rows of a slab, up to a box that needs a closer look. One loop over the rows of both axes: each loop around the
-// tests costs registers.
+// Visits rows up to a box to test closely. One loop covers both axes: each loop around the tests costs registers.
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     let upper_y = min(visit.upper.y, level.upper_y);
     let upper_z = min(visit.upper.z, level.upper_z);
@@ -122,11 +117,9 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
             let share = share_of(row.count - row_tested);
             let end = row_tested + share.y;
             var k = row_tested + share.x;
-            // A turn of the loop is one test, of a cluster or of a candidate.
             var members_end = members_end_at(k, end);
             for (; k < end && !is_done() && waiting == 0u;) {
                 let entry = row_entry(row, k);
-                // What follows in the same cluster, and in the same range of the row.
                 let past = cluster_end(k, entry, min(end, select(end, row.unwrapped, k < row.unwrapped)));
                 let is_member = !may_have_clusters() || past <= members_end;
                 members_end = select(past, members_end, is_member);
@@ -143,7 +136,6 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     }
 }
 
-// A closer look at one of the slab's boxes stands outside of the loops over rows and boxes.
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     let lower_y = max(visit.lower.y, level.lower_y);
     if (!goes_on()) {

@@ -1,27 +1,23 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup
 
-// Keys by which rays are sorted so that neighbouring invocations walk through neighbouring cells: Morton codes ("A
-// Computer Oriented Geodetic Data Base", 1966) of where they start, in cells of the level that most objects lie on. The
-// order in which rays are walked changes no answer.
+// Writes sort keys of rays, so that neighbouring invocations walk neighbouring cells: Morton codes ("A Computer
+// Oriented Geodetic Data Base", 1966) of their origins in cells of the fullest level. The order changes no result.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(3) var<storage, read_write> values: array<u32>;
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
-// Says how many rays there are, where the sort looks for it.
 @group(0) @binding(5) var<storage, read_write> sort_grid: Grid;
 
-// Bits of a key an axis.
 const RAY_KEY_AXIS_BITS: u32 = 7u;
 
-// Sets two bits of zero before each of the lowest eight.
 fn spread(bits: vec3<u32>) -> vec3<u32> {
     var wide = (bits | (bits << vec3<u32>(8u))) & vec3<u32>(0x0000f00fu);
     wide = (wide | (wide << vec3<u32>(4u))) & vec3<u32>(0x000c30c3u);
     return (wide | (wide << vec3<u32>(2u))) & vec3<u32>(0x00249249u);
 }
 
-// Rays that start outside are led to the border, invalid ones anywhere.
+// Origins outside are clamped to the border.
 fn ray_key(index: u32) -> u32 {
     let level = grid.levels[min(grid.fullest_level, MAX_LEVELS - 1u)];
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);

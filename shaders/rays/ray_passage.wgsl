@@ -1,13 +1,12 @@
 // uses: common/box, common/cells, common/grid, common/prelude, rays/ray
 // needs: geometry_limit, grid, walk_pays
 
-// How a ray passes a level: a digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel
-// Traversal Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of
-// cells: on the other two axes the cells between where the ray enters and leaves the slab, widened by a bound on every
-// rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A ray that
-// sweeps a box has slabs and cells wider by the box's half extents.
+// Path of a ray through a level: a digital differential analyser after Amanatides and Woo ("A Fast Voxel Traversal
+// Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab: on the
+// other axes, the cells between entry and exit, widened by a bound on every rounding error. A ray through a corner
+// visits the cells on both sides. Each cell is visited once. A swept box widens slabs and cells by its half extents.
 //
-// Who walks says up to where, `geometry_limit`, and whether so many cells are worth it, `walk_pays`.
+// `geometry_limit` is the largest parameter; `walk_pays` may reject the walk.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -16,7 +15,7 @@ const CELL_SLACK: f32 = 0x1p-10;
 const SLOWEST: f32 = 0x1p-80;
 const FARTHEST: f32 = 0x1p+100;
 
-// Cells of a slab and of the one before, x detailed.
+// Cells of a slab and of the one before, in detailed x.
 struct Visit {
     level: u32,
     lower: vec3<i32>,
@@ -29,28 +28,27 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
 }
 
-// How a ray passes the slabs of a level, in cells. The axis of fastest motion is the major one. The minor ones are y
-// and z, but for x in the place of the major one. What is said of x on a minor axis is in the finer cells.
+// A ray's path through a level, in cells. The major axis is that of fastest motion. The minor ones are y and z, with x,
+// in finer cells, in place of the major one.
 struct Passage {
-    // Whether the level is to be taken without cells. No slabs are walked then.
+    // True to test the level without cells. No slabs are walked then.
     without_cells: bool,
     is_walked: bool,
     major: u32,
     first_slab: i32,
-    // One past the last slab, on the way of the ray.
+    // One past the last slab, along the ray.
     past_slab: i32,
     t_begin: f32,
     t_end: f32,
     major_origin: f32,
     major_slack: f32,
-    // 0 for a ray that rests.
+    // 0 for a ray at rest.
     major_inverse: f32,
     origin: vec2<f32>,
     direction: vec2<f32>,
     slack: vec2<f32>,
 }
 
-// A level that the ray does not meet, or that is to be taken without cells.
 fn no_passage(without_cells: bool) -> Passage {
     var passage: Passage;
     passage.without_cells = without_cells;
@@ -61,12 +59,11 @@ fn of_major(values: vec3<f32>, major: u32) -> f32 {
     return select(select(values.z, values.y, major == 1u), values.x, major == 0u);
 }
 
-// `x_factor` says how much finer cells of x are.
 fn of_minors(values: vec3<f32>, major: u32, x_factor: f32) -> vec2<f32> {
     return select(values.yz, vec2<f32>(values.x * x_factor), vec2<bool>(major == 1u, major == 2u));
 }
 
-// A function of its own, so that its returns end before the loops of the walk: none of them is nested in a condition.
+// A separate function, so that its returns end before the loops of the walk: none is nested in a condition.
 fn passage_of(ray: Ray, level: Level) -> Passage {
     let detail = grid.x_detail;
     let reach = cell_reach();
@@ -81,7 +78,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     let cell_lower = vec3<i32>(level.lower_x >> detail, level.lower_y, level.lower_z);
     let cell_upper = vec3<i32>(level.upper_x >> detail, level.upper_y, level.upper_z);
 
-    // So far out, so fast or so wide, in cells, that products could overflow, or so slow that a motion is lost.
+    // Too far, fast or wide for products not to overflow, or too slow for motion to remain.
     let is_lost = (ray.direction != vec3<f32>(0.0)) & !moves;
     if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any(is_lost)) {
         return no_passage(true);
@@ -89,13 +86,12 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
 
     let bound_low = vec3<f32>(cell_lower);
     let bound_high = vec3<f32>(cell_upper + vec3<i32>(1 + reach));
-    // Boxes that the extents grow past the largest float are endless, and met where no cell says so.
+    // Boxes that extents grow past the largest float are infinite, and may be met outside their cells.
     let grown = extent + max(abs(bound_low), abs(bound_high));
     if (any((extent > vec3<f32>(0.0)) & (grown >= vec3<f32>(0x1p+127 * unit)))) {
         return no_passage(true);
     }
 
-    // The part of the ray within the bounds of what is occupied.
     let largest = abs(origin) + extent + max(abs(bound_low), abs(bound_high));
     let bound_slack = largest * RELATIVE_SLACK + CELL_SLACK + extent;
     let inverse = 1.0 / select(vec3<f32>(1.0), direction, moves);
@@ -135,14 +131,14 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     let forward = major_inverse > 0.0;
     let steps = major_upper - major_lower + 1;
 
-    // About how many cells of an axis a step visits beyond those of a ray without width, times those.
+    // Estimated cells per step and axis, relative to a ray without width.
     let widened = 1.0 + 2.0 * (extent + speed * (of_major(extent, major) * abs(major_inverse)));
     let breadth = select(min(widened, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
-    // No more cells than these, one axis each.
+    // Upper bound of these cells.
     let crossing = (f32(1 + reach) + 2.0 * major_slack) * abs(major_inverse);
     let crossed = select(vec3<f32>(0.0), speed * crossing, moves) + 2.0 * slack + f32(2 + reach);
     let most = select(min(crossed, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
-    // Written so that a NaN, too, makes a ray not walkable.
+    // Written so that a NaN also rejects the ray.
     let walkable = all(rounding <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
     if (!walkable || !walk_pays(ray, level, steps, breadth, most)) {
         return no_passage(true);
@@ -170,31 +166,28 @@ fn minor_cells_below(position: vec2<f32>) -> vec2<i32> {
     return vec2<i32>(floor(clamp(position, vec2<f32>(-1073741824.0), vec2<f32>(1073741824.0))));
 }
 
-// Where the ray enters and leaves a slab, as parameters.
+// Parameters at which the ray enters and leaves a slab.
 fn way_through(passage: Passage, slab: i32) -> vec2<f32> {
     let forward = passage.major_inverse >= 0.0;
     let side_low = f32(slab) - passage.major_slack - passage.major_origin;
     let side_high = f32(slab + 1 + cell_reach()) + passage.major_slack - passage.major_origin;
     let enter = max(select(side_high, side_low, forward) * passage.major_inverse, passage.t_begin);
     let leave = min(select(side_low, side_high, forward) * passage.major_inverse, passage.t_end);
-    // A ray that rests is in all its few slabs at once.
+    // A ray at rest is in all its few slabs at once.
     let rests = passage.major_inverse == 0.0;
     return vec2<f32>(select(enter, passage.t_begin, rests), select(leave, passage.t_begin, rests));
 }
 
-// Cells of a slab, x detailed.
 struct SlabCells {
     lower: vec3<i32>,
     upper: vec3<i32>,
 }
 
-// They meet no box.
 fn no_cells() -> SlabCells {
     let lowest = vec3<i32>(-0x7fffffff);
     return SlabCells(-lowest, lowest);
 }
 
-// Those that the ray passes on this way through the slab.
 fn cells_through(passage: Passage, slab: i32, through: vec2<f32>) -> SlabCells {
     let detail = grid.x_detail;
     let reach = cell_reach();

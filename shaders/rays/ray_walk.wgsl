@@ -1,15 +1,14 @@
 // uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
 // needs: COARSE_FIRST, enters_part, gives_up, goes_on, grid, search_limit, visit_slab, walks_again, without_cells
 
-// Loads rays, and walks the cells they pass, level by level and slab by slab.
+// Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //
-// What is done with the cells is another file's: `search_limit`, `without_cells`, `visit_slab`, `goes_on`, which says
-// whether the same slab is visited again, `gives_up`, and `walks_again`, which says whether the walk begins with the
-// first slab once more. A pass says where its rounds begin, `enters_part`, and with which level: `COARSE_FIRST`.
+// Needs `search_limit`, `without_cells` and `visit_slab`. `goes_on` visits the same slab again, `gives_up` drops the
+// level's walk, and `walks_again` restarts it. `enters_part` starts rounds.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
-// Vectors of a ray, and of one that sweeps a box, as `params.ray_stride` says.
+// Vectors of a `Ray` and of a `SweptRay`, as in `params.ray_stride`.
 const RAY_STRIDE: u32 = 2u;
 const SWEPT_STRIDE: u32 = 4u;
 
@@ -26,13 +25,11 @@ fn load_ray(index: u32) -> Ray {
     return ray;
 }
 
-// Where counting keeps the first hits of a ray for writing, two words each, object and t: behind the offsets and what
-// rounds leave there.
+// Cached hits, of two words, object and t, follow the offsets and the progress of rounds.
 fn cached_at(ray: u32, hit: u32) -> u32 {
     return 2u * params.ray_count + 1u + 2u * (params.cached_hits * ray + hit);
 }
 
-// Whether the level is to be taken without cells.
 fn walk_level(ray: Ray, index: u32) -> bool {
     let level = grid.levels[index];
     let passage = passage_of(ray, level);
@@ -67,7 +64,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     return passage.without_cells || (passage.is_walked && gives_up());
 }
 
-// All levels, from the coarsest or from the finest. Coarse layers of the adaptive scheme hold small boxes too.
+// Coarse layers of the adaptive scheme hold small boxes too, so they do not come first.
 fn walk_levels(ray: Ray) {
     let coarse_first = COARSE_FIRST && SCHEME == SCHEME_HIERARCHICAL;
     var rest = grid.occupied;

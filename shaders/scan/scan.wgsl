@@ -1,16 +1,14 @@
 // uses: common/wide, common/workgroup
 
-// Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
-// no forward progress between workgroups is needed.
+// Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009).
+// Needs no forward progress between workgroups.
 
 const WORDS_PER_THREAD: u32 = 8u;
 const TILE: u32 = 2048u;
 
 struct ScanParams {
     count: u32,
-    // Word of the counters that takes the 64-bit total.
     total_word: u32,
-    // A total above this sets the status bit.
     capacity: u32,
     status_bit: u32,
 }
@@ -18,11 +16,11 @@ struct ScanParams {
 @group(0) @binding(0) var<uniform> scan: ScanParams;
 
 var<workgroup> partial: array<vec2<u32>, 272>;
-// Of the runs; the total comes last.
+// Sums of the runs, then the total.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
 
-// Exclusive scan of one value a thread over the workgroup; the total comes second. One scan may follow another: its
-// first barrier parts what this one reads last from what it writes.
+// Exclusive scan of one value per thread; the total comes second. Scans may follow each other: the first barrier
+// separates the last reads of one from the writes of the next.
 fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {
     partial[padded(local)] = value;
     workgroupBarrier();

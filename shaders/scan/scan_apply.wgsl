@@ -1,6 +1,6 @@
 // uses: common/wide, common/workgroup, scan/scan
 
-// Third of three scan passes: every word becomes the sum of all words before it, or the largest u32 where that is less.
+// Third of three scan passes: replaces each word by the sum of all earlier words, at most the largest u32.
 
 @group(0) @binding(1) var<storage, read_write> data: array<u32>;
 @group(0) @binding(2) var<storage, read> tile_sums: array<vec2<u32>>;

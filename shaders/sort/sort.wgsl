@@ -1,17 +1,13 @@
-// One digit of a stable LSD radix sort of keys with values. Each tile of keys is counted and then moved.
+// One digit of a stable LSD radix sort of keys and values, by tiles of keys. Fields: `SortParams` in
+// src/layout/blocks.rs.
 
 struct SortParams {
-    // Lowest bit of the digit, and how many it has.
     shift: u32,
     bits: u32,
-    // Keys of a tile; 0 where tiles share the keys evenly.
     tile: u32,
     tiles: u32,
-    // First word of the digit's sums.
     sums: u32,
-    // Tiles whose counts are summed up together.
     group_tiles: u32,
-    // So many values lie nowhere yet: each is that of the object of its place.
     unwritten: u32,
 }
 

@@ -1,7 +1,5 @@
 // uses: common/box, sort/sort, sort/sort_tiles
 
-// What scatters of tiles read: the values, and the counts of earlier tiles.
-
 @group(0) @binding(3) var<storage, read> values: array<u32>;
 @group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
 @group(0) @binding(7) var<storage, read> digit_sums: array<u32>;
@@ -13,7 +11,7 @@ fn value_at(index: u32) -> u32 {
     return values[index];
 }
 
-// Keys of the digit in the tiles before this one.
+// Keys of the digit in earlier tiles.
 fn keys_before(tile: u32, digit: u32) -> u32 {
     let own_group = tile / sort.group_tiles;
     var before = 0u;

@@ -1,6 +1,6 @@
 // uses: common/grid, sort/sort, sort/sort_serial
 
-// How many keys of a strip have each digit.
+// Counts the keys of each digit in a serial tile.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;

@@ -1,7 +1,7 @@
 // uses: sort/sort, sort/sort_serial
 
-// The counts of a digit become what earlier strips have of it, and their sum goes behind the counts. One invocation a
-// digit: a scan of a workgroup moves more words than there are.
+// Replaces the counts of a digit by their exclusive prefix sums over the tiles, and writes the total after all counts.
+// One invocation per digit: a workgroup scan would move more words.
 
 @group(0) @binding(1) var<storage, read_write> digit_counts: array<u32>;
 

@@ -1,8 +1,8 @@
 // uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
-// Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
-// four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
-// neighbours are written side by side; only digits and places inside the tile move, keys are read again at the end.
+// Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory, in two rounds of
+// four bits, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for
+// Manycore GPUs", 2009). Only digits and places move there; keys are read again at the end.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -15,14 +15,13 @@ const SORT_TILE: u32 = 1920u;
 
 // digit << 16 | place in the tile
 var<workgroup> items: array<u32, 1920>;
-// Counts of two nibbles a word (n in the low half, n + 8 in the high half), word-major over the threads.
+// Two counts per word (nibbles n and n + 8), word-major over the threads.
 var<workgroup> counts: array<u32, 1024>;
 var<workgroup> partial: array<u32, 128>;
 var<workgroup> digit_starts: array<u32, MOST_DIGITS>;
-// Where the tile's keys of each digit go.
+// Place of the tile's first key of each digit.
 var<workgroup> targets: array<u32, MOST_DIGITS>;
 
-// Exclusive scan of one value a thread.
 fn workgroup_scan(local: u32, value: u32) -> u32 {
     partial[local] = value;
     workgroupBarrier();
@@ -38,7 +37,7 @@ fn workgroup_scan(local: u32, value: u32) -> u32 {
     return partial[local] - value;
 }
 
-// Exclusive scan of all counts in place; returns the total of both halves.
+// Returns the totals of both halves.
 fn scan_counts(local: u32) -> u32 {
     var sum = 0u;
     for (var k = 0u; k < 8u; k += 1u) {
@@ -55,7 +54,7 @@ fn scan_counts(local: u32) -> u32 {
     return total;
 }
 
-// Two digits a thread: the keys of lower digits, and those of the same digit in earlier tiles.
+// Two digits per thread: keys of lower digits, plus the digit's keys in earlier tiles.
 fn find_targets(local: u32, tile: u32) {
     var pair: array<u32, 2>;
     for (var k = 0u; k < 2u; k += 1u) {
@@ -87,20 +86,20 @@ fn main(
         count = min(grid.entry_count - first, SORT_TILE);
     }
     for (var place = local; place < SORT_TILE; place += SORT_WORKGROUP) {
-        // Places past the end sort behind every real key: the largest digit, and stable.
+        // Places past the end get the largest digit; the sort is stable, so they stay after all keys.
         var digit = digits() - 1u;
         if (place < count) {
             digit = digit_of(keys[first + place]);
         }
         items[place] = (digit << 16u) | place;
     }
-    // Its barriers part what is written above from what is read below.
+    // Its barriers also separate the writes above from the reads below.
     find_targets(local, min(tile, sort.tiles - 1u));
 
     for (var round = 0u; round < MOST_DIGIT_BITS / 4u; round += 1u) {
         let shift = 16u + 4u * round;
         var mine: array<u32, 15>;
-        // Sixteen counters of four bits: fifteen keys fit each.
+        // Sixteen counters of four bits, enough for fifteen keys.
         var packed = vec2<u32>(0u);
         for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
             let item = items[KEYS_PER_THREAD * local + k];

@@ -1,12 +1,11 @@
 // uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
-// Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit
-// find each other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that
-// neighbours are written side by side.
+// Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup with the same digit find
+// each other, and one addition counts them all. The tile is first sorted in workgroup memory, so that writes are
+// contiguous.
 //
-// Nothing is assumed of subgroups: not their size, nor that they are full, nor which invocations they hold. Each takes
-// the next numbers when it comes to that, and works on the part of the tile that these numbers have, so that whatever
-// the mapping, the order within a tile is that of the keys.
+// Works with any size of subgroups, full or not, and any mapping of invocations. Each subgroup claims the next numbers
+// and processes that part of the tile, so the order within a tile is that of the keys.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -16,19 +15,19 @@
 const SORT_WORKGROUP: u32 = 256u;
 const KEYS_PER_THREAD: u32 = 13u;
 const SORT_TILE: u32 = 3328u;
-// Histograms that the tile's memory has room for. Where there are more subgroups, several share one and take turns.
+// Number that fits the tile's memory. If there are more subgroups, several share one, in consecutive iterations.
 const HISTOGRAMS: u32 = 26u;
-// Counters of two digits a word, `n` in the low half and `n + 128` in the high half.
+// Two counters per word: digits `n` and `n + 128`.
 const HISTOGRAM_WORDS: u32 = MOST_DIGITS / 2u;
 
-// First the histograms, then the tile's keys in order, then their values.
+// The histograms, then the tile's sorted keys, then their values.
 var<workgroup> items: array<atomic<u32>, 3328>;
-// Invocations that have numbers, in the low half; subgroups in the high half.
+// Numbered invocations in the low half, subgroups in the high half.
 var<workgroup> claimed: atomic<u32>;
 var<workgroup> subgroups: u32;
-// By digit: first the keys of the tile that have it, then where the first of them lies in the sorted tile.
+// By digit: keys of the tile, later the place of the first in the sorted tile.
 var<workgroup> digit_starts: array<u32, MOST_DIGITS>;
-// By digit: what to add to a place in the sorted tile to have the place among all keys.
+// By digit: offset from a place in the sorted tile to its place among all keys.
 var<workgroup> targets: array<u32, MOST_DIGITS>;
 
 fn count_lanes(lanes: vec4<u32>) -> u32 {
@@ -36,7 +35,6 @@ fn count_lanes(lanes: vec4<u32>) -> u32 {
     return counts.x + counts.y + counts.z + counts.w;
 }
 
-// The lanes before a lane.
 fn lanes_before(lane: u32) -> vec4<u32> {
     let word = vec4<u32>(lane / 32u);
     let words = vec4<u32>(0u, 1u, 2u, 3u);
@@ -57,7 +55,6 @@ fn lowest_lane(lanes: vec4<u32>) -> u32 {
     return 96u + firstTrailingBit(lanes.w);
 }
 
-// Where a digit's counter is.
 fn counter_of(histogram: u32, digit: u32) -> u32 {
     return histogram * HISTOGRAM_WORDS + digit % HISTOGRAM_WORDS;
 }
@@ -97,7 +94,7 @@ fn main(
     }
     numbers = subgroupBroadcastFirst(numbers);
     let subgroup = numbers >> 16u;
-    // Takes the place of the local index, with the lanes of a subgroup side by side.
+    // Replaces the local index; the lanes of a subgroup are consecutive.
     let thread = (numbers & 0xffffu) + rank;
     let part = (numbers & 0xffffu) * KEYS_PER_THREAD + rank;
     workgroupBarrier();
@@ -109,11 +106,11 @@ fn main(
     let histogram = subgroup / iterations;
 
     var mine: array<u32, 13>;
-    // Of each key: where it goes in the sorted tile.
+    // Place of each key in the sorted tile.
     var places: array<u32, 13>;
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
         let place = part + k * lanes;
-        // Past the end: the largest digit, behind every real key.
+        // Past the end: the largest digit, after all keys.
         mine[k] = 0xffffffffu;
         if (place < count) {
             mine[k] = keys[first + place];
@@ -143,7 +140,7 @@ fn main(
         workgroupBarrier();
     }
 
-    // Each count becomes that of the histograms before; their sums are the counts of the tile.
+    // Each count becomes the sum of earlier histograms; the totals are the counts of the tile.
     if (thread < HISTOGRAM_WORDS) {
         var running = 0u;
         for (var word = thread; word < HISTOGRAMS * HISTOGRAM_WORDS; word += HISTOGRAM_WORDS) {
@@ -155,14 +152,13 @@ fn main(
         digit_starts[thread + HISTOGRAM_WORDS] = running >> 16u;
     }
     workgroupBarrier();
-    // A digit a thread.
     var counts = vec2<u32>(digit_starts[thread], 0u);
     if (thread < digits()) {
         counts.y = digit_sums[total_word(thread)];
     }
     var below = subgroupExclusiveAdd(counts);
     workgroupBarrier();
-    // Both hold the sums of the subgroups for a while.
+    // Temporarily the sums per subgroup.
     if (rank == lanes - 1u) {
         digit_starts[subgroup] = below.x + counts.x;
         targets[subgroup] = below.y + counts.y;
@@ -191,7 +187,7 @@ fn main(
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
         let place = k * SORT_WORKGROUP + thread;
         let key = atomicLoad(&items[place]);
-        // From here on: where what lies at this place goes.
+        // `mine[k]` is now the destination index.
         mine[k] = targets[digit_of(key)] + place;
         if (place < count && mine[k] < grid.entry_count) {
             sorted_keys[mine[k]] = key;

@@ -1,27 +1,25 @@
 // uses: common/clusters, common/counters, common/grid, common/prelude, common/workgroup
 
-// In a crowded scene: puts the entries of a cell in the order of their lower bounds along y, within blocks of 256
-// entries, and writes the boxes of clusters. The sort has put entries in order along x. So records that follow each
-// other lie near each other, and the boxes of clusters are small. In any scene: says which pass counts pairs,
-// and tells the host.
+// Crowded scenes: sorts the entries of each cell by lower y, in blocks of 256 entries, and writes the boxes of
+// clusters, which are small since entries are already in order along x.
+// All scenes: writes the dispatches of both variants of the pair count, one of them empty, and reports the choice.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read_write> values: array<u32>;
 @group(0) @binding(4) var<storage, read_write> records: array<vec4<u32>>;
 
-// Workgroups that count pairs, by the pass for crowded scenes or by the other one, as indirect dispatches read them.
 @group(0) @binding(5) var<storage, read_write> sparse_groups: array<u32, 3>;
 @group(0) @binding(6) var<storage, read_write> crowded_groups: array<u32, 3>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
-// Blocks of a workgroup. They are several, since most scenes are not crowded: few workgroups then find nothing to do.
+// Several, so that few workgroups start for nothing in a scene that is not crowded.
 const BLOCKS: u32 = 8u;
 
 var<workgroup> cells: array<u32, 256>;
 var<workgroup> lows_y: array<i32, 256>;
 
-// Where an entry belongs among those of its cell. Equal bounds stay in the order that they have.
+// Rank of an entry in its cell. Equal bounds keep their order.
 fn place_in_cell(local: u32, members: u32) -> u32 {
     let cell = cells[local];
     let low_y = lows_y[local];
@@ -35,8 +33,7 @@ fn place_in_cell(local: u32, members: u32) -> u32 {
     return place;
 }
 
-// Writes the box around the records of a cluster. Invalid objects may be among them, and have no part in any walk. Past
-// infinity no bound of theirs counts: walks of rays reckon with bounds as floats.
+// Bounds stop at infinity: a cluster may have invalid objects, and rays use bounds as floats.
 fn write_cluster(cluster: u32) {
     let first = cluster * CLUSTER;
     var low = bitcast<vec4<i32>>(records[2u * first]);
@@ -53,7 +50,7 @@ fn write_cluster(cluster: u32) {
 
 fn write_groups() {
     let none = vec3<u32>(0u);
-    // An invocation per entry, and one for the last word of the counts.
+    // One invocation per entry, and one for the last word of the counts.
     let all = folded_groups(params.entry_capacity / WORKGROUP + 1u);
     let sparse = select(all, none, grid.is_crowded != 0u);
     let crowded = select(none, all, grid.is_crowded != 0u);

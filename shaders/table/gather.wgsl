@@ -1,13 +1,10 @@
 // uses: common/box, common/grid, common/prelude, common/workgroup, table/worlds
 
-// What walks read of the sorted entries.
-//
-// The cell table: starts[k] is the first sorted entry whose key is k or more, for every cell, the large list and the
-// entries that take no part. The invocation at a change of key fills the gap; gaps too long for one are filled by the
-// whole workgroup.
-//
-// The records: boxes as ordered integers, sorted by cell where an object has one entry, else by object. A record is
-// `min.xyz, object | max.xyz, world`.
+// Writes the buffers that walks read.
+//   starts   starts[k] is the first sorted entry with a key of k or more
+//   records  `min.xyz, object | max.xyz, world`, bounds as ordered integers; in entry order, or in object order in the
+//            uniform scheme
+// The invocation at a change of key fills the gap in `starts`; the whole workgroup fills long gaps.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
@@ -18,11 +15,10 @@
 
 const OWN_GAP: u32 = 32u;
 
-// The entries that long gaps end with.
 var<workgroup> long_gaps: array<u32, 512>;
 var<workgroup> gap_count: atomic<u32>;
 
-// The keys whose first entry is this one: from x on, up to y.
+// Keys `x .. y` whose first entry is this one.
 fn gap_before(entry: u32) -> vec2<u32> {
     var begin = 0u;
     if (entry > 0u) {
@@ -43,7 +39,7 @@ fn fill(key: u32, end: u32, entry: u32) {
 
 fn fill_long_gap(entry: u32, local: u32) {
     let gap = gap_before(entry);
-    // Many cells a turn, since some drivers allow a loop few turns.
+    // Many cells per iteration, since some drivers limit iterations.
     for (var key = gap.x + local; key < gap.y; key += 8u * WORKGROUP) {
         fill(key, gap.y, entry);
         fill(key + WORKGROUP, gap.y, entry);
@@ -79,7 +75,7 @@ fn main(
     }
     workgroupBarrier();
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
-    // Invocations are enough for all but the entries of the cover table, which are fewer.
+    // Only entries of the large-object table may exceed the invocations.
     let invocations = max(params.entry_capacity + 1u, params.object_count);
     let first = select(0xffffffffu, place, place < invocations);
     let record_count = select(grid.entry_count, params.object_count, params.scheme == SCHEME_UNIFORM);

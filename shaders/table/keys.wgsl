@@ -1,14 +1,13 @@
 // uses: common/box, common/cells, common/large_table, common/grid, common/prelude, common/workgroup, table/levels
 // uses: table/worlds
 
-// Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
-// of the large list and that of objects that take no part, so that sorting splits them off. Their values follow from
-// their places: the first digit of the sort makes them. Counts, too, the entries that the objects of each tile would
-// have in the cover table, for each choice of its cells.
+// Hierarchical and adaptive schemes: writes one key per object, that of the cell of its lower corner. Large and ignored
+// objects have keys past the cells. Values are not written: the first digit of the sort derives them.
+// Also counts, per tile and choice of cells, the entries in the large-object table.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
-// A total of two words for each choice, then `[shift - 1][tile]`.
+// A total of two words per choice, then `[shift - 1][tile]`.
 @group(0) @binding(7) var<storage, read_write> large_table_sums: array<atomic<u32>>;
 
 var<workgroup> sums: array<atomic<u32>, 3>;
@@ -32,7 +31,6 @@ fn add_sum(choice: u32, tile: u32) {
     atomicStore(&large_table_sums[large_table_sum(choice + 1u, tile)], sum);
     if (sum > 0u) {
         let before = atomicAdd(&large_table_sums[2u * choice], sum);
-        // The low word passes its end.
         if (before + sum < before) {
             atomicAdd(&large_table_sums[2u * choice + 1u], 1u);
         }
@@ -53,7 +51,7 @@ fn main(
     if (local < LARGE_TABLE_SHIFTS) {
         atomicStore(&sums[local], 0u);
     }
-    // The coarser the cells, the more levels are covered: the last choice has them all.
+    // The last choice enters the most levels.
     let larger = larger_keys(LARGE_TABLE_SHIFTS);
     let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
     let by_2 = covering_of(1u);

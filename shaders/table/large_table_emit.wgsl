@@ -1,34 +1,33 @@
 // uses: common/cells, common/large_table, common/grid, common/prelude, common/wide, common/workgroup, table/worlds
 
-// Takes the finest cells of the cover table for which its entries and its cells have room and are not crowded; none
-// where no choice is so. Each workgroup finds that out for itself, and the first one writes the grid with it. Then
-// writes an entry for every cell that a larger box covers, x fastest, behind the entries of the objects. Some
-// invocations write those of a box together: they are from a few to thousands.
+// Chooses the finest cells of the large-object table whose entries and cells fit and are not crowded, if any. Each
+// workgroup derives the choice; the first one writes it to the grid.
+// Then writes an entry for every cell that a larger box covers, x fastest, after the entries of the objects. A box may
+// have thousands, so several invocations share one.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-// Without a cover table as yet.
+// Without a large-object table.
 @group(0) @binding(2) var<storage, read> grid: Grid;
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
 @group(0) @binding(5) var<storage, read> large_table_sums: array<u32>;
 @group(0) @binding(6) var<storage, read_write> next_grid: Grid;
 
-// Few lanes, each with many objects: most workgroups have nothing to do and should be done soon.
+// Few lanes with many objects each: most workgroups have nothing to do and should end soon.
 const LARGE_TABLE_LANES: u32 = 64u;
-// A lane of the least wide processors each: most boxes have no fewer cells.
+// Lanes of the narrowest processors; most boxes have at least this number of cells.
 const LANES_A_BOX: u32 = 8u;
-// Entries of a cell, on average, from which on looking one up takes more than it saves.
+// Average entries per cell beyond which reading a cell costs more than it saves.
 const CROWDED_CELL: u32 = 16u;
 
 var<workgroup> partial: array<u32, 64>;
-// Objects of the tile that are entered, in any order, and where the entries of each begin.
+// Entered objects of the tile in any order, each with the place of its first entry.
 var<workgroup> found: array<vec2<u32>, 1024>;
 var<workgroup> found_count: atomic<u32>;
-// Entries of the tiles before.
+// Entries of earlier tiles.
 var<workgroup> entries_before: atomic<u32>;
 
-// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
-// other keys.
+// A cell for each place of a lower corner that may be looked up; its keys follow all others.
 fn large_table(shift: u32) -> Level {
     var cover: Level;
     cover.count = saturate64(vec2<u32>(large_table_sums[2u * shift - 2u], large_table_sums[2u * shift - 1u]));
@@ -58,7 +57,7 @@ fn fits(cover: Level) -> bool {
     return is_loose && cover.count <= params.large_table_capacity && cover.table_size <= room;
 }
 
-// The choice of the table's cells, or 0.
+// 0 for no table.
 fn chosen_shift() -> u32 {
     if (grid.large_table_below > 0u) {
         for (var shift = 1u; shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
@@ -70,7 +69,7 @@ fn chosen_shift() -> u32 {
     return 0u;
 }
 
-// By all invocations of one workgroup.
+// Called by all invocations of one workgroup.
 fn write_grid(local: u32, shift: u32, cover: Level) {
     if (local < MAX_LEVELS) {
         next_grid.levels[local] = grid.levels[local];
@@ -114,7 +113,7 @@ fn main(
     let tile = flat_workgroup(group, groups);
     let shift = chosen_shift();
     let chosen = max(shift, 1u);
-    // Ahead of all loops, since what is written might change it for all that a compiler knows.
+    // Before all loops: a compiler must assume that their writes change it.
     let covering = covering_of(chosen);
     let large_table_level = large_table(chosen);
     if (tile == 0u) {
@@ -126,7 +125,7 @@ fn main(
     }
     workgroupBarrier();
     var own = 0u;
-    // A bit for each of the invocation's objects that is entered.
+    // A bit per object of the invocation that is entered.
     var own_objects = 0u;
     if (shift > 0u && tile < large_table_tiles() && large_table_sums[large_table_sum(chosen, tile)] > 0u) {
         var before = 0u;

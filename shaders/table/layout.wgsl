@@ -1,6 +1,6 @@
 // uses: common/workgroup, table/levels
 
-// Uniform: writes the grid's one level.
+// Uniform scheme: writes the grid's one level.
 
 @compute @workgroup_size(256)
 fn main(

@@ -1,18 +1,17 @@
 // uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_cell
 
-// Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part. Each
-// workgroup chooses the finest cell for itself, since a pass of its own for that would take longer. Uniform and
-// adaptive schemes take the cell from `params.cell_inverse`.
+// Counts the objects of each level and bounds the cells they occupy; also counts invalid, excluded and large objects.
+// Each workgroup chooses the finest cell itself, which is faster than a pass of its own.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;
 @group(0) @binding(4) var<storage, read_write> counters: array<atomic<u32>>;
 
 var<workgroup> local_levels: array<atomic<u32>, 256>;
-// Invalid, excluded, large: in the order of the counters.
+// Invalid, excluded, large, as in the counters.
 var<workgroup> local_counts: array<atomic<u32>, 3>;
 
-// Looks first: after a few objects hardly any bound moves, and atomics on one word wait for one another.
+// Reads first: hardly any bound moves after a few objects, and atomics on one word serialize.
 fn raise(word: u32, value: u32) {
     if (atomicLoad(&local_levels[word]) < value) {
         atomicMax(&local_levels[word], value);
@@ -21,7 +20,7 @@ fn raise(word: u32, value: u32) {
 
 const OBJECTS_PER_INVOCATION: u32 = 8u;
 
-// Objects of one level that an invocation met one after the other: few atomics where most are of one.
+// Consecutive objects of one level, added with few atomics.
 struct Run {
     count: u32,
     level: u32,
@@ -71,7 +70,7 @@ fn main(
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);
-        // What has no place counts as at the origin: no float touches a NaN.
+        // Objects without a place count as at the origin: no float touches a NaN.
         let has_place = vec3<bool>(kind == CLASS_FINITE);
         let placement = place(
             select(vec3<u32>(0u), low.xyz, has_place),
@@ -85,12 +84,12 @@ fn main(
         } else if (kind == CLASS_INFINITE || placement.level == NO_LEVEL) {
             atomicAdd(&local_counts[COUNTER_LARGE], 1u);
         } else {
-            // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
+            // A loop of one iteration: drivers for CPUs skip loops that no lane enters, but take both sides of
+            // branches.
             for (var ends = run.count == 0u || run.level != placement.level; ends; ends = false) {
                 add_run(run);
                 run = Run(0u, placement.level, placement.lower, placement.lower);
             }
-            // Where an object lies in one cell, that of its lower corner, only these cells are occupied.
             let last = select(placement.lower, placement.upper, params.scheme == SCHEME_UNIFORM);
             run.count += 1u;
             run.lower = min(run.lower, placement.lower);

@@ -1,8 +1,7 @@
 // uses: common/cells, common/counters, common/grid, common/prelude, common/wide
 
-// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
-// if they fit), else a power of two of hashed slots. Each workgroup of a pass that needs the levels finds them for
-// itself, in workgroup memory. The first one writes them for the passes behind it.
+// Assigns buckets to each occupied level: one per cell if they fit (finer along x if possible), else a power of two of
+// hashed ones. Each workgroup that needs the levels derives them; the first one writes them for later passes.
 
 @group(0) @binding(2) var<storage, read> level_statistics: array<u32, 256>;
 @group(0) @binding(3) var<storage, read_write> next_grid: Grid;
@@ -14,10 +13,9 @@ const FEW_LARGER: u32 = 32u;
 
 var<workgroup> grid: Grid;
 var<workgroup> statistics: array<u32, 256>;
-// A bit a level.
 var<workgroup> occupied: atomic<u32>;
 
-// A level but for its place among the others.
+// A level without its `table_base` and `next`.
 fn level_of(index: u32, base_inverse: f32) -> Level {
     let word = 8u * index;
     var level: Level;
@@ -61,7 +59,7 @@ fn level_of(index: u32, base_inverse: f32) -> Level {
     return level;
 }
 
-// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
+// Larger boxes get a table if nearly all objects are on lower levels, which read it.
 fn level_below_large_table(levels: u32) -> u32 {
     if (params.large_table_capacity == 0u) {
         return 0u;
@@ -78,7 +76,7 @@ fn level_below_large_table(levels: u32) -> u32 {
     return select(0u, below, below < MAX_LEVELS && (levels >> below) > 0u);
 }
 
-// Where the objects lie that look it up, in cells of the highest of their levels.
+// Bounds of the objects that read the table, in cells of the highest of their levels.
 fn large_table_bounds(levels: u32, below: u32) -> Level {
     var lower = vec3<i32>(0x7fffffff);
     var upper = vec3<i32>(-0x7fffffff);
@@ -90,7 +88,7 @@ fn large_table_bounds(levels: u32, below: u32) -> Level {
             let level_upper = vec3<i32>(grid.levels[index].upper_x, grid.levels[index].upper_y, grid.levels[index].upper_z);
             let highest = level_upper >> octaves;
             lower = min(lower, level_lower >> octaves);
-            // What underflows lies in cell 0 of a coarser level, although in cell -1 of its own.
+            // Underflow: cell -1 of a fine level may be in cell 0 of a coarser one.
             upper = max(upper, select(highest, vec3<i32>(0), highest == vec3<i32>(-1)));
         }
     }
@@ -105,8 +103,7 @@ fn large_table_bounds(levels: u32, below: u32) -> Level {
     return cover;
 }
 
-// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that cross a
-// border of small cells lie in large ones.
+// Cells of the adaptive scheme always hold many boxes: those that cross a border of small cells are in large ones.
 fn is_crowded(fullest: u32) -> bool {
     if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {
         return params.has_clusters != 0u;
@@ -114,12 +111,10 @@ fn is_crowded(fullest: u32) -> bool {
     return fullest != NO_LEVEL && ((grid.crowded_levels >> fullest) & 1u) != 0u;
 }
 
-// What the grid says beside its levels.
 fn lay_out_rest(levels: u32) {
     var table_cells = 0u;
     var fullest = NO_LEVEL;
     var most = 0u;
-    // Of levels with as many objects the coarsest counts.
     for (var step = 0u; step < MAX_LEVELS; step += 1u) {
         let index = MAX_LEVELS - 1u - step;
         table_cells += grid.levels[index].table_size;
@@ -144,7 +139,7 @@ fn lay_out_rest(levels: u32) {
     grid.cover = large_table_bounds(levels, below);
 }
 
-// By all 256 invocations of the workgroup.
+// Called by all 256 invocations.
 fn lay_out(local: u32) {
     statistics[local] = level_statistics[local];
     if (local == 0u) {
@@ -161,7 +156,7 @@ fn lay_out(local: u32) {
     workgroupBarrier();
     let levels = atomicLoad(&occupied);
     if (local < MAX_LEVELS && (levels & (1u << local)) != 0u) {
-        // The parts of coarser levels come first.
+        // Buckets of coarser levels come first.
         var table_base = 0u;
         for (var index = local + 1u; index < MAX_LEVELS; index += 1u) {
             table_base += grid.levels[index].table_size;
@@ -176,7 +171,7 @@ fn lay_out(local: u32) {
     workgroupBarrier();
 }
 
-// By all invocations of one workgroup.
+// Called by all invocations of one workgroup.
 fn write_levels(local: u32) {
     if (local < MAX_LEVELS) {
         next_grid.levels[local] = grid.levels[local];

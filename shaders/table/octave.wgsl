@@ -1,29 +1,28 @@
 // uses: common/prelude
 
-// What the sample of objects tells, and the octaves of cell sizes that are looked at: from the extent of the scene
-// downward.
+// Layout of the sample statistics, and the octaves of cell sizes, from the extent of the scene downward.
 
-// Words of the statistics: classes of sizes, the bits of the largest |coordinate|, and of each octave the samples
-// entered, the pairs of them in one slot, and those pairs again with a bounded number per sample.
+// Words: size classes; bits of the largest |coordinate|; then per octave the samples entered, their pairs in one
+// bucket, and those pairs with a bounded number per sample.
 const SIZE_CLASSES: u32 = 1024u;
 const EXTENT: u32 = 1024u;
 const DENSITY: u32 = 1025u;
 const OCTAVE_WORDS: u32 = 3u;
 
 const OCTAVES: u32 = 24u;
-// Cells are never smaller or larger than these powers of two, so that every level's inverse is a normal float.
+// Exponents of cell sides, so that every level's inverse is a normal float.
 const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 90;
 
-// Slots of the hash table of each octave: a power of two, at least twice as many as there are samples.
+// Buckets of each octave's hash table: a power of two, at least twice the number of samples.
 fn octave_buckets() -> u32 {
     return 2u << (32u - countLeadingZeros(max(params.sample_count, 2u) - 1u));
 }
 
-// Objects ahead of one in its cell that its bounded number of pairs stands for.
+// Objects that a sample's bounded pairs stand for.
 const BOUNDED: u32 = 64u;
 
-// The most pairs that one sample adds to the bounded ones.
+// Most bounded pairs per sample.
 fn most_pairs() -> u32 {
     return 1u + min(BOUNDED / params.sample_stride, params.sample_count / 4u);
 }

@@ -1,15 +1,15 @@
 // uses: common/box, common/prelude, common/workgroup, table/source_{source}, table/worlds
 
-// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count
-// that the device knows alone excluded.
+// Writes objects as later passes read them: z is 0 in two dimensions, boxes grow by the margin, positions move into
+// their periods, objects of a nonexistent world become invalid, static ones are marked, and those past a count that
+// only the device knows are excluded.
 
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
 @group(0) @binding(3) var<storage, read> object_limits: array<u32>;
 
-// The image of a finite position in 0 <= p < period: a remainder by long division of mantissas, so that it is exact
-// where the position is not negative and rounded once where it is, on every device alike.
+// Image of a finite position in `0 <= p < period`, by long division of mantissas: exact for positions that are not
+// negative, rounded once for others, the same on every device.
 fn wrapped(bits: u32, period: f32) -> f32 {
     let magnitude = bits & 0x7fffffffu;
     if (magnitude < 0x00800000u || period == 0.0) {
@@ -23,10 +23,10 @@ fn wrapped(bits: u32, period: f32) -> f32 {
         for (var shift = (magnitude >> 23u) - exponent; shift > 0u; shift -= min(shift, 8u)) {
             remainder = (remainder << min(shift, 8u)) % divisor;
         }
-        // Times 2^(exponent - 150), which is a normal float: periods are no shorter than 2^-100.
+        // Times 2^(exponent - 150), a normal float, since periods are at least 2^-100.
         rest = select(bitcast<u32>(f32(remainder)) + ((exponent - 150u) << 23u), 0u, remainder == 0u);
     }
-    // Compared as integers: as floats, a compiler may find that nothing less `rest` is below `period`.
+    // Compared as integers: a compiler may conclude that `period - rest` is below `period`.
     let image = select(rest, bitcast<u32>(period - bitcast<f32>(rest)), bits != magnitude);
     return bitcast<f32>(select(image, 0u, rest == 0u || image >= bitcast<u32>(period)));
 }
@@ -52,7 +52,7 @@ fn main(
     low &= in_play;
     high &= in_play;
     let margin = vec3<f32>(params.margin);
-    // Each finite bound grows, and each axis with two of them is moved, whatever the others are.
+    // Each finite bound grows, and each axis with two of them moves, whatever the other axes are.
     let kind = classify(low, high);
     let has_place = kind == CLASS_FINITE || kind == CLASS_INFINITE;
     if (params.margin > 0.0 && has_place) {
@@ -69,8 +69,8 @@ fn main(
             wrapped(from_low.y, period.y),
             wrapped(from_low.z, period.z),
         );
-        // A point stays a point, and an edge past the largest float is no infinity. Through integers, so that nothing
-        // is summed in another order.
+        // A point stays a point, and an edge past the largest float stays finite. Integers keep a compiler from
+        // reordering the sums.
         let apart = flush(flush_bits(from_high) - flush_bits(from_low));
         let edges = min(bitcast<vec3<u32>>(apart), vec3<u32>(0x7f7fffffu));
         let wrapped_high = wrapped_low + bitcast<vec3<f32>>(edges);

@@ -1,38 +1,36 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, table/octave, table/worlds
 
-// What the finest cell is chosen from, of a sample of the objects: how many have which longest side, in quarter
-// octaves, and how crowded cells of each of 24 octaves would be. For that the objects are entered into a small hash
-// table an octave, and each entry adds the number that its slot held before. The sums are the pairs of samples that
-// share a cell (plus chance collisions, which the next pass subtracts). A second sum bounds what each entry adds, so
-// that a few crowds cannot stand for the whole scene. Neither sum depends on the order of the additions.
+// Statistics of a sample of the objects, from which base_cell chooses the finest cell.
+//   size classes  samples by longest side, in quarter octaves
+//   densities     for each of 24 octaves, pairs of samples that share a cell
+// Each octave has a small hash table. A sample adds the number that its bucket held before, so the sum is the number of
+// pairs, chance collisions included (base_cell subtracts them). A second sum bounds the addend, so that a few crowds
+// cannot stand for the scene. The order of additions does not matter.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-// The size classes, the extent, and three words per octave.
 @group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
 @group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
-// Bits of the largest |coordinate|.
 var<workgroup> extent: atomic<u32>;
 
-// The object of a sample, among those of the table: one out of each run of `sample_stride`, at an offset that follows
-// no pattern that the objects may have.
+// One object per run of `sample_stride`, at a scattered offset that follows no pattern of the objects.
 fn sampled_object(sample: u32) -> u32 {
     let offset = ((sample * 0x9e3779b1u) >> 16u) % params.sample_stride;
     return min(sample * params.sample_stride + offset, params.object_count - 1u);
 }
 
-// Bits of the longest side; past the largest float, the largest float.
+// Bits of the longest side, at most the largest float.
 fn longest_side_bits(low: vec3<u32>, high: vec3<u32>) -> u32 {
-    // Halved first, so that no difference overflows.
+    // Halved, so that no difference overflows.
     let half_sides = flush(flush(flush_bits(high) * 0.5) - flush(flush_bits(low) * 0.5));
     let half_side = max(half_sides.x, max(half_sides.y, half_sides.z));
     let bits = bitcast<u32>(half_side);
     return select(min(bits + 0x00800000u, 0x7f7fffffu), 0u, bits == 0u);
 }
 
-// The smallest class whose size holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, 0 for zero.
+// The smallest class that holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, 0 for zero.
 fn size_class(low: vec3<u32>, high: vec3<u32>) -> u32 {
     return (longest_side_bits(low, high) + 0x001fffffu) >> 21u;
 }
@@ -61,7 +59,7 @@ fn add_sample(sample: u32, top: i32) {
     let slots = octave_buckets();
     for (var octave = 0u; octave < OCTAVES; octave += 1u) {
         let exponent = octave_exponent(top, octave);
-        // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
+        // Objects up to twice the cell: with a cell side of 1.75 units they are still in the base level.
         if (side <= u32(exponent + 128) << 23u) {
             let inverse = vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u));
             let cell = bitcast<vec3<u32>>(cell_of(position, inverse));
@@ -92,7 +90,7 @@ fn main(
         atomicStore(&extent, 0u);
     }
     workgroupBarrier();
-    // Each workgroup looks at the same few samples, so that all of them count by the same octaves.
+    // The same few samples in each workgroup, so that all use the same octaves.
     if (params.sample_count > 0u) {
         add_extent(local * params.sample_count / WORKGROUP);
     }

@@ -1,6 +1,6 @@
 // uses: common/workgroup
 
-// Moves boxes that changed to their slots. A slot is listed at most once, so that the order of the writes is no matter.
+// Copies changed boxes to their slots. A slot is listed at most once, so the order of writes does not matter.
 
 struct ScatterParams {
     change_count: u32,

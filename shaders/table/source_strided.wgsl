@@ -1,6 +1,6 @@
 // uses: common/source
 
-// Objects that lie anywhere in a caller's buffer, in one of several forms.
+// Objects in a buffer of any layout.
 
 @group(0) @binding(1) var<storage, read> source_objects: array<u32>;
 @group(0) @binding(4) var<uniform> source_layout: SourceLayout;

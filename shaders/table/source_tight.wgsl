@@ -1,4 +1,4 @@
-// Objects that lie one behind the other, as `Aabb`.
+// Objects as packed `Aabb`.
 
 @group(0) @binding(1) var<storage, read> source_objects: array<vec4<u32>>;
 

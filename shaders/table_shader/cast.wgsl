@@ -1,43 +1,42 @@
 // uses: common/box, common/entry, common/grid, common/prelude, common/rows, queries/query, rays/ray, rays/ray_closely
 // uses: rays/ray_entry, rays/ray_passage, rays/ray_pays, table_shader/walk
 
-// A step's table as rays of a caller's shader walk it: the closest hit, any hit, or one hit after the other.
-// src/addons/table_shader.rs says how it is used. A cast is in one of the places that the walk of a query is in.
+// Rays over a step's table, for the caller's shader: the closest hit, any hit, or one hit at a time. See
+// src/addons/table_shader.rs.
 //
-// It goes through cells as rays/ray_walk and tests boxes as rays/ray_hits, in their order and by the same functions of
-// rays/ray_passage, rays/ray_pays and rays/ray. Those are loops that hand each hit to a function. A caller's loop asks
-// for one hit at a time, so a cast keeps its place in a struct instead. The struct in the passes would cost them
-// registers. A change to one of the two walks is one to the other.
+// A cast visits cells as rays/ray_walk and tests boxes as rays/ray_hits, in the same order and with the same functions.
+// Those passes call a function per hit. A caller's loop takes one hit at a time, so a cast keeps its state in a struct,
+// which would cost the passes registers. A change to one walk applies to the other.
 
-// Turns of loops over slabs and rows that a cast may take per object: more than rays take whose cells pay.
+// Iterations over slabs and rows per object: more than rays take in levels whose cells pay.
 const ITERATIONS_PER_OBJECT: f32 = 16.0;
 
 struct Hit {
-    // The object, where the ray enters its box, and the record that has the box; without a hit NO_OBJECT and the
-    // largest float.
+    // Object, ray parameter where its box is entered, record of the box. Without a hit: NO_OBJECT and the largest
+    // float.
     object: u32,
     t: f32,
     record: u32,
     is_hit: bool,
-    // Whether that is sure: no loop was cut before.
+    // False if a driver may have cut a loop, so the result is not certain.
     is_whole: bool,
 }
 
 struct Cast {
-    // What was hit last: the object, where the ray enters its box, and the record that has the box.
+    // Last hit: object, ray parameter, record of the box.
     object: u32,
     t: f32,
     record: u32,
-    // The rest is the cast's own.
+    // The rest is internal.
     ray: Ray,
-    // Whether one hit is looked for: it does no harm then to meet it twice, and large boxes come first.
+    // One hit is wanted: meeting it twice does no harm, and large boxes come first.
     seeks_one: bool,
-    // Hits past it are not looked for.
+    // Hits past this are ignored.
     limit: f32,
     place: u32,
-    // Levels that are still to come, a bit each.
+    // A bit per remaining level.
     levels_left: u32,
-    // Turns of loops over slabs and rows that are left: that bounds a cast whatever the cells of a ray come to.
+    // Bounds a cast, whatever cells its ray crosses.
     iterations_left: f32,
     passage: Passage,
     slab: i32,
@@ -46,16 +45,15 @@ struct Cast {
     z: i32,
     row: Row,
     passed: u32,
-    // The place of the row before which candidates are tested themselves, not by their cluster.
+    // Candidates before this are tested themselves, not by cluster.
     members_end: u32,
     candidate: u32,
     // Of the level: see `cells_pay`.
     meetings: Meetings,
 }
 
-// What `passage_of` and `cells_pay` ask for by functions and variables of their own: `go_to_level` and `go_on_casting`
-// copy it here from the cast before they call, and back after it. Between two calls nothing here counts, so casts may
-// take turns.
+// `passage_of` and `cells_pay` read these. `go_to_level` and `go_on_casting` copy them from the cast and back, so casts
+// may be interleaved.
 var<private> level_limit: f32;
 var<private> iterations_left: f32;
 var<private> seeks_one: bool;
@@ -64,7 +62,7 @@ fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-// Sets turns aside, unless they are more than there are.
+// Reserves iterations if enough are left.
 fn takes_iterations(iterations: f32) -> bool {
     if (!(iterations <= iterations_left)) {
         return false;
@@ -77,20 +75,20 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     return cells_pay(ray, level, steps, breadth, most, seeks_one);
 }
 
-// The ray from the origin up to the parameter `t_max`, in units of the direction, in world 0, whatever its layers.
+// A ray in world 0 that meets all layers. `t_max` is in units of `direction`.
 fn ray(origin: vec3<f32>, direction: vec3<f32>, t_max: f32) -> Ray {
     let head = vec4<u32>(bitcast<vec3<u32>>(origin), bitcast<u32>(t_max));
     let tail = vec4<u32>(bitcast<vec3<u32>>(direction), ALL_LAYERS);
     return ray_of_words(head, tail, false, vec4<u32>(0u), 0u);
 }
 
-// The ray of the words of a `SweptRay`. Where rays sweep no boxes, the half extents do not count.
+// The ray of a `SweptRay`'s words. Half extents are ignored if rays sweep no boxes.
 fn ray_of(head: vec4<u32>, tail: vec4<u32>, sweep: vec4<u32>, world: u32) -> Ray {
     let counting = select(vec4<u32>(0u, 0u, 0u, sweep.w), sweep, SWEPT);
     return ray_of_words(head, tail, true, counting, world);
 }
 
-// The first object that the ray meets: the smallest t, ties to the smallest object.
+// Returns the hit with the smallest t, ties to the smallest object.
 fn closest_hit(ray: Ray) -> Hit {
     var hits = cast_for(ray, true);
     var hit = Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, false);
@@ -104,7 +102,7 @@ fn closest_hit(ray: Ray) -> Hit {
     return hit;
 }
 
-// Whichever object the walk finds first.
+// Returns the first hit that the walk finds, in no defined order.
 fn any_hit(ray: Ray) -> Hit {
     var hits = cast_for(ray, true);
     if (next_hit(&hits)) {
@@ -113,7 +111,6 @@ fn any_hit(ray: Ray) -> Hit {
     return Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, cast_is_whole(&hits));
 }
 
-// A cast before its first hit.
 fn begin_cast(ray: Ray) -> Cast {
     return cast_for(ray, false);
 }
@@ -132,11 +129,10 @@ fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
     return hits;
 }
 
-// Whether there is one more hit; if so, the cast names it.
+// Moves to the next hit. Returns false if there is no further one.
 fn next_hit(hits: ptr<function, Cast>) -> bool {
     for (; (*hits).place != WALK_DONE;) {
-        // Up to a box that may be hit. What comes more rarely stands outside of the loop over boxes: drivers for CPUs
-        // take both sides of branches.
+        // Rarer work is outside the inner loop over boxes: drivers for CPUs take both sides of branches.
         var t = NO_HIT;
         for (; (*hits).passed < (*hits).row.count && t == NO_HIT;) {
             t = test_next(hits);
@@ -152,13 +148,13 @@ fn next_hit(hits: ptr<function, Cast>) -> bool {
     return false;
 }
 
-// Whether the cast came to its end: neither the caller's loop nor a driver that ends loops on its own left hits out.
+// Returns true if the cast is complete: neither the caller's loop nor a driver cut it short.
 fn cast_is_whole(hits: ptr<function, Cast>) -> bool {
     return (*hits).place == WALK_DONE && all_iterations_taken();
 }
 
-// Whether a loop still takes all its turns, with a bound that no compiler knows. Where a driver has begun to end loops
-// on its own, those that make a ray and look at a box closely were perhaps cut as well, and what was hit is not sure.
+// Has a bound that no compiler knows. If a driver has begun to cut loops, those that make a ray or test a box closely
+// may have been cut too.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < params.dimensions; k += 1u) {
@@ -167,13 +163,12 @@ fn all_iterations_taken() -> bool {
     return iterations == params.dimensions;
 }
 
-// Tests the next box of the row, or that of its cluster. Tells where the ray enters the box of a candidate.
+// Tests the next box of the row, or that of its cluster. Returns the parameter where the ray enters a candidate.
 fn test_next(hits: ptr<function, Cast>) -> f32 {
     let row = (*hits).row;
     let k = (*hits).passed;
     let entry = row_entry(row, k);
     let is_of_records = (*hits).place == WALK_RECORDS;
-    // What follows in the same cluster, and in the same range of the row.
     let past = cluster_end(k, entry, select(row.count, row.unwrapped, k < row.unwrapped));
     let is_member = !may_have_clusters() || past <= (*hits).members_end;
     (*hits).members_end = select(past, (*hits).members_end, is_member);
@@ -204,7 +199,7 @@ fn test_next(hits: ptr<function, Cast>) -> f32 {
     return t;
 }
 
-// Takes the candidate that the ray seems to enter there, if it does so by a closer look, and if filters admit it.
+// Accepts the candidate if a closer test confirms it and filters admit it.
 fn takes_hit(hits: ptr<function, Cast>, seeming_t: f32) -> bool {
     let record = (*hits).candidate;
     let low = records[2u * record];
@@ -228,7 +223,7 @@ fn take_row(hits: ptr<function, Cast>, row: Row) {
     (*hits).members_end = members_end_at(0u, row.count);
 }
 
-// To the next row, or to the next slab, or to the next level.
+// Moves to the next row, slab or level.
 fn go_on_casting(hits: ptr<function, Cast>) {
     take_row(hits, Row(0u, 0u, 0u, 0u));
     meetings = (*hits).meetings;
@@ -238,7 +233,7 @@ fn go_on_casting(hits: ptr<function, Cast>) {
     (*hits).meetings = meetings;
 }
 
-// Whether the slab has one more row.
+// Moves to the slab's next row, if it has one.
 fn goes_to_row(hits: ptr<function, Cast>) -> bool {
     let visit = (*hits).visit;
     let level = grid.levels[visit.level];
@@ -269,7 +264,7 @@ fn begin_slabs(hits: ptr<function, Cast>) {
     (*hits).z = 0;
 }
 
-// Whether the level has one more slab, or is to be looked at once more.
+// Moves to the level's next slab, or begins the level again.
 fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
     let passage = (*hits).passage;
     let level = grid.levels[(*hits).visit.level];
@@ -306,7 +301,7 @@ fn list_level(hits: ptr<function, Cast>, level: Level) {
     take_row(hits, Row(listing.first, listing.count, 0u, listing.count));
 }
 
-// To the next level, or past everything.
+// Moves to the next level, or past the last.
 fn go_to_level(hits: ptr<function, Cast>) {
     let rest = (*hits).levels_left;
     if (rest == 0u) {

@@ -1,36 +1,33 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, queries/query
 // uses: queries/query_cells, queries/query_image_own
 
-// A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the
-// other, and what lies in a cell. src/addons/table_shader.rs says how it is used.
+// Queries over a step's table, for the caller's shader: objects that meet a box or are within a radius, one at a time,
+// and the entries of a cell. See src/addons/table_shader.rs.
 
-// The object of each entry, in the uniform scheme.
+// Uniform scheme: the object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const ALL_LAYERS: u32 = 0xffffffffu;
 
-// Where a walk is: in entries without cells, those of the large list or of a level; in all records of a level; in a row
-// of a level's cells; or past everything.
+// Place of a walk: entries read without cells, all records of a level, a row of cells, or the end.
 const WALK_ENTRIES: u32 = 0u;
 const WALK_RECORDS: u32 = 1u;
 const WALK_ROW: u32 = 2u;
 const WALK_DONE: u32 = 3u;
 
 struct Walk {
-    // What was found last: the object, the squared distance between its box and the query, and the record that has its
-    // box.
+    // Last result: object, squared distance from its box to the query, record of the box.
     object: u32,
     squared_distance: f32,
     record: u32,
-    // The rest is the walk's own.
+    // The rest is internal.
     query: Query,
     place: u32,
     level: u32,
     following: u32,
-    // A table that was never built names levels without end.
+    // Ends the walk of a table that was never built.
     levels_left: u32,
-    // Rows of cells that the walk may still go through: in all no more than there are objects, which bounds it whatever
-    // the cells of a query come to.
+    // Rows of cells left, at first the number of objects: bounds the walk, whatever its query covers.
     rows_left: u32,
     lower: vec3<i32>,
     upper: vec3<i32>,
@@ -40,12 +37,12 @@ struct Walk {
     passed: u32,
 }
 
-// What meets the box, in world 0, whatever its layers.
+// Objects that meet the box, in world 0 and all layers.
 fn box_query(lower: vec3<f32>, upper: vec3<f32>) -> Query {
     return sphere_box_query(lower, upper, 0.0);
 }
 
-// What comes within the radius of the center.
+// Objects within `radius` of `center`, in world 0 and all layers.
 fn sphere_query(center: vec3<f32>, radius: f32) -> Query {
     return sphere_box_query(center, center, radius);
 }
@@ -69,7 +66,7 @@ fn begin_walk(query: Query) -> Walk {
     return walk;
 }
 
-// Whether there is one more object; if so, the walk names it.
+// Moves to the next object. Returns false if there is no further one.
 fn next_object(walk: ptr<function, Walk>) -> bool {
     for (; (*walk).place != WALK_DONE;) {
         if ((*walk).passed == (*walk).row.count) {
@@ -85,12 +82,12 @@ fn next_object(walk: ptr<function, Walk>) -> bool {
     return false;
 }
 
-// Whether the walk came to its end: neither the caller's loop nor a driver that ends loops on its own left objects out.
+// Returns true if the walk is complete: neither the caller's loop nor a driver cut it short.
 fn walk_is_whole(walk: ptr<function, Walk>) -> bool {
     return (*walk).place == WALK_DONE;
 }
 
-// Sets the rows of these cells aside, unless they are more than there are left.
+// Reserves the rows of these cells if enough are left.
 fn takes_rows(walk: ptr<function, Walk>, cells: Cells) -> bool {
     let left = (*walk).rows_left;
     let past_y = bitcast<u32>(cells.upper.y - cells.lower.y);
@@ -102,7 +99,7 @@ fn takes_rows(walk: ptr<function, Walk>, cells: Cells) -> bool {
     return true;
 }
 
-// To the next row, or to the next level.
+// Moves to the next row or level.
 fn go_on(walk: ptr<function, Walk>) {
     (*walk).passed = 0u;
     if ((*walk).place == WALK_ROW && ((*walk).y < (*walk).upper.y || (*walk).z < (*walk).upper.z)) {
@@ -143,7 +140,7 @@ fn go_on(walk: ptr<function, Walk>) {
     (*walk).row = long_row_of(level, (*walk).lower.x, (*walk).upper.x, (*walk).y, (*walk).z, (*walk).query.world);
 }
 
-// Whether the query has what lies at an entry, or at a record where a level is walked without its cells.
+// True if the query finds the object of `entry`, which is a record if the level is walked without cells.
 fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
     let query = (*walk).query;
     let level = grid.levels[min((*walk).level, MAX_LEVELS - 1u)];
@@ -172,7 +169,7 @@ fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
     return true;
 }
 
-// Corners of a record's box, as the broad phase compares it: with the margin.
+// Corners of a record's box, with the margin.
 fn record_min(record: u32) -> vec3<f32> {
     return bitcast<vec3<f32>>(unordered(bitcast<vec3<i32>>(records[2u * record].xyz)));
 }
@@ -185,7 +182,7 @@ fn record_object(record: u32) -> u32 {
     return records[2u * record].w;
 }
 
-// The levels that have objects, from the finest on, end with NO_LEVEL.
+// Finest level that has objects; `level_after` returns the next. Both end with NO_LEVEL.
 fn first_level() -> u32 {
     return grid.first_level;
 }
@@ -194,7 +191,7 @@ fn level_after(level: u32) -> u32 {
     return grid.levels[level].next;
 }
 
-// Length of a level's cells along each axis.
+// Sides of a level's cells.
 fn cell_size(level: u32) -> vec3<f32> {
     let halves = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
     return halves / axis_inverse(grid.levels[level].inverse, grid.x_detail);
@@ -205,7 +202,7 @@ fn cell_at(level: u32, position: vec3<f32>) -> vec3<i32> {
     return cell_of(flush_bits(bits), axis_inverse(grid.levels[level].inverse, grid.x_detail));
 }
 
-// Entries begin.., ..end among which all of a cell are: others may share its slot of the table.
+// Entries `x .. y` that include all of a cell. Others may share its bucket: see `is_in_cell`.
 fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
     let row = row_of(grid.levels[level], cell.x, cell.x, cell.y, cell.z, world);
     let lower = vec3<i32>(grid.levels[level].lower_x, grid.levels[level].lower_y, grid.levels[level].lower_z);
@@ -214,8 +211,8 @@ fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
     return vec2<u32>(row.begin, row.begin + select(row.count, 0u, is_outside));
 }
 
-// Whether an entry is one of the cell: with schemes of one entry per object that of an object whose lower corner lies
-// in it, with the uniform scheme that of any object in it.
+// True if the entry belongs to the cell: its object's lower corner is in it, or in the uniform scheme any part of the
+// object.
 fn is_in_cell(level: u32, entry: u32, cell: vec3<i32>, world: u32) -> bool {
     let record = entry_record(entry);
     let first = cell_at(level, record_min(record));

@@ -1,5 +1,5 @@
-//! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but
-//! the one exact predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
+//! Answers by definition: every object is tested against every other, static ones first. Shares nothing with the grid
+//! but the exact predicate of rays, [`enter_box`], and their loading, [`load_ray`].
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ fn is_admitted(a: &Aabb, b: &Aabb) -> bool {
         && !(is_static(a) && is_static(b))
 }
 
-/// All pairs, ascending by `(a, b)`, filters honoured. Takes time of the order of the square of the objects.
+/// Returns all pairs, ascending by `(a, b)`; filters apply. Takes quadratic time.
 pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     let active: Vec<(u32, &Aabb)> = (0..)
         .zip(objects)
@@ -41,13 +41,13 @@ pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
-/// An object after dimensions and margin are seen to.
+/// An object with dimensions and margin applied.
 fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     let axes = descriptor.dimensions.count() as usize;
     let mut object = *object;
     object.min[axes..].fill(0.0);
     object.max[axes..].fill(0.0);
-    // Infinite bounds have nowhere to grow; those of a box that takes no part stay as they are.
+    // Infinite bounds cannot grow; ignored boxes stay unchanged.
     if descriptor.margin.is_normal() && !object.is_ignored(Dimensions::Three) {
         for axis in 0..axes {
             let (low, high) = (object.min[axis], object.max[axis]);
@@ -62,28 +62,26 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object
 }
 
-/// The pairs of a scene's list.
 fn excluded(scene: &HostScene<'_>) -> HashSet<Pair> {
     let in_order = |pair: &Pair| Pair::new(pair.a, pair.b);
     scene.excluded_pairs.iter().map(in_order).collect()
 }
 
-/// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at
-/// filters where those of the descriptor are off. Pairs of the scene's list are left out.
+/// Returns all pairs of a scene, ascending, with the descriptor's dimensions, margin, worlds and filters. Excluded
+/// pairs are left out.
 ///
 /// # Errors
-/// Where part of the scene lies on a device.
+/// Fails if part of the scene is on a device.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Pair>, InputError> {
     Ok(pairs_of(descriptor, &HostScene::of(scene)?))
 }
 
-/// As [`scene_pairs`].
 pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Pair> {
     let (mut objects, worlds) = scene.all_objects();
     for (index, object) in objects.iter_mut().enumerate() {
         *object = as_compared(descriptor, object);
         if !descriptor.filters {
-            // A static source's objects never meet, whatever the filters.
+            // Objects of a static source never meet, even without filters.
             let kept = if index < scene.static_objects.len() {
                 Aabb::EXCLUDED | Aabb::STATIC
             } else {
@@ -103,16 +101,15 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
     pairs
 }
 
-/// All hits of each ray of a scene, ascending by object, after dimensions, margin and worlds are seen to; layers
-/// count where the descriptor's filters are on.
+/// Returns all hits of each ray of a scene, ascending by object, with the descriptor's dimensions, margin and worlds.
+/// Layers apply if its filters are on.
 ///
 /// # Errors
-/// Where part of the scene lies on a device.
+/// Fails if part of the scene is on a device.
 pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Vec<RayHit>>, InputError> {
     Ok(rays_of(descriptor, &HostScene::of(scene)?))
 }
 
-/// As [`scene_rays`].
 pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Vec<RayHit>> {
     let params = Params {
         dimensions: descriptor.dimensions.count(),
@@ -140,14 +137,14 @@ pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'
     scene.rays.iter().map(hits).collect()
 }
 
-/// The closest of the hits of a ray: the smallest `t`, ties to the smallest object, [`RayHit::MISS`] for none.
+/// Returns the hit with the smallest `t`, ties to the smallest object; [`RayHit::MISS`] for none. `hits` must be
+/// ascending by object.
 pub fn closest(hits: &[RayHit]) -> RayHit {
-    // Hits come by ascending object, so that the first of equals stays.
     let nearer = |best: RayHit, &hit: &RayHit| if hit.t < best.t { hit } else { best };
     hits.iter().fold(RayHit::MISS, nearer)
 }
 
-/// All hits of each ray, ascending by object, with a default descriptor.
+/// Returns all hits of each ray, ascending by object, with a default descriptor.
 pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
     let scene = HostScene {
         objects,
@@ -157,22 +154,22 @@ pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
     rays_of(&BroadPhaseDescriptor::default(), &scene)
 }
 
-/// The closest hit of each ray, with a default descriptor.
+/// Returns the closest hit of each ray, with a default descriptor.
 pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
     rays_all(objects, rays).iter().map(|hits| closest(hits)).collect()
 }
 
-/// 1 for each ray that meets anything, else 0, with a default descriptor.
+/// Returns 1 for each ray that meets anything, else 0, with a default descriptor.
 pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
     let any = |hits: &Vec<RayHit>| u32::from(!hits.is_empty());
     rays_all(objects, rays).iter().map(any).collect()
 }
 
-/// What a query finds. Distances are exact to a part in 2^50 here, where the passes round to 24 bits: who lies within
-/// four units in the last place of the radius, or of the smallest normal float, may be found or not.
+/// Results of a query. Distances are exact to 2^-50 here, but the passes round to 24 bits. An object within four units
+/// in the last place of the radius, or of the smallest normal float, may be found or not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// Objects that have to be found, ascending, with their distances.
+    /// Objects that must be found, ascending, with their distances.
     pub surely: Vec<(u32, f64)>,
     /// Objects that may be found, ascending, with their distances.
     pub perhaps: Vec<(u32, f64)>,
@@ -193,15 +190,14 @@ impl Found {
     }
 }
 
-/// What each query of a scene finds, by the definition. Pairs of the scene's list are no partners.
+/// Returns the results of each query of a scene. Excluded pairs are not partners.
 ///
 /// # Errors
-/// Where part of the scene lies on a device.
+/// Fails if part of the scene is on a device.
 pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Found>, InputError> {
     Ok(queries_of(descriptor, &HostScene::of(scene)?))
 }
 
-/// As [`scene_queries`].
 pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Found> {
     let axes = descriptor.dimensions.count() as usize;
     let (all, worlds) = scene.all_objects();
@@ -248,7 +244,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     };
     let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
         0.0 => f64::from(object.min[axis]),
-        // Where it is moved to is a float, too, and below the period.
+        // The remainder may round up to the period.
         period => match object.min[axis].rem_euclid(period) {
             moved if moved < period => f64::from(moved),
             _ => 0.0,
@@ -267,7 +263,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     for &(querier, by, own_world) in &self_query {
         for &(index, object, world) in &self_query {
             let is_wanted = if half { index > querier } else { index != querier };
-            // A static source's objects never meet, whatever the filters.
+            // Objects of a static source never meet, even without filters.
             let are_static = (*index.max(querier) as usize) < scene.static_objects.len();
             if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {
                 continue;

@@ -1,4 +1,4 @@
-//! A scene as the reference reads it.
+//! Scenes in host memory.
 
 use std::borrow::Cow;
 
@@ -8,32 +8,32 @@ use crate::api::queries::Query;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Pair, SweptRay};
 
-/// The parts of a scene that lies on the host.
+/// A scene in host memory, as the reference passes read it.
 #[derive(Clone, Default)]
 pub struct HostScene<'a> {
-    /// The boxes that move.
+    /// Moving boxes.
     pub objects: &'a [Aabb],
-    /// Their worlds; none with one world.
+    /// Their worlds; empty with one world.
     pub worlds: &'a [u32],
-    /// The static boxes, as they were given.
+    /// Static boxes, as given.
     pub static_objects: &'a [Aabb],
-    /// Their worlds; none with one world.
+    /// Their worlds; empty with one world.
     pub static_worlds: &'a [u32],
-    /// The list, as it was given.
+    /// Excluded pairs, as given.
     pub excluded_pairs: &'a [Pair],
-    /// In the wide form, whatever they were given in.
+    /// Rays in the wide form.
     pub rays: Cow<'a, [SweptRay]>,
-    /// In the wide form; none where the objects themselves ask.
+    /// Queries in the wide form; empty for a self-query.
     pub queries: Cow<'a, [Query]>,
-    /// What is asked, as it was given.
+    /// Rays and queries, as given.
     pub query_input: QueryInput<'a>,
 }
 
 impl<'a> HostScene<'a> {
-    /// Reads it.
+    /// Reads a scene.
     ///
     /// # Errors
-    /// Where part of it lies on a device.
+    /// Fails if part of the scene is on a device.
     pub fn of(scene: &Scene<'a>) -> Result<Self, InputError> {
         scene.check_on_host()?;
         Ok(Self {
@@ -56,12 +56,12 @@ impl<'a> HostScene<'a> {
         })
     }
 
-    /// How many objects there are, static ones among them.
+    /// Number of objects, including static ones.
     pub fn object_count(&self) -> usize {
         self.static_objects.len() + self.objects.len()
     }
 
-    /// All objects and their worlds, static ones first and marked with [`Aabb::STATIC`], as results count them.
+    /// All objects and their worlds in the order of results: static ones first, marked with [`Aabb::STATIC`].
     pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
         let mark = |object: &Aabb| object.into_static();
         let marked = self.static_objects.iter().map(mark);

@@ -1,4 +1,4 @@
-//! The rule that decides whether two objects are a pair.
+//! The rule that decides a pair.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -37,8 +37,8 @@ pub enum PairRule {
     Apart {
         /// The first such axis: 0, 1 or 2.
         axis: usize,
-        /// Distance between the boxes along it, margins included. With periods, objects are first moved into them, and
-        /// the distance is not that across a border.
+        /// Distance between the boxes along the axis, margins included. With periods, objects are moved into them
+        /// first; images across a border are not considered.
         gap: f64,
     },
     /// Both objects are static.
@@ -152,8 +152,7 @@ fn apart([a, b]: [&Aabb; 2]) -> Option<PairRule> {
     })
 }
 
-/// Returns the rule of flags, owners or layers that excludes the pair. Objects of the static source never pair, even
-/// without filters.
+/// Objects of the static source never pair, even without filters.
 fn filtered([a, b]: [&Aabb; 2], filters: bool, are_of_statics: bool) -> Option<PairRule> {
     if are_of_statics || (filters && a.owner & b.owner & Aabb::STATIC != 0) {
         return Some(PairRule::BothStatic);

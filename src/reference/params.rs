@@ -1,4 +1,4 @@
-//! Uniform blocks and capacities of a step on the CPU, which has no limits of bytes.
+//! Uniform blocks and capacities of a step on the CPU, which has no byte limits.
 
 use super::host::HostScene;
 use super::scan::scan;
@@ -14,13 +14,12 @@ use crate::layout::grid::{self, Params};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
 
-/// The capacity that a fixed descriptor names; none means that whatever is needed fits.
+/// The capacity, if growth is fixed.
 pub(crate) fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
     capacity.filter(|_| descriptor.outputs.growth == Growth::Fixed)
 }
 
-/// Returns the uniform block of a table of `objects` objects, of which `first_object` is the first, with the capacities
-/// of what comes before the outputs.
+/// Uniform block of a table, with capacities up to the outputs.
 fn table_params(
     descriptor: &BroadPhaseDescriptor<'_>,
     objects: usize,
@@ -33,14 +32,14 @@ fn table_params(
     Ok(params)
 }
 
-/// The uniform blocks of a step: that of its own table and that of the static objects' one.
+/// Blocks of the moving and the static table.
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
     let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
     let all = count("objects", (moving + statics) as u64)?;
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
     descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
-    // No walk of pairs begins there.
+    // No pair walk begins there.
     of_statics.has_clusters = 0;
     let mut params = table_params(descriptor, moving, of_statics.object_count)?;
     params.large_table_capacity = grid::large_table_capacity(&params, descriptor.pairs);
@@ -52,7 +51,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
     Ok([params, of_statics])
 }
 
-/// As [`prepared`], with the capacities for entries and for counts of pairs.
+/// As [`prepared`], with the capacities for entries and pair counts.
 pub(crate) fn sized(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
@@ -68,8 +67,7 @@ pub(crate) fn sized(
     Ok((params, objects))
 }
 
-/// Returns the capacity for entries: one per object, in the uniform scheme as many as are needed. A fixed capacity
-/// bounds it, and is not allocated whole, since it may be larger than the memory.
+/// One per object; in the uniform scheme the need, bounded by a fixed capacity, which may exceed the memory.
 fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
     if !params.is_uniform() {
         return Ok(params.entry_capacity);
@@ -81,8 +79,7 @@ fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, object
     count("entries", held)
 }
 
-/// Copies the number of entries that the static objects' table needed: the moving objects' one counts into the same
-/// words.
+/// The table of the moving objects counts into the same words.
 pub(crate) fn keep_static_entries(counters: &mut [u32]) {
     counters.copy_within(
         word::ENTRIES_NEEDED..word::ENTRIES_NEEDED + 2,
@@ -90,7 +87,7 @@ pub(crate) fn keep_static_entries(counters: &mut [u32]) {
     );
 }
 
-/// Scans the counts of an output and returns how many of its rows are written.
+/// Scans the counts of an output. Returns the number of rows to write.
 pub(crate) fn scan_output(
     output: &CountedOutput,
     counts: &mut [u32],
@@ -106,14 +103,13 @@ pub(crate) fn scan_output(
     scan(&block, counts, counters);
     let needed = wide(counters, output.word);
     match capacity {
-        // The largest u32 is no place: it stands for all that do not fit.
+        // The largest u32 stands for all places that do not fit.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
         None => output.returnable(needed),
     }
 }
 
-/// The uniform blocks of a step, that of its own table and that of the static objects' one, and the objects as all
-/// passes but the first read them, static ones first.
+/// Blocks of the moving and the static table, and all objects as prepared, static ones first.
 pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,

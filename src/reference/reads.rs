@@ -9,20 +9,20 @@ use super::rows::CellTable;
 use crate::api::queries::Query;
 use crate::api::types::{Aabb, SweptRay};
 
-/// The tables of a step, and what excludes pairs.
+/// Tables and exclusions of a step.
 #[derive(Clone, Copy)]
 pub struct StepReads<'a> {
-    /// The table of the moving objects.
+    /// Table of the moving objects.
     pub own: TableReads<'a>,
-    /// The table of the static objects, if there are any.
+    /// Table of the static objects, if there are any.
     pub statics: Option<TableReads<'a>>,
     /// All objects, static ones first.
     pub objects: &'a [Aabb],
-    /// What excludes pairs beside filters.
+    /// Exclusions other than filters.
     pub excludes: Excludes<'a>,
 }
 
-/// One table.
+/// Buffers of one table.
 #[derive(Clone, Copy)]
 pub struct TableReads<'a> {
     /// Levels, records and cell table.
@@ -31,12 +31,12 @@ pub struct TableReads<'a> {
     pub keys: &'a [u32],
     /// Sorted values.
     pub values: &'a [u32],
-    /// Objects of the table. Their records come first, ahead of those of the cover table.
+    /// Objects of the table. Their records precede those of the large-object table.
     pub object_count: u32,
 }
 
 impl<'a> StepReads<'a> {
-    /// Returns what the passes of pairs read.
+    /// Returns the input of the pair passes.
     pub fn pairs(&self) -> PairReads<'a> {
         PairReads {
             table: self.own.table,
@@ -47,7 +47,7 @@ impl<'a> StepReads<'a> {
         }
     }
 
-    /// Returns what the passes of pairs with static objects read, if there are any.
+    /// Returns the input of the pair passes with static objects, if there are any.
     pub fn static_pairs(&self) -> Option<StaticPairReads<'a>> {
         self.statics.map(|statics| StaticPairReads {
             table: statics.table,
@@ -58,7 +58,7 @@ impl<'a> StepReads<'a> {
         })
     }
 
-    /// Returns the tables that rays walk, one after the other.
+    /// Returns the tables that rays walk, in order.
     pub fn rays(&self, rays: &'a [SweptRay]) -> Vec<RayReads<'a>> {
         let tables = [Some(self.own), self.statics].into_iter().flatten();
         tables
@@ -71,8 +71,8 @@ impl<'a> StepReads<'a> {
             .collect()
     }
 
-    /// Returns the walks of queries, one after the other. With `is_self_query` the objects ask in place of `queries`, and
-    /// static ones walk the table of the moving ones alone.
+    /// Returns the walks of queries, in order. With `is_self_query`, objects replace `queries`, and static ones walk
+    /// only the moving table.
     pub fn queries(&self, queries: &'a [Query], is_self_query: bool) -> Vec<QueryReads<'a>> {
         let walk = |of: TableReads<'a>, self_query: TableReads<'a>| QueryReads {
             table: of.table,

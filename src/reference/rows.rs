@@ -1,4 +1,4 @@
-//! Rows of cells as ranges of sorted entries: the twin of `shaders/common/rows.wgsl`.
+//! Reference of `shaders/common/rows.wgsl`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::layout::grid::{
     CLUSTER, DENSE, Grid, ID_MASK, Level, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, bucket_of, is_in_cells, key_of,
 };
 
-/// What the walks read, in binding order.
+/// Buffers that walks read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct CellTable<'a> {
     /// The levels.
@@ -16,21 +16,21 @@ pub struct CellTable<'a> {
     pub records: &'a [Record],
     /// Output of [`cell_starts`](super::table::gather::cell_starts).
     pub starts: &'a [u32],
-    /// Output of [`clusters`](super::table::clusters::clusters), which the shaders read behind the records. Empty where
-    /// the scene is not crowded.
+    /// Output of [`clusters`](super::table::clusters::clusters), stored after the records on the GPU. Empty unless the
+    /// scene is crowded.
     pub clusters: &'a [Record],
 }
 
-/// What is looked at without cells.
+/// Objects tested without cells.
 pub(crate) enum Listing {
-    /// Those in home cells count.
+    /// Primary entries of the range count.
     Entries(Range<u32>),
-    /// The records of all objects. Those in cells count.
+    /// All records; those of objects in cells count.
     Records,
 }
 
 impl CellTable<'_> {
-    /// The entries as a walk tests them: in a crowded scene with the box of their cluster ahead of them.
+    /// Entries by cluster, each with its box in a crowded scene.
     pub(crate) fn clustered(&self, entries: Range<u32>) -> impl Iterator<Item = (Option<&Record>, Range<u32>)> {
         let is_crowded = self.grid.is_crowded != 0;
         let mut first = entries.start;
@@ -49,8 +49,7 @@ impl CellTable<'_> {
         })
     }
 
-    /// The objects of a level and a world: its entries or, where the uniform scheme has more of these than objects, the
-    /// records.
+    /// Entries, or records if the uniform scheme has fewer of them.
     pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {
         let entries = self.level(level, world);
         if params.scheme == SCHEME_UNIFORM && entries.len() > self.records.len() {
@@ -60,8 +59,7 @@ impl CellTable<'_> {
         }
     }
 
-    /// The records of those of a listing who are looked for: an object comes once. Values are read by the uniform
-    /// scheme alone.
+    /// Records of a listing, each object once. Only the uniform scheme reads `values`.
     pub(crate) fn listed<'a>(
         &'a self,
         params: &'a Params,
@@ -84,7 +82,7 @@ impl CellTable<'_> {
                 }
             })
             .map(|record| &self.records[record as usize]);
-        // Of one level: the uniform scheme alone lists records.
+        // Only the uniform scheme lists records, and it has one level.
         let are_all_in_cells = self.grid.levels[0].count as usize == records.len();
         let is_in_cells = move |record: &&Record| {
             are_all_in_cells || is_in_cells(&objects[record.object as usize], params.cell_inverse)
@@ -92,7 +90,6 @@ impl CellTable<'_> {
         of_entries.chain(records.iter().filter(is_in_cells))
     }
 
-    /// How many places a listing has.
     pub(crate) fn places(&self, listing: &Listing) -> u32 {
         match listing {
             Listing::Entries(entries) => entries.len() as u32,
@@ -100,7 +97,7 @@ impl CellTable<'_> {
         }
     }
 
-    /// A world's share of the large list, which it may have in common with others.
+    /// A world's bucket of the large list, which worlds may share.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
         self.entries(self.large_buckets(params, world))
     }
@@ -110,22 +107,20 @@ impl CellTable<'_> {
         key..key + 1
     }
 
-    /// The first entry of the large list.
     pub(crate) fn large_begin(&self) -> u32 {
         self.starts[self.grid.table_cells as usize]
     }
 
-    /// The first entry of what takes no part.
+    /// First entry of ignored objects.
     pub(crate) fn absent_begin(&self, params: &Params) -> u32 {
         self.starts[params.absent_key(self.grid) as usize]
     }
 
-    /// All entries of a world on a level, with those of others where slots are hashed.
+    /// Entries of a world on a level; in hashed buckets, those of all worlds.
     pub(crate) fn level(&self, level: &Level, world: u32) -> Range<u32> {
         self.entries(level_buckets(level, world))
     }
 
-    /// The entries of one cell.
     pub(crate) fn cell(&self, level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
         self.entries(cell_bucket(level, cell, world))
     }
@@ -134,15 +129,13 @@ impl CellTable<'_> {
         self.starts[slots.start as usize]..self.starts[slots.end as usize]
     }
 
-    /// The entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, which lie within the level's bounds for y and
-    /// z. Two ranges, since a row of hashed slots may wrap past the end of its level's part. Other cells and worlds may
-    /// share hashed slots.
+    /// Entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, within the level's bounds of y and z. A row of
+    /// hashed buckets may wrap, hence two ranges.
     pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
         row_buckets(level, x_from, x_to, y, z, world).map(|slots| self.entries(slots))
     }
 }
 
-/// The slots of a world on a level, those of others too where they are hashed.
 fn level_buckets(level: &Level, world: u32) -> Range<u32> {
     if level.table_mask == DENSE {
         let base = level.table_base + world * level.stride_world;
@@ -156,7 +149,7 @@ fn cell_bucket(level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
     key..key + 1
 }
 
-/// The slots of a row of cells: see [`CellTable::row`].
+/// See [`CellTable::row`].
 fn row_buckets(level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
     let first = x_from.max(level.lower_x);
     let last = x_to.min(level.upper_x);

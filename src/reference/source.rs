@@ -1,10 +1,10 @@
-//! Elements as they lie in a caller's buffer: twin of `shaders/common/source.wgsl`.
+//! Reference of `shaders/common/source.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::blocks::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::outward::bound_around;
 
-/// The words of an element, as they are in a row of this crate's own.
+/// Words of an element, in this crate's own layout.
 pub fn element_words(layout: &SourceLayout, words: &[u32], element: usize, count: usize) -> Vec<u32> {
     let place = layout.first as usize + layout.stride as usize * element;
     if layout.form == 0 {
@@ -29,7 +29,7 @@ pub fn element_words(layout: &SourceLayout, words: &[u32], element: usize, count
     corner(false).chain(corner(true)).collect()
 }
 
-/// The boxes that a caller's buffer holds.
+/// Boxes in a source buffer.
 pub fn boxes(layout: &SourceLayout, words: &[u32], count: usize) -> Vec<Aabb> {
     let row = |element| element_words(layout, words, element, 8);
     (0..count)

@@ -1,4 +1,4 @@
-//! A step on the CPU, with every buffer between its passes.
+//! A step on the CPU that keeps every buffer.
 
 use std::mem::take;
 
@@ -30,52 +30,52 @@ use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
 
-/// One digit of the sort: what its passes leave.
+/// Buffers after one digit of the sort.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SortDigit {
-    /// The uniform block of the sort passes.
+    /// Uniform block.
     pub sort: SortParams,
-    /// Keys in the order of the digit.
+    /// Sorted keys.
     pub keys: Vec<u32>,
-    /// Values in the order of the digit.
+    /// Sorted values.
     pub values: Vec<u32>,
 }
 
-/// Every buffer of a step, as it stands after the pass that fills it. Buffers of passes that did not run are empty.
+/// Every buffer of a step, as it is after the pass that fills it; empty if that pass did not run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// The uniform block of the step, with the capacities of pairs and hits that the output has.
+    /// Uniform block, with the output capacities.
     pub params: Params,
-    /// Output of [`prepare`](super::table::prepare::prepare), or the objects as they were given if nothing has to be
-    /// done to them. Static ones come first.
+    /// Output of [`prepare`](super::table::prepare::prepare), or the objects as given if nothing changes them. Static
+    /// ones come first.
     pub objects: Vec<Aabb>,
-    /// What led to the table of the static objects, where there are any; nothing past its records.
+    /// The table of the static objects, if there are any, up to its records.
     pub statics: Option<Box<Trace>>,
     /// Output of [`sample_statistics`] (hierarchical).
     pub sample_statistics: Vec<u32>,
     /// Output of [`level_statistics`].
     pub level_statistics: Vec<u32>,
-    /// The counters after [`level_statistics`].
+    /// Counters after [`level_statistics`].
     pub counters_after_level_statistics: Vec<u32>,
-    /// The grid before the cover table is chosen: output of [`layout`].
+    /// Output of [`layout`], without a large-object table.
     pub grid_after_layout: Grid,
-    /// The counters after [`layout`].
+    /// Counters after [`layout`].
     pub counters_after_layout: Vec<u32>,
     /// Output of [`entry_count`] (uniform).
     pub entry_counts: Vec<u32>,
-    /// Places of each object's entries: counts after the scan (uniform).
+    /// Scanned counts (uniform).
     pub entry_offsets: Vec<u32>,
-    /// The counters after that scan (uniform).
+    /// Counters after that scan (uniform).
     pub counters_after_entries: Vec<u32>,
     /// Output of [`keys::large_table_sums`] (hierarchical).
     pub large_table_sums: Vec<u32>,
-    /// The final grid, with the number of entries.
+    /// Final grid, with the number of entries.
     pub grid: Grid,
     /// Output of [`keys`] and [`large_table_emit`], or of [`entry_emit`].
     pub unsorted_keys: Vec<u32>,
     /// Output of [`keys`] and [`large_table_emit`], or of [`entry_emit`].
     pub unsorted_values: Vec<u32>,
-    /// The digits of the sort, lowest first.
+    /// Digits of the sort, lowest first.
     pub digits: Vec<SortDigit>,
     /// Keys after the sort.
     pub keys: Vec<u32>,
@@ -83,60 +83,58 @@ pub struct Trace {
     pub values: Vec<u32>,
     /// The cell table: output of [`gather`].
     pub starts: Vec<u32>,
-    /// The records: output of [`gather`], in the order that [`clusters`] gives it.
+    /// Output of [`gather`], reordered by [`clusters`].
     pub records: Vec<Record>,
     /// Output of [`clusters`].
     pub clusters: Vec<Record>,
-    /// Counts of [`pair_count`], followed by those of [`pair_static_count`] where there are static objects.
+    /// Output of [`pair_count`], then of [`pair_static_count`] with static objects.
     pub pair_counts: Vec<u32>,
     /// Output of [`world_pairs`] (several worlds).
     pub world_pairs: Vec<u32>,
-    /// Places of pairs.
+    /// Scanned counts.
     pub pair_offsets: Vec<u32>,
-    /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
+    /// Cached partners of [`pair_count`], then of [`pair_static_count`].
     pub pair_cache: Vec<u32>,
-    /// Output of [`pair_emit_cached`], [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
+    /// Output of [`pair_emit_cached`], [`pair_emit`] and [`pair_static_emit`]; written rows only.
     pub pairs: Vec<Pair>,
-    /// What parts pairs beside filters, if anything does.
+    /// Exclusions other than filters.
     pub exclusions: Exclusions,
-    /// The pairs of the scene's list as walks look them up: output of [`pair_exclude`].
+    /// Output of [`pair_exclude`].
     pub exclusion_table: Vec<[u32; 2]>,
     /// Output of [`ray_count`] ([`RayMode::All`]).
     pub ray_counts: Vec<u32>,
-    /// Places of hits: counts after the scan ([`RayMode::All`]).
+    /// Scanned counts ([`RayMode::All`]).
     pub ray_offsets: Vec<u32>,
-    /// Output of [`ray_closest`] or of [`ray_emit`], without what it left unwritten.
+    /// Output of [`ray_closest`] or [`ray_emit`]; written rows only.
     pub ray_hits: Vec<RayHit>,
     /// Output of [`ray_any`] ([`RayMode::Any`]).
     pub ray_any: Vec<u32>,
     /// Output of [`ray_cells_count`].
     pub ray_cell_counts: Vec<u32>,
-    /// Places of cells: counts after the scan.
+    /// Scanned counts.
     pub ray_cell_offsets: Vec<u32>,
-    /// Output of [`ray_cells_emit`], without what it left unwritten.
+    /// Output of [`ray_cells_emit`]; written rows only.
     pub ray_cells: Vec<RayCell>,
     /// Output of [`query_count`] ([`QueryMode::All`](crate::QueryMode::All)).
     pub query_counts: Vec<u32>,
-    /// Places of results: counts after the scan.
+    /// Scanned counts.
     pub query_offsets: Vec<u32>,
-    /// Output of [`query_emit`], without what it left unwritten.
+    /// Output of [`query_emit`]; written rows only.
     pub query_objects: Vec<u32>,
     /// Output of [`query_nearest`] ([`QueryMode::Nearest`](crate::QueryMode::Nearest)).
     pub query_nearest: Vec<NearestObject>,
-    /// The words of the counter buffer after the last pass.
+    /// Counters after the last pass.
     pub counters: Vec<u32>,
 }
 
 /// Runs all passes of a step and keeps every buffer.
 ///
 /// # Errors
-///
 /// As [`step_scene`](crate::cpu::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, BroadPhaseError> {
     trace_host(descriptor, &HostScene::of(scene)?)
 }
 
-/// As [`trace`], for a scene on the host.
 pub(crate) fn trace_host(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
@@ -179,7 +177,7 @@ pub(crate) fn trace_host(
 }
 
 impl Trace {
-    /// Returns what the walks read.
+    /// Returns the buffers that walks read.
     pub fn reads(&self) -> StepReads<'_> {
         StepReads {
             own: self.table_reads(),
@@ -254,7 +252,7 @@ fn find_pairs(
     Ok(())
 }
 
-/// Writes the pairs of moving objects, as far as there is room.
+/// Writes the pairs of moving objects that fit.
 pub(crate) fn emit_pairs(
     params: &Params,
     input: &PairReads<'_>,
@@ -356,7 +354,7 @@ fn answer_queries(
     Ok(())
 }
 
-/// The passes up to the cell table and the records.
+/// Passes up to the cell table and the records.
 fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<(), BroadPhaseError> {
     let params = &trace.params;
     let objects = &trace.objects;

@@ -1,10 +1,10 @@
-//! Twin of `shaders/cull/cull_args.wgsl`.
+//! Reference pass of `shaders/cull/cull_args.wgsl`.
 
 use crate::layout::blocks::CullParams;
 use crate::layout::counters::cull_word as word;
 
-/// Where the list of each view begins and the last one ends, and the indirect draw of each view. `places` are scanned
-/// counts; empty where there are no lists.
+/// Returns the start of each view's list and the end of the last, and the indirect draw of each view. `places` are
+/// scanned counts, empty without lists.
 pub fn cull_args(cull: &CullParams, places: &[u32], counters: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let place = |view: u32| places[(view * cull.words) as usize];
     let mut offsets = Vec::new();

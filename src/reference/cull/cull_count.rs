@@ -1,9 +1,9 @@
-//! Twin of `shaders/cull/cull_count.wgsl`.
+//! Reference pass of `shaders/cull/cull_count.wgsl`.
 
 use crate::layout::blocks::CullParams;
 use crate::layout::counters::cull_word as word;
 
-/// How many bits each word has, which is written where there are lists. Counts the objects that each view sees.
+/// Counts the objects that each view sees. Returns the number of bits in each word, which the shader writes for lists.
 pub fn cull_count(cull: &CullParams, visible: &[u32], counters: &mut [u32]) -> Vec<u32> {
     let counts: Vec<u32> = visible.iter().map(|word| word.count_ones()).collect();
     for view in 0..cull.view_count as usize {

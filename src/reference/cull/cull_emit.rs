@@ -1,8 +1,8 @@
-//! Twin of `shaders/cull/cull_emit.wgsl`.
+//! Reference pass of `shaders/cull/cull_emit.wgsl`.
 
 use crate::layout::blocks::CullParams;
 
-/// The lists: the objects of each view, ascending, as far as there is room.
+/// Returns the list of each view: its objects, ascending, up to the capacity.
 pub fn cull_emit(cull: &CullParams, visible: &[u32]) -> Vec<u32> {
     let words = (0..).zip(visible).flat_map(|(place, &word)| {
         let first: u32 = 32 * (place % cull.words);

@@ -1,4 +1,4 @@
-//! Twin of `shaders/cull/cull_objects.wgsl`.
+//! Reference pass of `shaders/cull/cull_objects.wgsl`.
 
 use super::plane::is_outside;
 use crate::api::frustum::Frustum;
@@ -6,8 +6,7 @@ use crate::api::types::Aabb;
 use crate::layout::blocks::CullParams;
 use crate::layout::grid::{Class, Grid, Params, Record, classify, unordered};
 
-/// Sets the bit of each object of a table and each view that sees it: of the view `v` and the object `o` the bit
-/// `o % 32` of the word `v * words + o / 32`. `views` are the output of
+/// Sets bit `o % 32` of word `v * words + o / 32` for each object `o` that view `v` sees. `views` are the output of
 /// [`cull_views`](super::cull_views::cull_views()).
 #[allow(clippy::too_many_arguments, reason = "what the pass binds")]
 pub fn cull_objects(
@@ -40,7 +39,7 @@ pub fn cull_objects(
     }
 }
 
-/// Whether a valid view sees a box of a world, whatever their layers.
+/// Regardless of layers.
 pub(crate) fn sees(view: &Frustum, low: [f32; 3], high: [f32; 3], world: u32) -> bool {
     let planes = view.planes.get(..view.plane_count as usize);
     let is_inside = |planes: &[[f32; 4]]| planes.iter().all(|&plane| !is_outside(plane, low, high));

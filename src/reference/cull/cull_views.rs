@@ -1,15 +1,14 @@
-//! Twin of `shaders/cull/cull_views.wgsl`.
+//! Reference pass of `shaders/cull/cull_views.wgsl`.
 
 use crate::api::frustum::Frustum;
 use crate::layout::counters::cull_word as word;
 use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
-/// The number of planes of a view that sees nothing.
 const NO_VIEW: u32 = number("cull/view", "NO_VIEW");
 
-/// Views as the other passes read them: z out of play in two dimensions, planes that do not count put to zero, and
-/// views with a number that is not finite, too many planes or a world that does not exist made invalid and counted.
+/// Returns views as the other passes read them. Those with a number that is not finite, too many planes or an unknown
+/// world are made invalid and counted.
 pub fn cull_views(params: &Params, frusta: &[Frustum], counters: &mut [u32]) -> Vec<Frustum> {
     let view = |source: &Frustum| {
         let mut view = Frustum { reserved: 0, ..*source };

@@ -1,4 +1,4 @@
-//! Which objects views see.
+//! Reference passes of culling.
 
 pub mod cull_args;
 pub mod cull_count;

@@ -1,19 +1,16 @@
-//! A box against a plane: the functions of `shaders/cull/cull_objects.wgsl`.
+//! A box against a plane: functions of `shaders/cull/cull_objects.wgsl`.
 
 use crate::layout::grid::flush;
 use crate::shared::wgsl::number;
 
-/// Powers of two by which the slack is smaller than the numbers that it is of.
 const SLACK: u32 = number("cull/cull_objects", "SLACK");
-/// The slack of a common box.
 const COMMON_SLACK: u32 = number("cull/cull_objects", "COMMON_SLACK");
-/// The largest numbers of a common box that says something, as bits.
 const COMMON_LIMIT: u32 = number("cull/cull_objects", "COMMON_LIMIT");
 
-/// How a box lies, with all boxes in it.
+/// Side of a plane on which a box and all boxes in it are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Some may lie inside, some outside.
+    /// Some may be inside, some outside.
     Crossed,
     /// All of them are outside.
     Outside,
@@ -21,14 +18,12 @@ pub enum Side {
     Inside,
 }
 
-/// What the equation of a plane says of a corner, and the sum of all sizes in it.
 struct Equation {
     value: f32,
     size: f32,
 }
 
 impl Equation {
-    /// `largest` is that of the finite bounds of the box.
     fn of(plane: [f32; 4], corner: [f32; 3], largest: f32) -> Self {
         let [x, y, z] = std::array::from_fn(|axis| flush(flush(plane[axis]) * flush(corner[axis])));
         let d = flush(plane[3]);
@@ -36,7 +31,6 @@ impl Equation {
             .iter()
             .map(|part| part.abs())
             .fold(largest.max(2.0), f32::max);
-        // Times 2^-100.
         let e = f32::from_bits(largest.to_bits() - (100 << 23));
         Self {
             value: flush(flush(flush(x + y) + z) + d),
@@ -44,7 +38,6 @@ impl Equation {
         }
     }
 
-    /// Whether it is below zero by more than the slack.
     fn is_below(&self, slack: u32) -> bool {
         let slack = f32::from_bits(self.size.to_bits() - (slack << 23));
         self.value < 0.0 && self.size.is_finite() && -self.value > slack
@@ -70,7 +63,7 @@ fn largest(low: [f32; 3], high: [f32; 3]) -> f32 {
     bounds.map(|bound| finite(bound).abs()).fold(0.0, f32::max)
 }
 
-/// Whether the whole box surely lies outside the plane. Numbers of the plane are finite, and no bound is a NaN.
+/// True if the whole box is certainly outside the plane, which is finite. No bound is a NaN.
 pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
     let corner = farthest(plane, low, high);
     let counts = |&axis: &usize| corner[axis].is_infinite() && plane[axis] != 0.0;
@@ -81,7 +74,7 @@ pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
     Equation::of(plane, corner.map(finite), largest(low, high)).is_below(SLACK)
 }
 
-/// Whether a box lies outside or inside the plane with all boxes in it. Shaders ask this of the records of a workgroup.
+/// Side of a box and all boxes in it. Shaders test the common box of a workgroup's records.
 pub fn side_of_common(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> Side {
     if low.iter().chain(&high).any(|bound| bound.is_infinite()) {
         return Side::Crossed;

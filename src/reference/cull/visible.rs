@@ -1,4 +1,4 @@
-//! What views see, by the definition: every object against every view.
+//! Visible objects by definition: every object against every view.
 
 use super::cull_objects::{layers_meet, sees};
 use super::cull_views::cull_views;
@@ -11,12 +11,12 @@ use crate::layout::grid::{Class, classify};
 use crate::reference::host::HostScene;
 use crate::reference::params::prepared;
 
-/// The objects of a scene that each of some views sees, as [`Culling`](crate::Culling) finds them behind a step.
+/// Returns the objects of a scene that each view sees, as [`Culling`](crate::Culling) finds them after a step.
 ///
 /// # Errors
 ///
-/// Where the descriptor cannot work, where objects are more than indices can name, where worlds are missing, and
-/// [`InputError::TooMany`](crate::InputError::TooMany) for more than 32 views.
+/// - The descriptor is invalid, there are more objects than indices can name, or worlds are missing.
+/// - [`InputError::TooMany`](crate::InputError::TooMany): more than 32 views.
 pub fn cull(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -1,11 +1,10 @@
-//! Twin of `shaders/dispatch/dispatch_args.wgsl`.
+//! Reference pass of `shaders/dispatch/dispatch_args.wgsl`.
 
 use crate::api::counters::word;
 use crate::layout::blocks::{DispatchParams, rows_shown, wide};
 use crate::shared::bounds::MAX_GROUPS;
 
-/// Returns indirect dispatch arguments for the rows of an output that a step wrote: workgroups in three dimensions, at
-/// least one, then the number of rows. All are 0 if the status has one of `missing_bits`.
+/// Returns indirect dispatch arguments: workgroups in three dimensions, then the number of rows.
 pub fn dispatch_args(params: &DispatchParams, step_counters: &[u32]) -> [u32; 4] {
     let status = step_counters[word::STATUS] | step_counters[word::UNFINISHED];
     if status & params.missing_bits != 0 {

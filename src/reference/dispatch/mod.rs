@@ -1,3 +1,3 @@
-//! Arguments of indirect dispatches.
+//! Reference passes of indirect dispatch arguments.
 
 pub mod dispatch_args;

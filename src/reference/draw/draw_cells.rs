@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw/draw_cells.wgsl`.
+//! Reference pass of `shaders/draw/draw_cells.wgsl`.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,7 @@ use crate::layout::grid::{
 };
 use crate::reference::rows::CellTable;
 
-/// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any
-/// order. It draws them once a world, and some more often where hashed cells share slots.
+/// Returns the occupied cells of the drawn levels. The shader draws each at least once, in any order.
 pub fn draw_cells(
     params: &Params,
     draw: &DrawParams,
@@ -41,7 +40,7 @@ pub fn draw_cells(
                 for x in lower[0]..=upper[0] {
                     let key = key_of(&table.grid.levels[0], [x, y, z], record.world) as usize;
                     let entries = &values[table.starts[key] as usize..table.starts[key + 1] as usize];
-                    // There may have been no room for the entry.
+                    // The entry may have had no room.
                     if entries.iter().any(|value| value & ID_MASK == index) {
                         cells.insert(RayCell { level, x, y, z });
                     }
@@ -50,7 +49,7 @@ pub fn draw_cells(
         }
         return cells;
     }
-    // Records come in the order of the entries, and those of cells come first.
+    // Records of cells come first.
     let entered = table.starts[table.grid.table_cells as usize] as usize;
     for record in &table.records[..entered] {
         let placement = place(params, table.grid.base_inverse, &box_of(record));
@@ -63,7 +62,7 @@ pub fn draw_cells(
     cells
 }
 
-/// The lines that a cell is drawn with.
+/// Returns the lines of a cell.
 pub fn lines_of_cell(params: &Params, draw: &DrawParams, table: CellTable<'_>, cell: RayCell) -> Vec<LineVertex> {
     let level = &table.grid.levels[cell.level as usize];
     let color = level_color(draw, cell.level);

@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw/draw_pairs.wgsl`.
+//! Reference pass of `shaders/draw/draw_pairs.wgsl`.
 
 use super::lines::draw_args;
 use crate::api::counters::word;
@@ -8,8 +8,7 @@ use crate::layout::grid::{Class, classify, flush};
 
 const PAIR_VERTICES: u32 = 2;
 
-/// A line between the middles of the boxes of each pair, and the words of their indirect draw. Where one is infinite, a
-/// point at the origin, which draws nothing.
+/// Returns a line per pair, and the words of the indirect draw.
 pub fn draw_pairs(
     params: &DrawParams,
     objects: &[Aabb],

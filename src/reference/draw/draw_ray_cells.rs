@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw/draw_ray_cells.wgsl`.
+//! Reference pass of `shaders/draw/draw_ray_cells.wgsl`.
 
 use super::lines::{cell_lines, draw_args, level_color};
 use crate::api::counters::word;
@@ -6,8 +6,8 @@ use crate::api::types::{LineVertex, RayCell};
 use crate::layout::blocks::{BOX_VERTICES, DrawParams, rows_shown, wide};
 use crate::layout::grid::{Grid, MAX_LEVELS, Params};
 
-/// The cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects' table
-/// and of the static ones'.
+/// Returns the cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects'
+/// and the static table.
 pub fn draw_ray_cells(
     params: &Params,
     draw: &DrawParams,

@@ -1,21 +1,17 @@
-//! Lines that a renderer draws: the twin of `shaders/draw/lines.wgsl` and
-//! `shaders/draw/cell_lines.wgsl`.
+//! Reference passes of `shaders/draw/lines.wgsl` and `shaders/draw/cell_lines.wgsl`.
 
 use crate::api::types::LineVertex;
 use crate::layout::blocks::{BOX_VERTICES, DrawParams};
 use crate::layout::grid::{Level, Params, SCHEME_ADAPTIVE};
 
-/// By the lowest bits of a level.
 const LEVEL_COLORS: [u32; 8] = [
     0x50_50ff, 0x50_a0ff, 0x50_e6e6, 0x6e_e650, 0xd2_dc46, 0xff_a05a, 0xff_6ea0, 0xdc_6eff,
 ];
 
-/// The colour of a level's cells.
 pub(crate) fn level_color(params: &DrawParams, level: u32) -> u32 {
     LEVEL_COLORS[level as usize & 7] | (params.color & 0xff00_0000)
 }
 
-/// The twelve edges of a box: four along each axis.
 pub(crate) fn box_lines(low: [f32; 3], high: [f32; 3], color: u32) -> impl Iterator<Item = LineVertex> {
     (0..BOX_VERTICES).map(move |vertex| {
         let (end, edge) = (vertex & 1, vertex >> 1 & 3);
@@ -32,7 +28,7 @@ pub(crate) fn box_lines(low: [f32; 3], high: [f32; 3], color: u32) -> impl Itera
     })
 }
 
-/// Whole cells of a level, of the same side along all axes. Devices may round the side in another way.
+/// Devices may round the side differently.
 pub(crate) fn cell_lines(
     params: &Params,
     level: &Level,
@@ -40,7 +36,6 @@ pub(crate) fn cell_lines(
     color: u32,
 ) -> impl Iterator<Item = LineVertex> + use<> {
     let side = 1.0 / level.inverse;
-    // The side of an adaptive layer's inverse is half a cell, and cell c lies around c whole ones.
     let (begin, size) = if params.scheme == SCHEME_ADAPTIVE {
         (cell.map(|cell| 2 * cell - 1), 2)
     } else {
@@ -53,7 +48,7 @@ pub(crate) fn cell_lines(
     box_lines(low, high, color)
 }
 
-/// The words of an indirect draw for so many rows, and how many vertices they have.
+/// Words of an indirect draw, then the needed vertices.
 pub(crate) fn draw_args(params: &DrawParams, rows: u32, vertices: u32) -> [u32; 5] {
     let fits = rows.min(params.capacity / vertices);
     [fits * vertices, 1, 0, 0, rows * vertices]

@@ -1,4 +1,4 @@
-//! Lines that show boxes, pairs and cells.
+//! Reference passes that draw boxes, pairs and cells as lines.
 
 pub mod draw_boxes;
 pub mod draw_cells;

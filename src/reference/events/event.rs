@@ -1,20 +1,19 @@
-//! Rows of pair events, and the hash table that they are looked up in: the twin of `shaders/events/event.wgsl` and
-//! `shaders/events/event_rows.wgsl`.
+//! Reference passes of `shaders/events/event.wgsl` and `shaders/events/event_rows.wgsl`.
 
 use crate::api::types::{Pair, PairEvent, STATIC_SLOT};
 use crate::layout::blocks::EventParams;
 use crate::shared::murmur::hash;
 
-/// What names the objects of a step for good: bindings 2 and 3.
+/// Generations of the objects: bindings 2 and 3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Generations<'a> {
-    /// Of static objects.
+    /// Generations of static objects.
     pub statics: &'a [u32],
-    /// Of moving ones.
+    /// Generations of moving objects.
     pub moving: &'a [u32],
 }
 
-/// The row of a pair.
+/// Returns the row of a pair.
 pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> PairEvent {
     let [[a, a_generation], [b, b_generation]] = [pair.a, pair.b].map(|object| {
         let (index, generations, mark) = match object.checked_sub(event.static_count) {
@@ -31,12 +30,12 @@ pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> 
     }
 }
 
-/// Where the search for a row begins, before the mask.
+/// Returns the first slot to search for a row, before the mask.
 pub fn hash_of(row: &PairEvent) -> u32 {
     hash(&bytemuck::cast::<_, [u32; 4]>(*row))
 }
 
-/// One more than the place of a row in `rows`, which `table` is the hash table of; 0 where there is none like it.
+/// Returns the index plus one in `rows` of an equal row, or 0. `table` is the hash table of `rows`.
 pub fn find(rows: &[PairEvent], table: &[u32], mask: u32, row: &PairEvent) -> u32 {
     let hash = hash_of(row);
     (0..=mask)

@@ -1,4 +1,4 @@
-//! Twin of `shaders/events/event_emit.wgsl`.
+//! Reference pass of `shaders/events/event_emit.wgsl`.
 
 use super::event::{self, Generations};
 use crate::api::counters::Status;
@@ -6,10 +6,10 @@ use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;
 use crate::layout::counters::event_word as word;
 
-/// The rows of a step, those that persist first, then those that begin, each in the order of the pairs.
+/// Returns the rows of a step: persisting pairs, then begun ones, each in the order of the pairs. Writes the number of
+/// begun pairs and the missing-pair bits of `status`, that of the step, to the counters.
 ///
-/// `marks` are the scanned ones of [`event_match`](super::event_match::event_match()), and `counters` hold their total;
-/// `status` is that of the step. What begins is counted, and what the step lacks is noted.
+/// `marks` are the scanned ones of [`event_match`](super::event_match::event_match()), and `counters` hold their total.
 pub fn event_emit(
     params: &EventParams,
     pairs: &[Pair],

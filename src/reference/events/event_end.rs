@@ -1,9 +1,9 @@
-//! Twin of `shaders/events/event_end.wgsl`.
+//! Reference pass of `shaders/events/event_end.wgsl`.
 
 use crate::api::types::PairEvent;
 use crate::layout::counters::event_word as word;
 
-/// The rows of the step before that this step has none like, in their order, and counts them.
+/// Returns the rows of ended pairs in their order, and counts them.
 ///
 /// `matched` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
 /// total.

@@ -1,10 +1,10 @@
-//! Twin of `shaders/events/event_insert.wgsl`.
+//! Reference pass of `shaders/events/event_insert.wgsl`.
 
 use super::event;
 use crate::api::types::PairEvent;
 use crate::layout::blocks::EventParams;
 
-/// The hash table of a step's rows: one more than their places, 0 for a free slot. A shader may enter rows in another
+/// Returns the hash table of a step's rows: index plus one, 0 for a free slot. A shader may enter rows in another
 /// order; [`event::find`] finds each in either table.
 pub fn event_insert(params: &EventParams, rows: &[PairEvent]) -> Vec<u32> {
     let mut table = vec![0; params.table_mask as usize + 1];

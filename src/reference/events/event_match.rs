@@ -1,13 +1,11 @@
-//! Twin of `shaders/events/event_match.wgsl`.
+//! Reference pass of `shaders/events/event_match.wgsl`.
 
 use super::event::{self, Generations};
 use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;
 
-/// Looks every pair of a step up among the rows of the step before. Returns a mark a pair and one more, 0 or 1, and a
-/// mark a row of the step before.
-///
-/// `pairs` are those that the step's buffer shows.
+/// Looks up the pairs of a step, `pairs`, among the rows of the step before. Returns marks of 0 or 1 for the pairs and
+/// for the previous rows, one more than there is room for.
 pub fn event_match(
     params: &EventParams,
     pairs: &[Pair],

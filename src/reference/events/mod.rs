@@ -1,4 +1,4 @@
-//! Which pairs begin, persist and end.
+//! Reference passes of pair events: begun, persisting and ended pairs.
 
 pub mod event;
 pub mod event_begun;

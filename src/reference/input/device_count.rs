@@ -1,9 +1,8 @@
-//! Twin of `shaders/input/device_count.wgsl`.
+//! Reference pass of `shaders/input/device_count.wgsl`.
 
 use crate::layout::blocks::CountParams;
 
-/// Words of rays or queries of which the first `limits[params.limit_word]` are rows. The rest are 0 but for one word,
-/// by which they find nothing.
+/// Returns the words of rays or queries. The first `limits[params.limit_word]` rows are copied.
 pub fn device_count(params: &CountParams, limits: &[u32], source: &[u32]) -> Vec<u32> {
     let words = 4 * params.stride as usize;
     let mut rows = source[..words * params.rows as usize].to_vec();

@@ -1,10 +1,9 @@
-//! Twin of `shaders/input/gather_input.wgsl`.
+//! Reference pass of `shaders/input/gather_input.wgsl`.
 
 use crate::layout::blocks::GatherParams;
 use crate::reference::source::element_words;
 
-/// Words of rays, queries or numbers that lie anywhere in a caller's buffer, one behind the other. Rows past the limit
-/// are 0 but for one word, by which they find nothing.
+/// Returns the packed words of rays, queries or numbers.
 pub fn gather_input(params: &GatherParams, limits: &[u32], source: &[u32]) -> Vec<u32> {
     let limit = match params.limit {
         0 => u32::MAX,

@@ -1,4 +1,4 @@
-//! Rays and queries of which the device says how many are asked.
+//! Input whose number or layout differs from what passes read.
 
 pub mod device_count;
 pub mod gather_input;

@@ -1,4 +1,4 @@
-//! Outputs in ascending order.
+//! Reference passes that sort outputs.
 
 pub mod order_firsts;
 pub mod order_rows;

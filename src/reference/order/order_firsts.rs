@@ -1,8 +1,8 @@
-//! Twin of `shaders/order/order_firsts.wgsl`.
+//! Reference pass of `shaders/order/order_firsts.wgsl`.
 
 use super::shown::Rows;
 
-/// The first keys of an output's rows, in the order of their second keys.
+/// Returns the first keys of the rows, in the order of their second keys.
 pub fn order_firsts(rows: Rows<'_>, values: &[u32]) -> Vec<u32> {
     values.iter().map(|&row| rows.first_key(row as usize)).collect()
 }

@@ -1,8 +1,8 @@
-//! Twin of `shaders/order/order_seconds.wgsl`.
+//! Reference pass of `shaders/order/order_seconds.wgsl`.
 
 use super::shown::Rows;
 
-/// The second keys of an output's rows, with the rows' numbers as values.
+/// Returns the second keys of the rows, and their indices as values.
 pub fn order_seconds(rows: Rows<'_>) -> (Vec<u32>, Vec<u32>) {
     (0..rows.len()).map(|row| (rows.second_key(row), row as u32)).unzip()
 }

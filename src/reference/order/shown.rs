@@ -1,8 +1,8 @@
-//! Rows of an output in ascending order: the twin of `shaders/order/shown.wgsl`.
+//! Reference pass of `shaders/order/shown.wgsl`.
 
 use crate::api::types::{Pair, RayHit};
 
-/// What is sorted: the rows that a page shows.
+/// The rows of a page to sort.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// By the first object, then by the second.
@@ -13,7 +13,7 @@ pub enum Rows<'a> {
     Results(&'a [u32], Walks<'a>),
 }
 
-/// Which walk the rows of a page are from.
+/// Rays or queries of the rows of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Walks<'a> {
     /// Scanned counts, one more than walks.
@@ -23,7 +23,6 @@ pub struct Walks<'a> {
 }
 
 impl Walks<'_> {
-    /// The last walk whose rows begin no later than the row.
     fn of(&self, row: usize) -> u32 {
         let walks = &self.offsets[..self.offsets.len() - 1];
         let place = self.first + row as u32;

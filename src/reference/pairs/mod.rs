@@ -1,4 +1,4 @@
-//! Pairs of objects: counted, kept and written.
+//! Reference passes of pairs.
 
 pub mod pair_count;
 pub mod pair_emit;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pairs/pair_count.wgsl`.
+//! Reference pass of `shaders/pairs/pair_count.wgsl`.
 
 use super::pair_emit_cached::cached_partners;
 use super::pair_sums::{add_up, no_words};
@@ -8,29 +8,25 @@ use crate::layout::blocks::{Overrides, add64};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
-/// What [`pair_count`] writes.
+/// Output of [`pair_count`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
-    /// Pairs of each entry, and a last word of zero. The shader writes them for the uniform scheme alone.
+    /// Pairs of each entry, then 0. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
-    /// What the shader writes for the other schemes in place of the counts: places of the entries' pairs within tiles
-    /// of rows, and sums of tiles ([`pair_sums`](super::pair_sums)). Words that are not written are 0 here.
+    /// Otherwise, places within tiles and sums of tiles ([`pair_sums`](super::pair_sums)). Unwritten words are 0 here.
     pub words: Vec<u32>,
-    /// In scenes that are not crowded: the first partners of each entry, partner `k` of entry `i` at `k *
-    /// entry_capacity + i`; words past an entry's count are zero here and left as they are by the shader.
+    /// First partners of each entry if not crowded: partner `k` of entry `i` is at `k * entry_capacity + i`. The shader
+    /// leaves words past an entry's count unwritten; here they are 0.
     pub slots: Vec<u32>,
-    /// A bit for each box in the rows of an entry, tested or passed over, as far as [`Params::pair_bit_words`] go: word
-    /// `k` of entry `i` at `k * entry_capacity + i`. Words past an entry's boxes are zero here and left as they are by
-    /// the shader. Only the form for crowded scenes writes them.
+    /// If crowded, a bit per box in an entry's rows, tested or not, up to [`Params::pair_bit_words`]: word `k` of entry
+    /// `i` is at `k * entry_capacity + i`. The shader leaves words past an entry's boxes unwritten; here they are 0.
     pub bits: Vec<u32>,
-    /// How many boxes the rows of each entry have. The shader does not write that.
+    /// Boxes in the rows of each entry. The shader does not write it.
     pub boxes: Vec<u32>,
 }
 
-/// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the variant for crowded scenes,
-/// which tests clusters and keeps bits (`shaders/pairs/pair_test_clusters.wgsl`,
-/// `shaders/pairs/pair_count_crowded.wgsl`). Adds the box tests to the counters where they are counted, and the pairs,
-/// but for those of the uniform scheme.
+/// Counts the pairs of each entry; also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the pairs
+/// to the counters, except in the uniform scheme, and the box tests if they are counted.
 pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
     let kept = cached_partners(params, input.table.grid);
@@ -42,7 +38,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
     for index in each(0..params.entry_capacity) {
         let mut found = 0u32;
         let mut candidates = 0;
-        // Among the boxes in the rows.
+        // Index among the boxes in the rows.
         let mut place = 0;
         walk_tests(params, input, overrides, index, |test| {
             candidates += 1;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pairs/pair_emit.wgsl`.
+//! Reference pass of `shaders/pairs/pair_emit.wgsl`.
 
 use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
@@ -6,14 +6,13 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
-/// The largest u32 stands for every place that does not fit 32 bits.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
-/// Writes an entry's pairs as far as their places fall into the page: twin of `shaders/pairs/pair_write.wgsl`.
+/// Reference pass of `shaders/pairs/pair_write.wgsl`.
 pub(crate) struct Writer<'a> {
     params: &'a Params,
     pairs: &'a mut [Pair],
-    /// Of the next pair.
+    /// Place of the next pair.
     pub place: u32,
 }
 
@@ -33,8 +32,8 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to
-    /// find: twin of `shaders/pairs/pair_write_cached.wgsl`.
+    /// Reference pass of `shaders/pairs/pair_write_cached.wgsl`. Writes the pairs up to `end` if the `kept` partners
+    /// are all. Returns true if pairs are left.
     pub fn write_cached(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
         let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         if self.place == end || end <= self.params.first_pair || self.place >= page_end {
@@ -48,10 +47,9 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Walks once more through the entries that [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached) left, or through
-/// all (uniform scheme), and writes the pairs whose places fall into the page `first_pair .. first_pair +
-/// pairs.len()`.
+/// Writes the pairs of the entries in `walks` that fall into the page `first_pair .. first_pair + pairs.len()`.
 ///
+/// `walks` come from [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached), or are all in the uniform scheme.
 /// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit(
     params: &Params,

@@ -1,11 +1,11 @@
-//! Twin of `shaders/pairs/pair_emit_cached.wgsl`.
+//! Reference pass of `shaders/pairs/pair_emit_cached.wgsl`.
 
 use super::pair_emit::Writer;
 use crate::api::types::Pair;
 use crate::layout::grid::{Grid, ID_MASK, Params};
 use crate::reference::table::layout::keeps_bits;
 
-/// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps: none where it keeps bits.
+/// Partners per entry that [`pair_count`](super::pair_count::pair_count) caches: none if it keeps bits.
 pub fn cached_partners(params: &Params, grid: &Grid) -> u32 {
     if keeps_bits(params, grid) {
         0
@@ -14,11 +14,8 @@ pub fn cached_partners(params: &Params, grid: &Grid) -> u32 {
     }
 }
 
-/// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the page
-/// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the page shows
-/// pairs of and that have more partners than were kept. The shader lists the same in no particular order.
-///
-/// In scenes that [`pair_count`](super::pair_count::pair_count) keeps bits of, all entries with pairs are left.
+/// Writes the pairs of entries whose partners are all cached, within the page `first_pair .. first_pair + pairs.len()`.
+/// Returns the entries to walk: those with pairs in the page and more partners. The shader lists them unordered.
 ///
 /// `values` are the sorted entries. `slots` and the scanned `offsets` are the output of
 /// [`pair_count`](super::pair_count::pair_count).

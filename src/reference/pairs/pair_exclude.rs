@@ -1,12 +1,11 @@
-//! Twin of `shaders/pairs/pair_exclude.wgsl`.
+//! Reference pass of `shaders/pairs/pair_exclude.wgsl`.
 
 use super::pair_excludes::slots_of;
 use crate::api::types::Pair;
 use crate::layout::blocks::Exclusions;
 
-/// The table of the listed pairs, a pair per slot and zeros in a free one, and the row that took each slot, one more.
-/// Rows that name an object that does not exist, or one object twice, are left out. A shader may enter rows in another
-/// order; [`Excludes::is_listed`](super::pair_excludes::Excludes::is_listed) finds each in either table.
+/// Returns the hash table of the listed pairs, and the row in each slot plus one. A shader may enter rows in another
+/// order; [`Excludes::is_listed`](super::pair_excludes::Excludes::is_listed) finds each pair in either table.
 pub fn pair_exclude(exclusions: &Exclusions, list: &[Pair]) -> (Vec<[u32; 2]>, Vec<u32>) {
     let mut table = vec![[0; 2]; exclusions.slots() as usize];
     let mut rows = vec![0; table.len()];

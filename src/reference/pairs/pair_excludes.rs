@@ -1,21 +1,20 @@
-//! What parts pairs beside filters: the twin of `shaders/pairs/pair_excludes.wgsl` and of
-//! `shaders/pairs/exclusions.wgsl`.
+//! Reference passes of `shaders/pairs/pair_excludes.wgsl` and `shaders/pairs/exclusions.wgsl`.
 
 use std::fmt::{Debug, Formatter};
 
 use crate::layout::blocks::Exclusions;
 use crate::shared::murmur::hash;
 
-/// Says whether two objects may be a pair, the smaller index first: what
-/// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) is on a device.
+/// Returns true if two objects may be a pair, the smaller index first. See
+/// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
 pub type Admits<'a> = dyn Fn(u32, u32) -> bool + Sync + 'a;
 
-/// What parts pairs beside filters; nothing by default.
+/// Exclusions other than filters; none by default.
 #[derive(Clone, Copy, Default)]
 pub struct Excludes<'a> {
     /// The uniform block.
     pub exclusions: Exclusions,
-    /// The table of the listed pairs: output of [`pair_exclude`](super::pair_exclude::pair_exclude).
+    /// Hash table of the listed pairs, from [`pair_exclude`](super::pair_exclude::pair_exclude).
     pub table: &'a [[u32; 2]],
     /// The caller's function.
     pub admits: Option<&'a Admits<'a>>,
@@ -30,14 +29,13 @@ impl Debug for Excludes<'_> {
     }
 }
 
-/// The slots in which a pair may lie, in the order of the search.
 pub(crate) fn slots_of(exclusions: &Exclusions, pair: [u32; 2]) -> impl Iterator<Item = usize> {
     let (first, mask) = (hash(&pair), exclusions.table_mask);
     (0..exclusions.slots()).map(move |probe| (first.wrapping_add(probe) & mask) as usize)
 }
 
 impl Excludes<'_> {
-    /// Whether the list names a pair, `a < b`.
+    /// Returns true if the list names the pair, `a < b`.
     pub fn is_listed(&self, a: u32, b: u32) -> bool {
         if self.table.is_empty() {
             return false;
@@ -48,7 +46,7 @@ impl Excludes<'_> {
             .any(|held| held == [a, b])
     }
 
-    /// Whether the list or the function parts two objects.
+    /// Returns true if the list or the function excludes the pair.
     pub fn is_excluded(&self, a: u32, b: u32) -> bool {
         let [a, b] = [a.min(b), a.max(b)];
         self.is_listed(a, b) || self.admits.is_some_and(|admits| !admits(a, b))

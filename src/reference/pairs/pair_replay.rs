@@ -1,4 +1,4 @@
-//! Twin of `shaders/pairs/pair_replay.wgsl`.
+//! Reference pass of `shaders/pairs/pair_replay.wgsl`.
 
 use super::pair_count::PairCounts;
 use super::pair_emit::Writer;
@@ -7,12 +7,10 @@ use crate::api::types::Pair;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 
-/// Writes pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
-/// for each of the first [`Params::pair_bit_words`] × 32 of them. `walks` are the entries that
-/// [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached) left.
+/// Writes the pairs that have a bit in `kept`, and returns the place of the next pair for each entry of `walks`.
 ///
-/// `kept` is the output of [`pair_count`](super::pair_count::pair_count), with its counts scanned. Returns the place of
-/// the next pair of each entry of `walks`.
+/// `walks` come from [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached). `kept` is the output of
+/// [`pair_count`](super::pair_count::pair_count), with its counts scanned.
 pub fn pair_replay(
     params: &Params,
     input: &PairReads<'_>,
@@ -23,7 +21,7 @@ pub fn pair_replay(
     let entries = params.entry_capacity as usize;
     let next_of = |&entry: &u32| {
         let mut writer = Writer::new(params, pairs, kept.counts[entry as usize]);
-        // Among the boxes in the rows.
+        // Index among the boxes in the rows.
         let mut place = 0;
         let no_filters = Overrides {
             filters: false,

@@ -1,4 +1,4 @@
-//! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
+//! Reference pass of `shaders/pairs/pair_static.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::blocks::Overrides;
@@ -8,22 +8,22 @@ use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::reference::rows::CellTable;
 
-/// What the passes of pairs with static objects read.
+/// Buffers that the passes of static pairs read.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticPairReads<'a> {
     /// Levels, records and cell table of the static objects: bindings 1 to 3.
     pub table: CellTable<'a>,
     /// All objects of the step, for their filter words.
     pub objects: &'a [Aabb],
-    /// Sorted values of the static objects; read by the uniform scheme alone.
+    /// Sorted values of the static objects, for the uniform scheme.
     pub values: &'a [u32],
     /// The moving objects, in the order of their own table.
     pub own_records: &'a [Record],
-    /// What parts pairs beside filters.
+    /// Exclusions other than filters.
     pub excludes: Excludes<'a>,
 }
 
-/// What the moving object with this record meets; returns the box tests, or 0 where they are not counted.
+/// Passes the static partners of the moving object at `record` to `accept`. Returns the box tests, or 0 if not counted.
 pub fn walk_static(
     params: &Params,
     input: &StaticPairReads<'_>,

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pairs/pair_static_count.wgsl`.
+//! Reference pass of `shaders/pairs/pair_static_count.wgsl`.
 
 use super::pair_count::PairCounts;
 use super::pair_static::{StaticPairReads, walk_static};
@@ -8,10 +8,9 @@ use crate::layout::blocks::{Overrides, add64, static_cached_partners};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
-/// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where
-/// they are counted. Goes on in the `words` of [`pair_count`](super::pair_count), of which the uniform scheme has none.
-/// Rows and slots follow those of [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at
-/// `k * rows + i`.
+/// Counts the static partners of each moving object; the counts end with a 0. Adds the box tests to the counters if
+/// they are counted, and continues the `words` of [`pair_count`](super::pair_count), of which the uniform scheme has
+/// none. Partner `k` of row `i` is at `k * rows + i` in `slots`.
 pub fn pair_static_count(
     params: &Params,
     input: &StaticPairReads<'_>,

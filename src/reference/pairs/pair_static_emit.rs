@@ -1,4 +1,4 @@
-//! Twin of `shaders/pairs/pair_static_emit.wgsl`.
+//! Reference pass of `shaders/pairs/pair_static_emit.wgsl`.
 
 use super::pair_emit::Writer;
 use super::pair_static::{StaticPairReads, walk_static};
@@ -7,12 +7,10 @@ use crate::layout::blocks::{Overrides, static_cached_partners};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
-/// Writes the pairs of moving and static objects whose places fall into the page `first_pair .. first_pair +
-/// pairs.len()`: from the partners that counting kept, or by the walk once more where a moving object has more of them.
+/// Writes the pairs of moving with static objects that fall into the page `first_pair .. first_pair + pairs.len()`.
 ///
-/// `slots` and the scanned `offsets` hold what both counts left: first that of
-/// [`pair_count`](super::pair_count::pair_count), then that of
-/// [`pair_static_count`](super::pair_static_count::pair_static_count).
+/// `slots` and the scanned `offsets` are the outputs of [`pair_count`](super::pair_count::pair_count) and
+/// [`pair_static_count`](super::pair_static_count::pair_static_count), in this order.
 pub fn pair_static_emit(
     params: &Params,
     input: &StaticPairReads<'_>,

@@ -1,41 +1,35 @@
-//! Sums of pair counts, and places of pairs: twin of `shaders/pairs/pair_sums.wgsl`,
-//! `shaders/pairs/pair_sums_single_cell.wgsl` and `shaders/pairs/pair_write.wgsl`.
+//! Reference passes of `shaders/pairs/pair_sums.wgsl` and `shaders/pairs/pair_sums_single_cell.wgsl`.
 
 use crate::api::counters::{Status, word};
 use crate::layout::blocks::{add64, saturate64, wide};
 use crate::layout::grid::Params;
 use crate::shared::wgsl::number;
 
-/// Words of a tile: those of its rows, and one more.
 const TILE_WORDS: usize = number("pairs/pair_sums", "TILE_WORDS") as usize;
-/// Rows of a tile.
 const TILE: usize = TILE_WORDS - 1;
-/// Bits of a digit of a tile's number.
 const DIGIT_BITS: usize = number("pairs/pair_sums", "DIGIT_BITS") as usize;
 
-/// Where the word of a row lies.
+/// Index of the word of a row.
 pub const fn row_word(row: usize) -> usize {
     row + row / TILE
 }
 
-/// Words of all rows.
+/// Words of all tiles.
 pub const fn tile_words(params: &Params) -> usize {
     TILE_WORDS * (params.pair_rows as usize / TILE + 1)
 }
 
-/// The words that counting writes, where nothing was counted yet. Those of rows are `unwritten`, sums are 0.
+/// Words before counting: rows are `unwritten`, sums are 0.
 pub fn no_words(params: &Params, unwritten: u32) -> Vec<u32> {
     let mut words = vec![unwritten; tile_words(params)];
     words.resize(words.len() + 2 * (params.pair_rows as usize / TILE), 0);
     words
 }
 
-/// Where the sum of a number above 0 lies among the sums.
 const fn sum_place(number: usize) -> usize {
     2 * (number - 1)
 }
 
-/// What the tiles before this one have.
 fn before_tile(sums: &[u32], tile: usize) -> u64 {
     let digits = (0..32).step_by(DIGIT_BITS).filter(|shift| tile >> shift & 0xf != 0);
     digits.fold(0, |sum: u64, shift| {
@@ -43,7 +37,6 @@ fn before_tile(sums: &[u32], tile: usize) -> u64 {
     })
 }
 
-/// Adds what a tile has to the sums of its later siblings, in each digit.
 fn add_to_sums(sums: &mut [u32], tile: usize, value: u64) {
     let last = sums.len() / 2;
     for shift in (0..32).step_by(DIGIT_BITS) {
@@ -55,9 +48,8 @@ fn add_to_sums(sums: &mut [u32], tile: usize, value: u64) {
     }
 }
 
-/// Counts the rows from `first` on, which may share their first tile with rows that were counted before. Writes places
-/// within tiles and adds to sums, to the word past the rows as well. Adds to the pairs that are needed, and sets the
-/// status bit where those are more than the output has room for.
+/// Adds the counts of the rows from `first` on, up to the word past the rows; their first tile may have counted rows.
+/// Adds to the needed pairs, and sets the status bit if they exceed the capacity.
 pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], counters: &mut [u32]) {
     let end = first + counts.len();
     let (tiles, sums) = words.split_at_mut(tile_words(params));
@@ -83,7 +75,7 @@ pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], 
     }
 }
 
-/// The places of all rows and of the word past them.
+/// Places of all rows, and of the word past them.
 pub fn places(params: &Params, words: &[u32]) -> Vec<u32> {
     let (tiles, sums) = words.split_at(tile_words(params));
     let place = |row: usize| saturate64(before_tile(sums, row / TILE)).saturating_add(tiles[row_word(row)]);

@@ -1,6 +1,5 @@
-//! The walks of the pair passes: twins of `shaders/pairs/pair_walk_single_cell.wgsl`,
-//! `shaders/pairs/pair_walk_multi_cell.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/pair_boxes.wgsl`
-//! and `shaders/pairs/pair_test_clusters.wgsl`.
+//! Reference passes of `shaders/pairs/pair_walk_single_cell.wgsl`, `shaders/pairs/pair_walk_multi_cell.wgsl`,
+//! `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/pair_boxes.wgsl` and `shaders/pairs/pair_test_clusters.wgsl`.
 
 use std::ops::Range;
 
@@ -14,32 +13,29 @@ use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
 use crate::reference::table::large_table::looked_up;
 
-/// What the pair passes read, in binding order.
+/// Buffers that the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct PairReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
-    /// Sorted keys; read by the uniform scheme alone.
+    /// Sorted keys, for the uniform scheme.
     pub keys: &'a [u32],
-    /// Sorted values. Walks of the uniform scheme alone read them.
+    /// Sorted values, for the uniform scheme.
     pub values: &'a [u32],
-    /// What parts pairs beside filters.
+    /// Exclusions other than filters.
     pub excludes: Excludes<'a>,
 }
 
-/// Whether two closed boxes meet, compared as ordered integers.
 fn meets(a: &Record, b: &Record) -> bool {
     (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
 }
 
-/// The last word on a pair: boxes of one world that meet.
 fn overlaps(a: &Record, b: &Record) -> bool {
     a.world == b.world && meets(a, b)
 }
 
-/// Whether layers, owners and static flags let two objects pair.
 pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     let meets = |of: &Aabb, by: &Aabb| of.layers & 0xffff & (by.layers >> 16) != 0;
     let owner = a.owner & Aabb::OWNER_MASK;
@@ -48,8 +44,8 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     meets(a, b) && meets(b, a) && !same_owner && !both_static
 }
 
-/// Walks the candidates of a sorted entry and hands the object and every partner that is admitted to `accept`; returns
-/// the box tests, or 0 where they are not counted. An entry that the large list ends before has none.
+/// Passes the object of a sorted entry and each partner to `accept`. Returns the box tests, or 0 if not counted.
+/// Entries past the large list have no partners.
 pub fn walk_pairs(
     params: &Params,
     input: &PairReads<'_>,
@@ -73,15 +69,13 @@ pub fn walk_pairs(
     if overrides.count_candidates { candidates } else { 0 }
 }
 
-/// A box test of a walk.
 pub(crate) enum Test<'a> {
-    /// Of a candidate.
+    /// Test of a candidate.
     Of { own: u32, other: u32, is_pair: bool },
-    /// Of the box of a cluster, and those of its candidates that the walk passes over: all or none.
+    /// Test of a cluster's box, with the members that it skips: all or none.
     OfCluster { passed_over: &'a [Record] },
 }
 
-/// Walks the candidates of a sorted entry and hands each box test to `visit`.
 pub(crate) fn walk_tests(
     params: &Params,
     input: &PairReads<'_>,
@@ -114,11 +108,7 @@ pub(crate) fn walk_tests(
     }
 }
 
-/// Every candidate of one object, each unordered pair from one side only: the large list; what the cover table has of
-/// larger objects; at the object's own level the entries behind it in its row and the rows of the half shell that it
-/// reaches into; at every coarser level that is not in that table all cells from its upper corner back to its lower one
-/// and as far before as objects there reach. After Schornbaum's hierarchical hash grids; the adaptive scheme is the
-/// case of no reach. In a crowded scene candidates of one cluster are tested by its box first.
+/// After Schornbaum's hierarchical hash grids; the adaptive scheme is the case without reach.
 fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let own = &table.records[index as usize];
@@ -189,9 +179,6 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
     }
 }
 
-/// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
-/// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
-/// which both boxes cover; and, from the object's own home entry alone, the large list.
 fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let value = input.values[index as usize];
@@ -217,8 +204,8 @@ fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &m
                 let other = &table.records[(other_value & ID_MASK) as usize];
                 let is_primary = || {
                     let other_lower = lower_of(other);
-                    let context = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
-                    key_of(level, context, own.world) == key
+                    let primary = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
+                    key_of(level, primary, own.world) == key
                 };
                 visit(Test::Of {
                     own: own.object,
@@ -242,7 +229,7 @@ fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &m
             test(large, false);
         }
     } else {
-        // The shader marks these as outside any bucket, too: what is left of the large list.
+        // The rest of the large list. The shader marks these as outside any bucket, too.
         test(index + 1..large.end, false);
     }
 }

@@ -1,9 +1,9 @@
-//! Twin of `shaders/pairs/world_pairs.wgsl`.
+//! Reference pass of `shaders/pairs/world_pairs.wgsl`.
 
 use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
-/// Returns the number of pairs of each world, those with static objects included, modulo 2^32. `counts` are those of
-/// entries and of moving objects, before they are scanned.
+/// Returns the number of pairs of each world, modulo 2^32. `counts` are those of entries and of moving objects, before
+/// they are scanned.
 pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
     let entries = params.entry_capacity as usize;
@@ -11,7 +11,6 @@ pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: 
         if count == 0 {
             continue;
         }
-        // Records are stored by entry if an object has one, else by object.
         let record = match row.checked_sub(entries) {
             Some(record) => record,
             None if params.scheme == SCHEME_UNIFORM => (values[row] & ID_MASK) as usize,

@@ -1,4 +1,4 @@
-//! Queries with boxes, points and spheres, neighbours and partners.
+//! Reference passes of queries: boxes, points, spheres, neighbours and partners.
 
 pub mod query;
 pub mod query_count;

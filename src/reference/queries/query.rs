@@ -1,34 +1,30 @@
-//! A query and its test of an object: the twin of `shaders/queries/query.wgsl` and `shaders/queries/query_input.wgsl`.
+//! Reference passes of `shaders/queries/query.wgsl` and `shaders/queries/query_input.wgsl`.
 
 use crate::api::queries::{Query, self_query};
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
 pub(super) const LARGEST_FLOAT: f32 = f32::MAX;
-/// An image of the querier that only its distance to a candidate decides.
 pub(crate) const NEAREST_IMAGE: i32 = 2;
-/// 2^60 and 2^-40. Squares of gaps from the one on, or of gaps that are all below the other, leave the range of floats:
-/// they are taken 2^66 times smaller or larger.
+/// 2^60 and 2^-40.
 const FAR_BITS: u32 = (127 + 60) << 23;
 const NEAR_BITS: u32 = (127 - 40) << 23;
 const SMALLER: f32 = f32::from_bits((127 - 66) << 23);
 const LARGER: f32 = f32::from_bits((127 + 66) << 23);
-/// By how much the exponent of a squared distance is larger than that of a float.
 const DISTANCE_BIAS: u32 = 126;
-/// 2^-60. Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less
-/// than it rounds by.
+/// 2^-60.
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
 /// 2^-20.
 pub(super) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
-/// A query as the passes hold it.
+/// A query as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadedQuery {
     /// Lower corner as ordered integers.
     pub low: [i32; 3],
     /// Upper corner as ordered integers.
     pub high: [i32; 3],
-    /// How far from the box objects may be.
+    /// Largest distance from the box.
     pub radius: f32,
     /// As in [`Aabb::layers`].
     pub layers: u32,
@@ -36,18 +32,17 @@ pub struct LoadedQuery {
     pub owner: u32,
     /// Only objects of this world are found.
     pub world: u32,
-    /// The object that asks for others.
+    /// The querying object.
     pub querier: Option<u32>,
-    /// Whether objects are looked for by their lower corners in place of whole boxes.
+    /// True to compare lower corners instead of boxes.
     pub seeks_corners: bool,
-    /// Periods that the querier is moved by, or 2 on an axis where the nearest image of all is meant.
+    /// Periods by which the querier is moved, or 2 on an axis where the nearest image counts.
     pub image: [i32; 3],
     /// Lower corner, moved, and widened by the radius and a bound on all rounding.
     pub search_min: [f32; 3],
     /// Upper corner, moved and widened.
     pub search_max: [f32; 3],
-    /// Excluded, or neither with a NaN, nor a lower bound above the upper one, nor a negative radius, nor a world that
-    /// does not exist.
+    /// True if excluded, or if it has no NaN, ordered bounds, a nonnegative radius and an existing world.
     pub valid: bool,
     /// Valid and not excluded.
     pub answers: bool,
@@ -58,14 +53,13 @@ pub(crate) fn periods(params: &Params) -> [f32; 3] {
 }
 
 impl LoadedQuery {
-    /// Corners as floats, flushed; infinite ones as the largest.
+    /// Flushed; infinite corners become the largest float.
     pub(super) fn corners(&self, axis: usize) -> [f32; 2] {
         let largest = ordered(LARGEST_FLOAT);
         let [low, high] = [self.low[axis].max(-largest), self.high[axis].min(largest)];
         [flush(unordered(low)), flush(unordered(high))]
     }
 
-    /// How far from the querier objects may be along an axis: by more than differences, sums and squares can round.
     fn reach(&self, params: &Params, axis: usize) -> f32 {
         let [low, high] = self.corners(axis);
         let moved = if self.seeks_corners { periods(params)[axis] } else { 0.0 };
@@ -77,7 +71,6 @@ impl LoadedQuery {
         }
     }
 
-    /// With the bounds of where it looks.
     fn with_search_bounds(mut self, params: &Params) -> Self {
         for axis in 0..3 {
             let moved = self.image[axis] as f32 * periods(params)[axis];
@@ -93,12 +86,10 @@ impl LoadedQuery {
         self
     }
 
-    /// With another radius.
     pub(super) fn within(self, params: &Params, radius: f32) -> Self {
         Self { radius, ..self }.with_search_bounds(params)
     }
 
-    /// Whether it has images.
     pub(super) fn is_periodic(&self, params: &Params) -> bool {
         (0..3).any(|axis| self.has_period(params, axis))
     }
@@ -107,12 +98,11 @@ impl LoadedQuery {
         self.seeks_corners && periods(params)[axis] > 0.0
     }
 
-    /// Whether everything is within reach along a periodic axis.
     fn spans_period(&self, params: &Params, axis: usize) -> bool {
         self.has_period(params, axis) && 2.0 * self.reach(params, axis) >= periods(params)[axis]
     }
 
-    /// Axes on which there is a second image, a bit each.
+    /// Axes with a second image, one bit each.
     pub(crate) fn second_images(&self, params: &Params) -> u32 {
         let has_second = |axis: &usize| {
             let ([own, _], reach) = (self.corners(*axis), self.reach(params, *axis));
@@ -122,7 +112,7 @@ impl LoadedQuery {
         (0..3).filter(has_second).map(|axis| 1 << axis).sum()
     }
 
-    /// The image that is the second one on the axes of these bits.
+    /// The image that is the second one on the axes in `second`.
     pub(crate) fn image_of(mut self, params: &Params, second: u32) -> Self {
         self.image = std::array::from_fn(|axis| {
             let is_early = self.corners(axis)[0] < 0.5 * periods(params)[axis];
@@ -136,7 +126,6 @@ impl LoadedQuery {
         self.with_search_bounds(params)
     }
 
-    /// For walks that look at everything.
     pub(crate) fn nearest_of_all(mut self, params: &Params) -> Self {
         self.image = std::array::from_fn(|axis| {
             if self.has_period(params, axis) {
@@ -149,7 +138,7 @@ impl LoadedQuery {
     }
 }
 
-/// A query of the caller's as the passes hold it.
+/// Loads a caller's query.
 pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     let mut bounds = query.bounds;
     if params.dimensions == 2 {
@@ -159,7 +148,6 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     let radius_bits = query.radius.to_bits();
     let no_length = radius_bits > 0x7f80_0000 && radius_bits != 0x8000_0000;
     let is_excluded = class == Class::Excluded;
-    // Whatever an excluded query holds, it is not invalid.
     let valid = is_excluded || (class != Class::Invalid && !no_length && query.world < params.world_count);
     LoadedQuery {
         low: bounds.min.map(ordered),
@@ -179,7 +167,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     .with_search_bounds(params)
 }
 
-/// An object that asks for others: for those near its lower corner, or for those that its box overlaps.
+/// Query of an object for neighbours of its lower corner, or for overlapping objects.
 pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
     let object = &objects[record.object as usize];
     let class = classify(object);
@@ -202,7 +190,7 @@ pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQue
     .with_search_bounds(params)
 }
 
-/// Squared distance of an object as an integer (see [`squared`]), if it is one of the query's.
+/// Squared distance of an object as an integer (see [`squared`]), or `None` if it is no result.
 pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Option<u32> {
     if record.world != query.world {
         return None;
@@ -224,7 +212,6 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         if query.radius == 0.0 {
             return (record.low == query.low && image == [0; 3]).then_some(0);
         }
-        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once.
         let gap = std::array::from_fn(|axis| {
             let (own, other) = (flush(unordered(query.low[axis])), flush(unordered(record.low[axis])));
             match image[axis] {
@@ -240,7 +227,6 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         return meets.then_some(0);
     }
     let gap = std::array::from_fn(|axis| {
-        // Touching and overlapping are told apart from gaps in integers.
         if record.low[axis] > query.high[axis] {
             apart(record.low[axis], query.high[axis])
         } else if query.low[axis] > record.high[axis] {
@@ -252,7 +238,6 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
     within(query, gap)
 }
 
-/// The image of the querier that is nearest to what lies so far apart along an axis.
 fn nearest_image(period: f32, apart: f32) -> i32 {
     let half = 0.5 * period;
     if half > 0.0 {
@@ -268,9 +253,7 @@ fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<u32> {
     (is_endless || distance <= squared([query.radius, 0.0, 0.0])).then_some(distance)
 }
 
-/// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of
-/// exponent, so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest
-/// float.
+/// Squared length of a gap as an integer of the same order: float bits with a nine-bit exponent.
 pub fn squared(gap: [f32; 3]) -> u32 {
     let bits = gap.map(|gap| match gap.to_bits() & 0x7fff_ffff {
         ..0x0080_0000 => 0,
@@ -294,8 +277,7 @@ pub fn squared(gap: [f32; 3]) -> u32 {
     }
 }
 
-/// The float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any normal
-/// one.
+/// Float of a squared distance: infinity above the largest float, 0 below the normal ones.
 pub fn squared_float(distance: u32) -> f32 {
     const LARGE: u32 = DISTANCE_BIAS + 255;
     f32::from_bits(match distance >> 23 {

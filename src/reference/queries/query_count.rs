@@ -1,4 +1,4 @@
-//! Twin of `shaders/queries/query_count.wgsl`.
+//! Reference pass of `shaders/queries/query_count.wgsl`.
 
 use super::query_walk::{QueryReads, walk_query};
 use crate::api::counters::word;
@@ -6,15 +6,13 @@ use crate::layout::blocks::{Overrides, add64};
 use crate::layout::grid::Params;
 use crate::shared::runs::{Walked, map};
 
-/// What a walk adds to the counters at its end.
 pub(crate) fn finish_counters(counters: &mut [u32], walked: Walked, is_first: bool) {
     counters[word::QUERIES_INVALID] += u32::from(walked.is_invalid && is_first);
     add64(counters, word::QUERY_CANDIDATES, u64::from(walked.candidates));
 }
 
-/// How many objects each query finds, in one walk after the other: in several where objects have several tables.
-/// Returns one word more than there are queries, so that the scan ends with the total; adds invalid queries and, where
-/// they are counted, box tests to the counters.
+/// Returns the number of results of each query over all `walks`, one per table, then 0. Adds invalid queries and
+/// counted box tests to the counters.
 pub fn query_count(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let mut counts = vec![0; params.query_count as usize + 1];
     for (walk, input) in walks.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Twin of `shaders/queries/query_emit.wgsl`.
+//! Reference pass of `shaders/queries/query_emit.wgsl`.
 
 use std::ops::Range;
 
@@ -7,8 +7,7 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::in_runs;
 
-/// The walks once more, writing the objects whose places fall into the page of the output that starts at
-/// `first_result`. Returns as many objects as the page shows.
+/// Returns the results in the page, which starts at `first_result`.
 pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<u32> {
     let first = u64::from(params.first_result);
     let all = offsets.last().map_or(0, |&end| u64::from(end.min(u32::MAX - 1)));
@@ -16,7 +15,6 @@ pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Override
     let mut results = vec![0; shown as usize];
     let mut places: Vec<_> = offsets.iter().map(|&place| u64::from(place)).collect();
     for input in walks {
-        // Of each query that shows in the page, its answer and how many objects it found, and all of these objects.
         let find = |indices: Range<u32>| {
             let (mut ends, mut objects) = (Vec::new(), Vec::new());
             for index in indices {

@@ -1,4 +1,4 @@
-//! Twin of `shaders/queries/query_nearest.wgsl`.
+//! Reference pass of `shaders/queries/query_nearest.wgsl`.
 
 use super::query::squared_float;
 use super::query_count::finish_counters;
@@ -9,9 +9,8 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::{Walked, map};
 
-/// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query,
-/// [`NearestObject::NONE`] where there are fewer. Adds invalid queries and, where they are counted, box tests to the
-/// counters.
+/// Returns the `nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
+/// [`NearestObject::NONE`]. Adds invalid queries and counted box tests to the counters.
 pub fn query_nearest(
     params: &Params,
     walks: &[QueryReads<'_>],
@@ -20,7 +19,7 @@ pub fn query_nearest(
 ) -> Vec<NearestObject> {
     let wanted = params.nearest as usize;
     let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
-    // Squared distances as integers, objects beside them.
+    // Squared distances as integers, with their objects.
     let mut answers = vec![Vec::<(u32, u32)>::new(); params.query_count as usize];
     for (walk, input) in walks.iter().enumerate() {
         let nearer = |index: u32| {

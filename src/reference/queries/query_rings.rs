@@ -1,4 +1,4 @@
-//! The walk of the nearest objects: the rings of `shaders/queries/query_nearest.wgsl`.
+//! The rings of `shaders/queries/query_nearest.wgsl`.
 
 use std::ops::RangeInclusive;
 
@@ -7,12 +7,11 @@ use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images,
 use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
-/// Smallest radius of a ring.
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
 
-/// Hands the objects that may be among the nearest of a query with their squared distances, integers (see [`squared`]),
-/// to `accept`. An object may come more than once. `limit` is the largest distance that still counts, and `accept`
-/// returns the next one. Returns the box tests, or 0 where they are not counted.
+/// Passes the objects that may be among the nearest to `accept`, with squared distances as integers (see [`squared`]).
+/// An object may come repeatedly. `limit` is the largest distance that counts; `accept` returns the next one. Returns
+/// the box tests, or 0 if not counted.
 pub fn walk_nearest(
     params: &Params,
     input: &QueryReads<'_>,
@@ -42,7 +41,6 @@ pub fn walk_nearest(
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
-/// The occupied levels. That of most objects comes first, since it is likely to bound the walks of all others.
 fn fullest_first(grid: &Grid) -> impl Iterator<Item = &Level> {
     let is_fullest = |&(index, _): &(u32, &Level)| index == grid.fullest_level;
     let fullest = grid.occupied_levels().filter(is_fullest);
@@ -50,34 +48,29 @@ fn fullest_first(grid: &Grid) -> impl Iterator<Item = &Level> {
     fullest.chain(others).map(|(_, level)| level)
 }
 
-/// How far a query is from what it looks at on a level.
 struct Apart<'a> {
     query: &'a LoadedQuery,
     /// Cells of both corners.
     own: [[i32; 3]; 2],
-    /// Cells that an object reaches into past the one that it is entered in.
     reach: [i32; 3],
-    /// Sides of a cell.
     sides: [f32; 3],
     level: &'a Level,
 }
 
 impl Apart<'_> {
-    /// Cells that surely lie between the query and objects of these cells.
+    /// Cells certainly between the query and objects of these cells.
     fn cells(&self, axis: usize, lower: i32, upper: i32) -> i32 {
         let [own_lower, own_upper] = self.own.map(|cell| cell[axis]);
         let below = own_lower - 1 - self.reach[axis] - upper;
         below.max(lower - 1 - own_upper).max(0)
     }
 
-    /// Less than any distance along an axis from the query to objects of these cells, by more than all rounding.
     fn gap(&self, axis: usize, lower: i32, upper: i32) -> f32 {
         let gap = self.cells(axis, lower, upper) as f32 * self.sides[axis];
         let position = self.query.corners(axis).map(f32::abs);
         (gap - (gap + position[0].max(position[1])) * SLACK).max(0.0)
     }
 
-    /// How far it is to the level, about.
     fn level(&self) -> f32 {
         let [lower, upper] = bounds_of(self.level);
         let gaps: [f32; 3] = std::array::from_fn(|axis| self.gap(axis, lower[axis], upper[axis]));
@@ -95,7 +88,6 @@ fn bounds_of(level: &Level) -> [[i32; 3]; 2] {
 }
 
 impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
-    /// A level, ring by ring, until no object past the last one can be among the nearest.
     fn walk_rings(&mut self, query: &LoadedQuery, level: &Level) {
         if self.input.table.places(&self.listing(level)) == 0 {
             return;
@@ -112,7 +104,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
             let ring = query.within(self.params, radius);
             let second = ring.second_images(self.params);
             let mut look = self.look_of(&ring, second, level);
-            // All objects, and no image but the nearest counts.
             if is_periodic && self.spans(&ring.image_of(self.params, 0), level) {
                 look = LevelLook::All;
             }
@@ -151,7 +142,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         let inverse = axis_inverse(level.inverse, detail);
         let corners = [0, 1, 2].map(|axis| query.corners(axis));
         let own = [0, 1].map(|end| cell_of(scheme, corners.map(|corner| corner[end]), inverse));
-        // Inverses of the adaptive scheme are those of half a cell.
         let unit = if scheme == SCHEME_ADAPTIVE { 2.0 } else { 1.0 };
         Apart {
             query,
@@ -162,7 +152,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    /// A radius that is no larger than what is still needed.
     fn bounded(&self, query: &LoadedQuery, radius: f32) -> f32 {
         let needed = squared_float(self.limit).sqrt() * (1.0 + SLACK);
         let bounded = if squared([needed, 0.0, 0.0]) >= self.limit {
@@ -173,7 +162,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         bounded.max(SMALLEST_RADIUS).min(query.radius)
     }
 
-    /// Turns that the rows of the ring before take once more, since they are visited on both sides of it.
     fn iterations_within(&self, query: &LoadedQuery, inner: Option<f32>, level: &Level) -> f32 {
         let Some(inner) = inner else { return 0.0 };
         let cells = self.cells_of(&query.within(self.params, inner), level);
@@ -181,14 +169,12 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         self.row_iterations() * counts[1] * counts[2]
     }
 
-    /// Whether a ring has all cells of the level.
     fn spans(&self, ring: &LoadedQuery, level: &Level) -> bool {
         let [lower, upper] = bounds_of(level);
         let cells = self.cells_of(ring, level);
         (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
     }
 
-    /// Whether all of the level is within a ring.
     fn is_covered_by(&self, ring: &LoadedQuery, level: &Level) -> bool {
         let [lower, upper] = bounds_of(level);
         let apart = self.apart(ring, level);
@@ -200,7 +186,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         self.spans(ring, level) && squared([x, farthest(1), farthest(2)]) <= squared([ring.radius, 0.0, 0.0])
     }
 
-    /// The rows of a ring that are no farther than its radius, without what the ring before has visited.
     fn walk_ring(&mut self, query: &LoadedQuery, radius: f32, inner: Option<f32>, level: &Level) {
         let in_buckets = |cells: Cells| {
             let [x, y, z] = cells;
@@ -243,12 +228,10 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 }
 
-/// How deep the first ring reaches into a level: between a quarter and a half of a cell.
 fn first_depth(level: &Level) -> f32 {
     f32::from_bits((252 - (level.inverse.to_bits() >> 23).min(251)) << 23)
 }
 
-/// The radius of the ring behind one: twice as deep in a level that begins at a distance of `before`.
 fn next_radius(radius: f32, before: f32) -> f32 {
     if radius > 0.25 * LARGEST_FLOAT {
         return LARGEST_FLOAT;

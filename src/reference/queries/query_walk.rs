@@ -1,5 +1,5 @@
-//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_input.wgsl`
-//! and `shaders/queries/query_walk.wgsl`.
+//! Reference passes of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_input.wgsl` and
+//! `shaders/queries/query_walk.wgsl`.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -14,25 +14,24 @@ use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
 
-/// What the query passes read, in binding order.
+/// Buffers that the query passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// The queries; none where the objects themselves ask.
+    /// The caller's queries; empty for self-queries.
     pub queries: &'a [Query],
-    /// Records of the objects that ask; none where they do not. Of the objects' own table or of another.
+    /// Records of the querying objects, of their own or another table; empty without self-queries.
     pub self_query: &'a [Record],
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
-    /// Sorted values; read by the uniform scheme alone.
+    /// Sorted values, for the uniform scheme.
     pub values: &'a [u32],
-    /// What parts partners beside filters.
+    /// Exclusions of partners other than filters.
     pub excludes: Excludes<'a>,
 }
 
 impl QueryReads<'_> {
-    /// Queries of the walk.
     pub(crate) fn count(&self, params: &Params) -> u32 {
         if params.self_query == self_query::NOBODY {
             params.query_count
@@ -41,7 +40,7 @@ impl QueryReads<'_> {
         }
     }
 
-    /// The query with this index, and which answer it is for: self_query come in the order of the records.
+    /// Query at `index`, and the index of its result. Self-queries come in the order of the records.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
         if params.self_query == self_query::NOBODY {
             return (load_query(params, &self.queries[index as usize]), index);
@@ -65,10 +64,8 @@ pub(super) struct Walk<'a, F> {
     pub(super) iterations: Iterations,
 }
 
-/// Cells that objects of a level may be entered in.
 pub(super) type Cells = [RangeInclusive<i32>; 3];
 
-/// What is looked at of a level.
 #[derive(PartialEq)]
 pub(super) enum LevelLook {
     Nowhere,
@@ -76,11 +73,10 @@ pub(super) enum LevelLook {
     All,
 }
 
-/// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
 const MOST_MEETINGS: u32 = 4;
 
-/// Hands every object of a query with its squared distance, an integer (see [`squared`](super::query::squared)), to
-/// `accept`; returns the box tests, or 0 where they are not counted.
+/// Passes the results of a query to `accept`, with squared distances as integers (see
+/// [`squared`](super::query::squared)). Returns the box tests, or 0 if not counted.
 pub fn walk_query(
     params: &Params,
     input: &QueryReads<'_>,
@@ -92,7 +88,7 @@ pub fn walk_query(
     if overrides.count_candidates { candidates } else { 0 }
 }
 
-/// As [`walk_query`]. Returns the box tests, and the rows of cells that were looked at.
+/// Like [`walk_query`], but returns the numbers of box tests and of visited rows of cells.
 pub fn count_query(
     params: &Params,
     input: &QueryReads<'_>,
@@ -163,8 +159,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    /// The entries whose objects are the query's, by their boxes, with their distances. In a crowded scene the box of a
-    /// cluster comes first, unless an image of the querier is meant: its members are passed over where it is none.
     pub(super) fn near_entries(&mut self, entries: Range<u32>, mut found: impl FnMut(&mut Self, u32, u32)) {
         let table = self.input.table;
         if self.query.image != [0; 3] {
@@ -175,7 +169,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         for (cluster, members) in table.clustered(entries) {
             if let Some(cluster) = cluster {
-                // Of no object, and of any world. Lower corners of members may lie anywhere in it.
+                // No object, any world. Lower corners of members may be anywhere in it.
                 let around = Record {
                     object: NONE,
                     world: self.query.world,
@@ -209,7 +203,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         self.test_all(Listing::Entries(table.large(params, query.world)));
     }
 
-    /// Without cells.
     pub(super) fn test_all(&mut self, listing: Listing) {
         let QueryReads {
             table, objects, values, ..
@@ -229,7 +222,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         self.input.table.listing(self.params, level, self.query.world)
     }
 
-    /// Cells that an object reaches into past the one that it is entered in.
     pub(super) fn reach_of_objects(&self, query: &LoadedQuery) -> [i32; 3] {
         let reach = if query.seeks_corners {
             0
@@ -258,7 +250,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
             .row(level, *cells[0].start(), *cells[0].end(), y, z, world)
     }
 
-    /// Whether objects are met again and again, in one cell after another.
     fn meets_entries_again(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
         let listing = self.listing(level);
         let most = MOST_MEETINGS * self.input.table.places(&listing);
@@ -276,7 +267,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         entries > most as usize
     }
 
-    /// How a level is looked at, where the query has `second` images.
     pub(super) fn look_of(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> LevelLook {
         let is_second = [0, 1, 2].map(|axis| second & (1 << axis) != 0);
         let counts_of = |second| {
@@ -291,9 +281,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         let rows = counts[1] * counts[2];
         let is_dense = level.table_mask == DENSE;
-        // Hashed slots would be looked at again and again.
         let is_repeated = !is_dense && rows * counts[0] >= level.table_size as f32;
-        // Images may look at the same cells. Those of other worlds lie elsewhere, unless they are hashed.
         let bounds = [
             level.lower_x..=level.upper_x,
             level.lower_y..=level.upper_y,
@@ -314,7 +302,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         LevelLook::Cells
     }
 
-    /// Turns of loops that a row takes at least.
     pub(super) fn row_iterations(&self) -> f32 {
         if self.is_multi_cell() { 3.0 } else { 2.0 }
     }
@@ -333,7 +320,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    /// All of a level.
     pub(super) fn test_level(&mut self, query: &LoadedQuery, level: &Level) {
         self.query = query.nearest_of_all(self.params);
         self.test_all(self.listing(level));
@@ -357,20 +343,17 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    /// One entry an object: whether the entry lies in the row `y`, `z` of the query's cells rather than in one that
-    /// shares its slots. Covered cells: whether this is the first cell that the object shares with the query.
     fn is_met_here(&self, level: &Level, entry: u32, lower: [i32; 3], upper: [i32; 3], y: i32, z: i32) -> bool {
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
         let corner = self.record(entry).low.map(|bound| flush(unordered(bound)));
-        let context = cell_of(self.params.scheme, corner, inverse);
+        let primary = cell_of(self.params.scheme, corner, inverse);
         if !self.is_multi_cell() {
-            return context[1] == y && context[2] == z && (lower[0]..=upper[0]).contains(&context[0]);
+            return primary[1] == y && primary[2] == z && (lower[0]..=upper[0]).contains(&primary[0]);
         }
-        // Lower corners lie in the home cell.
         let first: [i32; 3] = if self.query.seeks_corners {
-            context
+            primary
         } else {
-            std::array::from_fn(|axis| context[axis].max(lower[axis]))
+            std::array::from_fn(|axis| primary[axis].max(lower[axis]))
         };
         let is_outside = (0..3).any(|axis| first[axis] < lower[axis]) || first[0] > upper[0];
         if is_outside || first[1] != y || first[2] != z {
@@ -382,7 +365,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 }
 
-/// Cells per axis, as the table has them along x.
 pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     let shifts = [level.x_shift, 0, 0];
     std::array::from_fn(|axis| {
@@ -395,12 +377,10 @@ pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     })
 }
 
-/// The rows of cells, y and z, z outermost.
 pub(super) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
     z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
 }
 
-/// The images of a query that has second ones on the axes of these bits.
 pub(super) fn images(second: u32) -> impl Iterator<Item = u32> {
     (0..=second).filter(move |image| image & !second == 0)
 }

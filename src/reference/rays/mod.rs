@@ -1,4 +1,4 @@
-//! Rays: what they hit, and the cells that they visit.
+//! Reference passes of rays: hits, and visited cells.
 
 pub mod ray;
 pub mod ray_any;

@@ -1,27 +1,22 @@
-//! A ray and the exact test of a box against it: the twin of `shaders/rays/ray.wgsl`.
-//!
-//! The slab test (Kay and Kajiya, "Ray Tracing Complex Scenes", 1986) in one formula that gives the same bits on every
-//! device. Shaders take it in two steps, as far as the exponents of floats go and beyond; here doubles hold every
-//! exponent.
+//! Reference pass of `shaders/rays/ray.wgsl`. Doubles hold every exponent, so one test suffices.
 
 use crate::api::types::SweptRay;
 use crate::layout::grid::{Params, flush, ordered, unordered};
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
-/// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides,
-/// so that no hit of exact arithmetic is lost.
+/// Raises far parameters by more than all rounding, so no exact hit is lost.
 pub(crate) const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
 /// Bits that the mantissa of a double has beyond that of a float.
 const SPARE_BITS: u32 = 29;
 
-/// A ray as the passes hold it.
+/// A ray as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadedRay {
-    /// Where it starts, denormals flushed.
+    /// Denormals flushed.
     pub origin: [f32; 3],
-    /// The largest parameter: finite, or −1 where nothing is hit.
+    /// Finite, or −1 if nothing is hit.
     pub t_max: f32,
-    /// Where it goes, denormals flushed.
+    /// Denormals flushed.
     pub direction: [f32; 3],
     /// See [`Ray`](crate::Ray) and [`SweptRay`].
     pub valid: bool,
@@ -29,20 +24,19 @@ pub struct LoadedRay {
     pub inverse: [f32; 3],
     /// The origin as ordered integers, denormals kept.
     pub origin_ordered: [i32; 3],
-    /// Which axes the ray moves along.
+    /// True for each axis with motion.
     pub moves: [bool; 3],
-    /// The world that it is cast in.
+    /// World of the ray.
     pub world: u32,
-    /// The smallest parameter: finite, at least 0.
+    /// Finite, at least 0.
     pub t_min: f32,
-    /// Of the box that is swept along, denormals flushed.
+    /// Half extents of the swept box, denormals flushed.
     pub half_extents: [f32; 3],
     /// Membership and mask.
     pub layers: u32,
 }
 
-/// Correctly rounded `1 / x` of the bits of a normal float up to 2^126, by long division of mantissas: 2^47 / m in
-/// three steps.
+/// Correctly rounded `1 / x` of the bits of a normal float up to 2^126.
 pub fn reciprocal(bits: u32) -> f32 {
     let one = 0x0080_0000u32;
     let mantissa = (bits & 0x007f_ffff) | one;
@@ -63,7 +57,7 @@ pub fn reciprocal(bits: u32) -> f32 {
     f32::from_bits(magnitude | (bits & 0x8000_0000))
 }
 
-/// The ray as the passes hold it. Of the uniform block it needs `dimensions` and `world_count`.
+/// Loads a ray. Reads only `dimensions` and `world_count` of `params`.
 pub fn load_ray(params: &Params, ray: &SweptRay) -> LoadedRay {
     let SweptRay {
         mut ray,
@@ -119,14 +113,14 @@ pub fn load_ray(params: &Params, ray: &SweptRay) -> LoadedRay {
     }
 }
 
-/// The nearest value with the mantissa of a float, whatever its exponent; ties go to the even one.
+/// Nearest value with the mantissa of a float and any exponent; ties to even.
 pub(crate) fn rounded(value: f64) -> f64 {
     let bits = value.to_bits();
     let half = (1 << (SPARE_BITS - 1)) - 1 + (bits >> SPARE_BITS & 1);
     f64::from_bits((bits + half) >> SPARE_BITS << SPARE_BITS)
 }
 
-/// The rounded difference of two finite floats. What is below the normal floats is exact.
+/// Rounded difference of two finite floats. Results below the normal floats are exact.
 pub(crate) fn way(from: f32, to: f32) -> f64 {
     let way = to - from;
     if way.is_finite() {
@@ -136,7 +130,6 @@ pub(crate) fn way(from: f32, to: f32) -> f64 {
     }
 }
 
-/// A bound moved outward by an extent, rounded to the nearest float, and by one float more.
 pub(crate) fn grown(bound: i32, extent: f32, direction: i32) -> i32 {
     let infinity = ordered(f32::INFINITY);
     let moved = ordered(unordered(bound) + direction as f32 * extent);
@@ -147,19 +140,17 @@ pub(crate) fn grown(bound: i32, extent: f32, direction: i32) -> i32 {
     }
 }
 
-/// Where the ray enters the box of ordered integers, no earlier than it starts, if it does.
+/// Parameter at which the ray enters the box of ordered integers, at least `t_min`.
 pub fn enter_box(ray: &LoadedRay, low: &[i32; 3], high: &[i32; 3]) -> Option<f32> {
     let mut near = 0.0f64;
     let mut far = f64::from(ray.t_max);
     for axis in 0..3 {
         let (mut low, mut high) = (low[axis], high[axis]);
-        // A box that is swept meets another where its centre meets that one grown.
         if ray.half_extents[axis] > 0.0 {
             low = grown(low, ray.half_extents[axis], -1);
             high = grown(high, ray.half_extents[axis], 1);
         }
         let origin = ray.origin_ordered[axis];
-        // An axis without motion is met always or never.
         if !ray.moves[axis] {
             if low > origin || origin > high {
                 return None;
@@ -190,7 +181,6 @@ pub fn enter_box(ray: &LoadedRay, low: &[i32; 3], high: &[i32; 3]) -> Option<f32
     if far < 0.0 || start > rounded(far * FAR_WIDENING) || start > f64::from(f32::MAX) {
         return None;
     }
-    // What may have been a denormal before it was rounded is 0.
     let near = if near > f64::from(f32::MIN_POSITIVE) {
         near as f32
     } else {

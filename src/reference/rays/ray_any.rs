@@ -1,4 +1,4 @@
-//! Twin of `shaders/rays/ray_any.wgsl`.
+//! Reference pass of `shaders/rays/ray_any.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
@@ -12,7 +12,6 @@ struct Any {
 }
 
 impl HitVisitor for Any {
-    /// Large boxes are met soonest, in the fewest steps.
     const COARSE_FIRST: bool = true;
     const ACCEPTS_AGAIN: bool = true;
 
@@ -25,8 +24,7 @@ impl HitVisitor for Any {
     }
 }
 
-/// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is. Returns 1 or 0 a
-/// ray; adds invalid rays and, where they are counted, box tests to the counters.
+/// Returns 1 for each ray that hits anything, else 0. Adds invalid rays and counted box tests to the counters.
 pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let any = |ray: u32| {

@@ -1,27 +1,23 @@
-//! The cells of a walk themselves: the twin of `shaders/rays/ray_cells.wgsl`.
+//! Reference pass of `shaders/rays/ray_cells.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::layout::blocks::Iterations;
 use crate::layout::grid::{Grid, Level, MAX_LEVELS, Params};
 
-/// What a pass does with the cells of a slab: a box of them.
 pub(crate) trait CellVisitor {
-    /// The cells from `lower` on, so many an axis, `count` together or 2^32 - 1 if they are more.
+    /// Takes the cells from `lower` on, `sizes` per axis. `count` is their total, saturated at 2^32 - 1.
     fn take_cells(&mut self, level: u32, lower: [i32; 3], sizes: [u32; 3], count: u32);
 }
 
 struct Walk<'a, V> {
     x_detail: u32,
-    /// Number of the grid's first level.
     first_level: u32,
     visitor: &'a mut V,
     iterations: Iterations,
 }
 
-/// Walks a ray and hands the cells within the bounds of what the levels hold to the visitor.
-///
-/// The first grid is that of all objects or of the moving ones, the second that of the static ones.
+/// Grids of all or the moving objects, then of the static ones.
 pub(crate) fn walk_ray(params: &Params, grids: &[&Grid], ray: &LoadedRay, visitor: &mut impl CellVisitor) {
     for (first_level, grid) in (0..).step_by(MAX_LEVELS as usize).zip(grids) {
         if ray.valid && ray.t_max >= 0.0 {

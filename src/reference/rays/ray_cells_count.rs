@@ -1,4 +1,4 @@
-//! Twin of `shaders/rays/ray_cells_count.wgsl`.
+//! Reference pass of `shaders/rays/ray_cells_count.wgsl`.
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
@@ -13,8 +13,7 @@ impl CellVisitor for Count {
     }
 }
 
-/// How many cells the walk of each ray visits, 2^32 - 1 if they are more. Returns one word more than there are rays, so
-/// that the scan ends with the total.
+/// Returns the number of cells that each ray visits, saturated at 2^32 - 1, then 0.
 pub fn ray_cells_count(params: &Params, grids: &[&Grid], rays: &[SweptRay]) -> Vec<u32> {
     let count = |ray: &SweptRay| {
         let mut count = Count(0);

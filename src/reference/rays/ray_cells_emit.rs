@@ -1,4 +1,4 @@
-//! Twin of `shaders/rays/ray_cells_emit.wgsl`.
+//! Reference pass of `shaders/rays/ray_cells_emit.wgsl`.
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
@@ -14,7 +14,6 @@ struct Emit<'a> {
 impl CellVisitor for Emit<'_> {
     fn take_cells(&mut self, level: u32, lower: [i32; 3], sizes: [u32; 3], count: u32) {
         let first = self.place;
-        // The largest u32 is no place: it stands for all that do not fit.
         self.place = first.saturating_add(count);
         let page_end = self.first.saturating_add(self.cells.len() as u32);
         for place in first.max(self.first)..self.place.min(page_end) {
@@ -30,12 +29,8 @@ impl CellVisitor for Emit<'_> {
     }
 }
 
-/// The walk once more, writing the cells whose places fall into the page
-/// `first_ray_cell .. first_ray_cell + ray_cell_capacity`: level by level, slab by slab along the ray, within a slab x
-/// fastest.
-///
-/// `offsets` is the scanned output of [`ray_cells_count`](super::ray_cells_count::ray_cells_count). Returns
-/// `ray_cell_capacity` cells; those that the shader leaves unwritten are zero.
+/// Returns the visited cells in the page `first_ray_cell .. first_ray_cell + ray_cell_capacity`; unwritten ones are
+/// zero. `offsets` is the scanned output of [`ray_cells_count`](super::ray_cells_count::ray_cells_count).
 pub fn ray_cells_emit(params: &Params, grids: &[&Grid], rays: &[SweptRay], offsets: &[u32]) -> Vec<RayCell> {
     let mut cells = vec![RayCell::default(); params.ray_cell_capacity as usize];
     for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {

@@ -1,4 +1,4 @@
-//! Twin of `shaders/rays/ray_closest.wgsl`.
+//! Reference pass of `shaders/rays/ray_closest.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
@@ -14,7 +14,6 @@ struct Closest {
 }
 
 impl HitVisitor for Closest {
-    /// Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
     const COARSE_FIRST: bool = true;
     const ACCEPTS_AGAIN: bool = true;
 
@@ -29,8 +28,7 @@ impl HitVisitor for Closest {
     }
 }
 
-/// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest
-/// of the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
+/// Returns the first object that each ray hits. Adds invalid rays and counted box tests to the counters.
 pub fn ray_closest(
     params: &Params,
     tables: &[RayReads<'_>],

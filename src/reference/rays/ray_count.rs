@@ -1,4 +1,4 @@
-//! Twin of `shaders/rays/ray_count.wgsl`.
+//! Reference pass of `shaders/rays/ray_count.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
@@ -19,7 +19,6 @@ impl HitVisitor for Count {
     }
 }
 
-/// What walks add to the counters.
 pub(crate) fn finish_counters(counters: &mut [u32], walks: &[Walked]) {
     for walked in walks {
         counters[word::RAYS_INVALID] += u32::from(walked.is_invalid);
@@ -27,9 +26,7 @@ pub(crate) fn finish_counters(counters: &mut [u32], walks: &[Walked]) {
     }
 }
 
-/// How many objects each ray meets; the shader keeps some of them for writing, which changes no answer. Returns one
-/// word more than there are rays, so that the scan ends with the total; adds invalid rays and, where they are counted,
-/// box tests to the counters.
+/// Returns the number of objects that each ray hits, then 0. Adds invalid rays and counted box tests to the counters.
 pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let count = |ray: u32| {

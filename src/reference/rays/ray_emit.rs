@@ -1,4 +1,4 @@
-//! Twin of `shaders/rays/ray_emit.wgsl`.
+//! Reference pass of `shaders/rays/ray_emit.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
@@ -19,7 +19,6 @@ impl HitVisitor for Emit<'_> {
     }
 
     fn accept_hit(&mut self, object: u32, t: f32) {
-        // The largest u32 stands for every place that does not fit 32 bits.
         if self.place != u32::MAX {
             if let Some(slot) = self
                 .place
@@ -33,11 +32,8 @@ impl HitVisitor for Emit<'_> {
     }
 }
 
-/// The walk once more (the shader does without where counting kept all of a ray), writing the hits whose places fall
-/// into the page `first_hit .. first_hit + hit_capacity`.
-///
-/// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those
-/// that the shader leaves unwritten are `(0, 0.0)`.
+/// Returns the hits in the page `first_hit .. first_hit + hit_capacity`; unwritten ones are `(0, 0.0)`. `offsets` is
+/// the scanned output of [`ray_count`](super::ray_count::ray_count).
 pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
     let rays = rays_of(tables);

@@ -1,5 +1,5 @@
-//! What the walk of the hit passes finds in its cells: the twin of `shaders/rays/ray_hits.wgsl`,
-//! `shaders/rays/ray_entry.wgsl` and `shaders/common/entry.wgsl`.
+//! Reference passes of `shaders/rays/ray_hits.wgsl`, `shaders/rays/ray_entry.wgsl`, `shaders/rays/ray_pays.wgsl` and
+//! `shaders/common/entry.wgsl`.
 
 use std::ops::Range;
 
@@ -13,14 +13,11 @@ use crate::layout::grid::{
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::runs::Walked;
 
-/// Turns of loops that a slab takes in the shader beside those over its rows: its own, and that of a closer look.
 const ITERATIONS_PER_SLAB: f32 = 2.0;
-/// A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
-/// How often, in the mean, a walk may meet an object before looking at each one once is less.
 const MOST_MEETINGS: u32 = 4;
 
-/// What the hit passes read, in binding order.
+/// Buffers that the hit passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct RayReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
@@ -29,21 +26,21 @@ pub struct RayReads<'a> {
     pub rays: &'a [SweptRay],
     /// The objects, for their layers.
     pub objects: &'a [Aabb],
-    /// Sorted values; read by the uniform scheme alone.
+    /// Sorted values, for the uniform scheme.
     pub values: &'a [u32],
 }
 
-/// What a hit pass does with its hits.
+/// Receives the hits of a pass.
 pub trait HitVisitor {
-    /// Whether the walk begins with the coarsest level of the hierarchical scheme, not the finest.
+    /// True to begin the hierarchical scheme with the coarsest level.
     const COARSE_FIRST: bool = false;
-    /// Whether it does no harm to take a hit twice.
+    /// True if accepting a hit twice does no harm.
     const ACCEPTS_AGAIN: bool = false;
-    /// Hits past this parameter need not be looked for.
+    /// Parameter past which hits are not needed.
     fn search_limit(&self) -> f32;
-    /// Takes a hit; each object of a walk comes once, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
+    /// Accepts a hit. Each object comes once per walk, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
     fn accept_hit(&mut self, object: u32, t: f32);
-    /// Called ahead of each range of entries that the walk reads.
+    /// Called before each range of entries that the walk reads.
     fn reads_range(&mut self) {}
 }
 
@@ -55,25 +52,20 @@ struct Walk<'a, V> {
     visitor: &'a mut V,
     candidates: u32,
     iterations: Iterations,
-    /// Entries in the rows of the level's walk so far.
     meetings: u32,
-    /// How many there may be before the walk is given up.
     most_meetings: u32,
-    /// Whether the walk only counts entries, ahead of the tests.
+    /// True while the walk only counts entries.
     is_ahead: bool,
 }
 
-/// The rays of a step: the same for all tables.
 pub(crate) fn rays_of<'a>(tables: &[RayReads<'a>]) -> &'a [SweptRay] {
     tables.first().map(|input| input.rays).unwrap_or_default()
 }
 
-/// How many of them are walked.
 pub(crate) fn ray_count_of(params: &Params, tables: &[RayReads<'_>]) -> u32 {
     params.ray_count.min(rays_of(tables).len() as u32)
 }
 
-/// As [`walk_ray`], through one table after the other: moving and static objects have one each.
 pub(crate) fn walk_tables(
     params: &Params,
     tables: &[RayReads<'_>],
@@ -90,8 +82,7 @@ pub(crate) fn walk_tables(
     }
 }
 
-/// Walks a ray through the grid and hands its hits to the visitor; returns the box tests, or 0 where they are not
-/// counted.
+/// Walks a ray and passes its hits to the visitor. Returns the box tests, or 0 if not counted.
 pub fn walk_ray(
     params: &Params,
     input: &RayReads<'_>,
@@ -125,7 +116,6 @@ impl<V: HitVisitor> Walk<'_, V> {
         self.params.scheme == SCHEME_UNIFORM
     }
 
-    /// Nothing more is looked for.
     fn is_done(&self) -> bool {
         self.visitor.search_limit() < 0.0
     }
@@ -146,10 +136,6 @@ impl<V: HitVisitor> Walk<'_, V> {
         &self.input.table.records[record as usize]
     }
 
-    /// One entry an object: whether the entry lies in the visited row itself rather than in one that shares its slots.
-    ///
-    /// Uniform: the slabs in which the walk meets an object follow one another without a gap, so it is met first in
-    /// this one unless the slab before met it; within the slab the lowest covered cell counts.
     fn is_first_visit(&self, level: &Level, entry: u32, visit: &Visit, y: i32, z: i32) -> bool {
         let record = self.record(entry);
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
@@ -163,7 +149,6 @@ impl<V: HitVisitor> Walk<'_, V> {
             return false;
         }
         let first = per_axis(|axis| lower[axis].max(visit.lower[axis]));
-        // An entry in the bucket of a cell that the object does not cover is there by a chance of the hash.
         (0..3).all(|axis| first[axis] <= upper[axis].min(visit.upper[axis])) && first[1] == y && first[2] == z && {
             let key = key_of(level, first, self.ray.world) as usize;
             let starts = self.input.table.starts;
@@ -171,8 +156,7 @@ impl<V: HitVisitor> Walk<'_, V> {
         }
     }
 
-    /// In a crowded scene the box of a cluster comes first: its members are passed over where it is not met, or is met
-    /// behind what was found.
+    /// In a crowded scene, a cluster is skipped if its box is missed, or met past the search limit.
     fn test_entries(&mut self, entries: Range<u32>, is_looked_for: impl Fn(&Self, u32) -> bool) {
         let table = self.input.table;
         for (cluster, members) in table.clustered(entries) {
@@ -229,12 +213,10 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         self.visitor.search_limit()
     }
 
-    /// Whether so many steps, of some cells per axis each, take less than testing the level's objects one by one.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool {
         let listing = self.input.table.listing(self.params, level, self.ray.world);
         let places = self.input.table.places(&listing);
         let rows = steps as f32 * breadth[1] * breadth[2];
-        // Hashed cells share slots: as many cells as slots meet every entry about once.
         let is_wide = self.ray.half_extents.iter().any(|&extent| extent > 0.0) && level.table_mask != DENSE;
         let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
         let tests_fewer = places as f32 > TESTS_PER_STEP * rows && !meets_all;
@@ -244,7 +226,6 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
             Listing::Records => MOST_MEETINGS * places,
         };
         self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > self.most_meetings;
-        // A loop takes one turn more than it walks through, and each row has a loop of its own.
         let iterations_ahead = if self.is_ahead { 1.5 } else { 1.0 };
         let iterations =
             iterations_ahead * steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + ITERATIONS_PER_SLAB);

@@ -1,25 +1,20 @@
-//! Twin of `shaders/rays/ray_keys.wgsl`.
+//! Reference pass of `shaders/rays/ray_keys.wgsl`.
 
 use crate::api::types::SweptRay;
 use crate::layout::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::shared::wgsl::number;
 
-/// Bits of a key an axis: `RAY_KEY_AXIS_BITS` in the shader.
 pub(crate) const AXIS_BITS: u32 = number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
 /// Bits of a key.
 pub const RAY_KEY_BITS: u32 = 3 * AXIS_BITS;
 
-/// Sets two bits of zero before each of the lowest eight.
 fn spread(bits: u32) -> u32 {
     let wide = (bits | bits << 8) & 0xf00f;
     let wide = (wide | wide << 4) & 0x000c_30c3;
     (wide | wide << 2) & 0x0024_9249
 }
 
-/// Keys by which rays are sorted so that neighbours walk through neighbouring cells, and the rays' numbers as values.
-///
-/// A key is the Morton code ("A Computer Oriented Geodetic Data Base", 1966) of the cell that the ray starts in on the
-/// level of most objects, or of the cell next to it where it starts outside.
+/// Returns sort keys of rays, and their indices as values.
 pub fn ray_keys(params: &Params, grid: &Grid, rays: &[SweptRay]) -> (Vec<u32>, Vec<u32>) {
     let level = &grid.levels[grid.fullest_level.min(MAX_LEVELS - 1) as usize];
     let lower = [level.lower_x >> grid.x_detail, level.lower_y, level.lower_z];

@@ -1,9 +1,4 @@
-//! The walk of the ray passes: the twin of `shaders/rays/ray_passage.wgsl` and `ray_walk.wgsl`.
-//!
-//! A digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel Traversal Algorithm for Ray
-//! Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of cells: on the other two
-//! axes the cells between where the ray enters and leaves the slab, widened by a bound on every rounding error. A ray
-//! that sweeps a box has slabs and cells wider by the box's half extents.
+//! Reference passes of `shaders/rays/ray_passage.wgsl` and `shaders/rays/ray_walk.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush};
@@ -11,12 +6,9 @@ use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHI
 pub(crate) const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 1.0 / (1u32 << 19) as f32;
 const CELL_SLACK: f32 = 1.0 / (1u32 << 10) as f32;
-/// 2^-80: below this speed, in cells, minor axes could flush to zero while they still matter.
 const SLOWEST: f32 = f32::from_bits((127 - 80) << 23);
-/// 2^100.
 const FARTHEST: f32 = f32::from_bits((127 + 100) << 23);
 
-/// Cells of a slab and of the one before, x detailed.
 pub(crate) struct Visit {
     pub level: u32,
     pub lower: [i32; 3],
@@ -25,24 +17,18 @@ pub(crate) struct Visit {
     pub previous_upper: [i32; 3],
 }
 
-/// What is done with the cells of a walk.
 pub(crate) trait SlabVisitor {
-    /// Whether the walk begins with the coarsest level of the hierarchical scheme, not the finest.
     const COARSE_FIRST: bool;
-    /// Slabs past this parameter need not be visited.
     fn search_limit(&self) -> f32;
-    /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells per axis each,
-    /// or left to [`without_cells`](Self::without_cells).
+    /// True to walk a level in `steps` slabs of about `breadth`, and at `most`, cells per axis, else
+    /// [`without_cells`](Self::without_cells) is called.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
-    /// A level that is not walked.
     fn without_cells(&mut self, level: &Level);
-    /// The next slab of a level.
     fn visit_slab(&mut self, level: &Level, visit: &Visit);
-    /// Whether the level is better looked at without cells, after all.
     fn gives_up(&self) -> bool {
         false
     }
-    /// Whether the walk so far only looked ahead, and is to be made.
+    /// True if the walk so far only counted, and must be repeated.
     fn walks_again(&mut self) -> bool {
         false
     }
@@ -56,7 +42,6 @@ pub(crate) fn per_axis<T>(value: impl FnMut(usize) -> T) -> [T; 3] {
     std::array::from_fn(value)
 }
 
-/// All levels, from the coarsest or from the finest. Coarse layers of the adaptive scheme hold small boxes too.
 pub(crate) fn walk_levels<V: SlabVisitor>(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut V) {
     let mut walk = |(index, level)| walk_level(params, grid.x_detail, ray, index, level, visitor);
     if V::COARSE_FIRST && params.scheme == SCHEME_HIERARCHICAL {
@@ -88,7 +73,6 @@ fn walk_level(
     let cell_lower = [level.lower_x >> detail, level.lower_y, level.lower_z];
     let cell_upper = [level.upper_x >> detail, level.upper_y, level.upper_z];
 
-    // So far out, so fast or so wide, in cells, that products could overflow, or so slow that motion is lost.
     let direct = |axis: usize| {
         origin[axis].abs().max(speed[axis]).max(extent[axis]) > FARTHEST || (ray.moves[axis] && speed[axis] == 0.0)
     };
@@ -97,7 +81,6 @@ fn walk_level(
         return;
     }
 
-    // Boxes that the extents grow past the largest float are endless, and met where no cell says so.
     let is_endless = |axis: usize| {
         let bounds = [cell_lower[axis] as f32, (cell_upper[axis] + 1 + reach) as f32];
         let grown = extent[axis] + bounds[0].abs().max(bounds[1].abs());
@@ -108,7 +91,6 @@ fn walk_level(
         return;
     }
 
-    // The part of the ray within the bounds of what is occupied.
     let mut near = ray.t_min;
     let mut far = LARGEST_FLOAT;
     let inverse = direction.map(|component| 1.0 / if component == 0.0 { 1.0 } else { component });
@@ -150,13 +132,11 @@ fn walk_level(
     let forward = inverse[major] > 0.0;
     let steps = major_upper.wrapping_sub(major_lower).wrapping_add(1);
 
-    // About how many cells of an axis a step visits beyond those of a ray without width, times those.
     let breadth = per_axis(|axis| {
         let widened = 1.0 + 2.0 * (extent[axis] + speed[axis] * (extent[major] * inverse[major].abs()));
         let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
         if axis == major { 1.0 } else { widened.min(cells) }
     });
-    // No more cells than these, one axis each.
     let crossing = ((1 + reach) as f32 + 2.0 * slack[major]) * inverse[major].abs();
     let most = per_axis(|axis| {
         let along = if speed[axis] > 0.0 { speed[axis] * crossing } else { 0.0 };
@@ -164,7 +144,7 @@ fn walk_level(
         let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
         if axis == major { 1.0 } else { crossed.min(cells) }
     });
-    // Written so that a NaN, too, makes a ray not walkable.
+    // Written so that a NaN also rejects the ray.
     let walkable = rounding.iter().all(|&rounding| rounding <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST);
     if !walkable || !visitor.walk_pays(level, steps, breadth, most) {
         visitor.without_cells(level);
@@ -193,7 +173,6 @@ fn walk_level(
             } else {
                 (side_high, side_low)
             };
-            // A ray that rests is in all its few slabs at once.
             let (t_0, t_1) = if fastest == 0.0 {
                 (t_begin, t_begin)
             } else {

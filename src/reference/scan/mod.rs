@@ -1,4 +1,4 @@
-//! The exclusive scan that makes offsets of counts.
+//! The exclusive scan that turns counts into offsets.
 
 pub mod scan_apply;
 pub mod scan_reduce;
@@ -6,7 +6,7 @@ pub mod scan_spine;
 
 use crate::layout::blocks::ScanParams;
 
-/// All three scan passes: `data` becomes its exclusive prefix sum, the total goes to the counters.
+/// All three passes: replaces `data` by its exclusive prefix sums and writes the total to the counters.
 pub fn scan(scan: &ScanParams, data: &mut [u32], counters: &mut [u32]) {
     let mut tile_sums = scan_reduce::scan_reduce(scan, data);
     scan_spine::scan_spine(scan, &mut tile_sums, counters);

@@ -1,9 +1,8 @@
-//! Twin of `shaders/scan/scan_reduce.wgsl`.
+//! Reference pass of `shaders/scan/scan_reduce.wgsl`.
 
 use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
-/// First of three scan passes (reduce-then-scan: Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
-/// the 64-bit sum of every tile of 2048 words, two words each, low first.
+/// Returns the 64-bit sum of each tile of 2048 words, low word first.
 pub fn scan_reduce(scan: &ScanParams, data: &[u32]) -> Vec<[u32; 2]> {
     data[..data.len().min(scan.count as usize)]
         .chunks(SCAN_TILE)

@@ -1,11 +1,11 @@
-//! Twin of `shaders/scan/scan_spine.wgsl`.
+//! Reference pass of `shaders/scan/scan_spine.wgsl`.
 
 use super::scan_reduce::{join, split};
 use crate::api::counters::word;
 use crate::layout::blocks::{ScanParams, saturate64};
 
-/// Second of three scan passes: turns the tiles' sums into the tiles' offsets, writes the total to the counters and
-/// sets the status bit where the total is above the capacity.
+/// Turns the tiles' sums into offsets and writes the total to the counters. Sets the status bit if it exceeds the
+/// capacity.
 pub fn scan_spine(scan: &ScanParams, tile_sums: &mut [[u32; 2]], counters: &mut [u32]) {
     let mut carry = 0u64;
     for sum in tile_sums {

@@ -1,18 +1,18 @@
-//! Twin of `shaders/sort/sort_histogram.wgsl`.
+//! Reference pass of `shaders/sort/sort_histogram.wgsl`.
 
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// How many keys have each digit.
+/// Keys per digit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DigitCounts {
-    /// The keys of each tile, `2^bits * tiles` words as `[tile][digit]`.
+    /// Keys of each tile, `[tile][digit]`.
     pub tiles: Vec<u32>,
-    /// All keys by digit, and behind them the keys of each group of tiles as `[group][digit]`.
+    /// All keys by digit, then those of each group of tiles, `[group][digit]`.
     pub sums: Vec<u32>,
 }
 
-/// How many keys of each tile have each digit, added to the sums of its group of tiles and of all tiles.
+/// Counts the keys of each digit, per tile and in all.
 pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCounts {
     let digits = sort.digits();
     let mut counts = DigitCounts {
@@ -30,7 +30,7 @@ pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCoun
     counts
 }
 
-/// The keys of each tile that has any, by digit.
+/// Keys by digit of each tile that has any.
 pub(super) fn tile_counts(sort: &SortParams, grid: &Grid, keys: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
     let tiles = keys.chunks(sort.tile_keys(keys.len())).take(sort.tiles as usize);

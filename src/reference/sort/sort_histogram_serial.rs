@@ -1,13 +1,11 @@
-//! Twin of `shaders/sort/sort_histogram_serial.wgsl`.
+//! Reference pass of `shaders/sort/sort_histogram_serial.wgsl`.
 
 use super::sort_histogram::tile_counts;
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// How many keys of each strip have each digit.
-///
-/// Returns `2^bits * tiles` words as `[digit][strip]`, and `2^bits` more that are 0 here and unwritten on the GPU:
-/// [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial) fills them.
+/// Returns the keys of each digit and tile, `[digit][tile]`, then a word per digit for the totals: 0 here, unwritten on
+/// the GPU until [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial).
 pub fn sort_histogram_serial(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let strips = sort.tiles as usize;
     let mut counts = vec![0; sort.counter_words() as usize];

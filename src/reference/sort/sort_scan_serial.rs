@@ -1,8 +1,8 @@
-//! Twin of `shaders/sort/sort_scan_serial.wgsl`.
+//! Reference pass of `shaders/sort/sort_scan_serial.wgsl`.
 
 use crate::layout::blocks::SortParams;
 
-/// The counts of each digit become what earlier strips have of it; how many keys have the digit goes behind all counts.
+/// Scans the counts of each digit over the tiles and writes the totals after all counts.
 pub fn sort_scan_serial(sort: &SortParams, digit_counts: &mut [u32]) {
     let (counts, totals) = digit_counts.split_at_mut(sort.digits() * sort.tiles as usize);
     for (counts, total) in counts.chunks_exact_mut(sort.tiles as usize).zip(totals) {

@@ -1,15 +1,13 @@
-//! Twin of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`.
+//! Reference pass of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`, which keep the
+//! order of the input within a tile.
 
 use super::sort_histogram::DigitCounts;
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// Moves keys and values to their places by one digit: a pass of a stable least-significant-digit radix sort. The order
-/// inside a tile is that of the input, however the shaders get it: from Satish, Harris and Garland, "Designing
-/// Efficient Sorting Algorithms for Manycore GPUs" (2009), or by ballots.
-///
-/// `counts` is the output of [`sort_histogram`](super::sort_histogram::sort_histogram). Returns the sorted keys and
-/// values, as many words as the input has; those past the grid's `entry_count` are 0 here and unwritten on the GPU.
+/// Returns the keys and values, sorted by one digit. `counts` is the output of
+/// [`sort_histogram`](super::sort_histogram::sort_histogram). Words past the grid's `entry_count` are 0 here and
+/// unwritten on the GPU.
 pub fn sort_scatter(
     sort: &SortParams,
     grid: &Grid,
@@ -31,7 +29,7 @@ pub fn sort_scatter(
     move_keys(sort, grid, keys, values, places)
 }
 
-/// Moves keys and values, where the first key of each digit and tile has its place in `places`, as `[digit][tile]`.
+/// `places` has the place of the first key, `[digit][tile]`.
 pub(super) fn move_keys(
     sort: &SortParams,
     grid: &Grid,

@@ -1,14 +1,11 @@
-//! Twin of `shaders/sort/sort_scatter_serial.wgsl`.
+//! Reference pass of `shaders/sort/sort_scatter_serial.wgsl`.
 
 use super::sort_scatter::move_keys;
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// Moves keys and values to their places by one digit, key by key. The order inside a strip is that of the input.
-///
-/// `digit_counts` is the output of [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial). Returns the sorted
-/// keys and values, as many words as the input has; those past the grid's `entry_count` are 0 here and unwritten on the
-/// GPU.
+/// As [`sort_scatter`](super::sort_scatter::sort_scatter). `digit_counts` is the output of
+/// [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial).
 pub fn sort_scatter_serial(
     sort: &SortParams,
     grid: &Grid,

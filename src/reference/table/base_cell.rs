@@ -1,4 +1,4 @@
-//! The choice of the finest cell: twin of `shaders/table/base_cell.wgsl`.
+//! Reference pass of `shaders/table/base_cell.wgsl`.
 
 use super::size::{
     DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent, top_exponent,
@@ -7,16 +7,14 @@ use crate::layout::grid::{MAX_LEVELS, Params};
 use crate::shared::wgsl::number;
 
 const NEIGHBOURS: u32 = 4;
-/// Boxes that share a cell with one, on average, from which on a level is crowded.
 const CROWDED: u32 = number("table/base_cell", "CROWDED");
-/// Volume of the cell over that of a cube of the object's class, in 64ths: `WASTE_3D[cell fraction][class fraction]`.
+/// Cell volume over that of a cube of the size class, in 64ths: `[cell fraction][class fraction]`.
 const WASTE_3D: [[u32; 4]; 4] = [
     [64, 262, 152, 96],
     [125, 64, 296, 187],
     [216, 111, 64, 322],
     [343, 176, 102, 64],
 ];
-/// The waste of areas, in two dimensions.
 const WASTE_2D: [[u32; 4]; 4] = [
     [64, 164, 114, 84],
     [100, 64, 178, 131],
@@ -26,19 +24,14 @@ const WASTE_2D: [[u32; 4]; 4] = [
 /// Cubes and squares of 1, 1.25, 1.5, 1.75 in 64ths.
 const VOLUME_3D: [u32; 4] = [64, 125, 216, 343];
 const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
-/// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
-/// What a pair of an octave's cells costs in rows of finer ones, pairs that cost nothing, and octaves between the two,
-/// at most.
 const COST_OF_PAIRS: u32 = number("table/base_cell", "COST_OF_PAIRS");
 const FREE_PAIRS: u32 = number("table/base_cell", "FREE_PAIRS");
 const MOST_OCTAVES: u32 = number("table/base_cell", "MOST_OCTAVES");
-/// Pairs per object that finer cells may part, at most, where coarser ones are chosen for the sake of walks that look
-/// far.
 const MOST_SPLIT: u32 = number("table/base_cell", "MOST_SPLIT");
 
-/// What the sample says of each octave.
+/// Sample statistics per octave.
 struct Octaves<'a> {
     params: &'a Params,
     words: &'a [u32],
@@ -57,13 +50,11 @@ impl Octaves<'_> {
         self.words[OCTAVE_WORDS * octave as usize + 2]
     }
 
-    /// Pairs of samples that share a slot by chance.
     fn by_chance(&self, octave: u32) -> u32 {
         let entered = self.entered(octave);
         entered.wrapping_mul(entered) / (2 * self.params.octave_buckets())
     }
 
-    /// Bounded pairs that no cell parts, however fine: those of the last octave, unless it still parts many.
     fn lasting_pairs(&self) -> u32 {
         let last = OCTAVES - 1;
         if 4 * self.pairs(last) <= 3 * self.pairs(last - 1) {
@@ -73,29 +64,23 @@ impl Octaves<'_> {
         }
     }
 
-    /// Whether three in four of the boxes that some cell parts have many neighbours in this octave.
     fn is_dense(&self, octave: u32) -> bool {
         let lasting = self.lasting_pairs();
         let most = most_pairs(self.params) * self.entered(octave);
         4 * self.bounded_pairs(octave).saturating_sub(lasting) > 3 * most.saturating_sub(lasting)
     }
 
-    /// Eighths of the bounded pairs that cells two octaves finer part, at least. A crowd in one place shares a cell in
-    /// octave after octave: for its sake alone cells are no finer.
     fn parts(&self, octave: u32, eighths: u32) -> bool {
         let left = |octave| self.bounded_pairs(octave).saturating_sub(self.by_chance(octave));
         8 * left((octave + 2).min(OCTAVES - 1)) <= (8 - eighths) * left(octave)
     }
 
-    /// Pairs that an object has in its cell, on average over all objects.
     fn mean_pairs(&self, octave: u32) -> u32 {
         let pairs = self.pairs(octave).saturating_sub(self.by_chance(octave));
         let sixteenths = 16 * pairs / self.params.sample_count.max(1);
         (sixteenths * self.params.sample_stride.max(1)) / 16
     }
 
-    /// Whether the pairs of an octave cost less than the rows in which finer cells would cut what a walk looks at. A
-    /// level of the finer ones is never worth more rows than it has objects.
     fn costs_less(&self, octave: u32, finer: u32) -> bool {
         let cells = (1 << (finer - octave).min(MOST_OCTAVES)) + 2;
         let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
@@ -105,11 +90,7 @@ impl Octaves<'_> {
     }
 }
 
-/// Chooses the finest cell. Returns the inverse of its side, and the levels whose cells hold many boxes, a bit each.
-///
-/// Its fraction is the one in which the sizes present waste the least volume. Its octave is the largest in which the
-/// objects small enough for it have few neighbours in their cell, or from which finer cells would part few of those that
-/// share one, but not below the smallest object.
+/// Returns the inverse of the finest cell's side and a bit mask of crowded levels.
 pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
     let size_statistics = &sample_statistics[..EXTENT];
     let octaves = Octaves {
@@ -153,8 +134,6 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
                 .wrapping_add(entered / 64)
     };
     let top = top_exponent(sample_statistics[EXTENT]);
-    // The finest of the full octaves in which most boxes have many neighbours is too coarse, and so are those behind it,
-    // as long as finer cells part enough boxes.
     let is_full = |octave: &u32| holds_more(*octave, fraction, NEIGHBOURS);
     let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
     let after = |first: u32, eighths| {
@@ -162,12 +141,10 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
         (first..OCTAVES).find(|octave| !coarse(octave)).unwrap_or(OCTAVES - 1)
     };
     let finest = after(dense.map_or(0, |dense| dense + 1), 1);
-    // Most boxes may be in crowds far denser than the rest of the scene.
     let coarser = (0..finest).find(|&octave| !octaves.is_dense(octave) && octaves.costs_less(octave, finest));
     let octave = coarser.map_or(finest, |first| after(first, 4).min(finest));
     let mut exponent = octave_exponent(top, octave);
     if (4..1024).contains(&smallest) {
-        // The first octave whose cell holds the smallest class.
         let fits = (smallest >> 2) as i32 - 127 + i32::from((smallest & 3) as usize > fraction);
         exponent = exponent.max(fits);
     }

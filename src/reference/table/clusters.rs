@@ -1,18 +1,14 @@
-//! Twin of `shaders/table/clusters.wgsl`.
+//! Reference pass of `shaders/table/clusters.wgsl`.
 
 use crate::layout::grid::{CLUSTER, Grid, Params, Record, ordered};
 use crate::shared::bounds::MAX_GROUPS;
 use crate::shared::runs::{LENGTH, in_runs};
 
-/// Entries that a workgroup puts in order together.
 const BLOCK: usize = 256;
 const _: () = assert!((LENGTH as usize).is_multiple_of(BLOCK) && BLOCK.is_multiple_of(CLUSTER as usize));
 
-/// Puts the entries of a cell in the order of their lower bounds along y, within blocks of 256 entries, and finds the
-/// box around each [`CLUSTER`] consecutive records. Does nothing where the scene is not crowded.
-///
-/// `keys` and `values` are the output of the sort, `records` that of [`gather`](super::gather::gather). Returns the
-/// boxes, which the shader writes behind the records.
+/// Sorts the entries of each cell by lower y, in blocks of 256. Returns the boxes of clusters, stored after the records
+/// on the GPU. Does nothing unless the scene is crowded.
 pub fn clusters(grid: &Grid, keys: &[u32], values: &mut [u32], records: &mut [Record]) -> Vec<Record> {
     if grid.is_crowded == 0 {
         return Vec::new();
@@ -37,7 +33,6 @@ pub fn clusters(grid: &Grid, keys: &[u32], values: &mut [u32], records: &mut [Re
     records.chunks(CLUSTER as usize).map(around).collect()
 }
 
-/// The box around all of these, as far as no bound of an invalid object is past infinity.
 fn around(records: &[Record]) -> Record {
     let infinity = ordered(f32::INFINITY);
     let of = |axis: usize| records.iter().map(move |record| (record.low[axis], record.high[axis]));
@@ -48,7 +43,7 @@ fn around(records: &[Record]) -> Record {
     }
 }
 
-/// Workgroups that count pairs: by the pass for scenes that are not crowded, and by that for crowded ones.
+/// Workgroups of the pair count: the sparse variant, then the crowded one.
 pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
     let groups = params.entry_capacity / 256 + 1;
     let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];

@@ -1,4 +1,4 @@
-//! Twin of `shaders/table/entry_emit.wgsl`.
+//! Reference pass of `shaders/table/entry_emit.wgsl`.
 
 use super::entry_count::cover;
 use crate::api::counters::word;
@@ -8,11 +8,8 @@ use crate::layout::grid::{
     Class, ENTRY_GROUPS, Grid, NO_LEVEL, PRIMARY_FLAGS, Params, classify, entry_group, key_of, place,
 };
 
-/// Uniform scheme: an entry for every cell that an object covers, at the offsets that the scan gave: first the home
-/// entries of all objects, then the other groups, the cells of an object with x fastest. A value is the object with its
-/// home flags (bits 29 to 31: the cell is that of the lower corner along x, y, z).
-///
-/// Sets `entry_count` of the grid. Returns keys and values, `entry_capacity` words each; what does not fit is dropped.
+/// Returns keys and values, `entry_capacity` words each, and sets `entry_count` of the grid. Entries that do not fit
+/// are dropped. A value is the object with its primary flags (bits 29 to 31).
 pub fn entry_emit(
     params: &Params,
     objects: &[Aabb],

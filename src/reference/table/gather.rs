@@ -1,10 +1,10 @@
-//! Twin of `shaders/table/gather.wgsl`.
+//! Reference pass of `shaders/table/gather.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 use crate::shared::runs::map;
 
-/// What walks read of the sorted entries: [`cell_starts`] and [`records`].
+/// Returns [`cell_starts`] and [`records`].
 pub fn gather(
     params: &Params,
     objects: &[Aabb],
@@ -16,11 +16,7 @@ pub fn gather(
     (cell_starts(grid, keys), records(params, objects, values, grid, worlds))
 }
 
-/// The cell table: word `k` is the first sorted entry whose key is `k` or more, for every cell, the large list and the
-/// entries that take no part, and for the cells of the cover table.
-///
-/// Returns `key_count` words of the grid: the shader writes no word past these. The word of what takes no part is the
-/// end of the large list.
+/// Returns the start of each key, `key_count` words. The start of ignored objects is the end of the large list.
 pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
     let words = grid.key_count as usize;
@@ -33,8 +29,7 @@ pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     starts
 }
 
-/// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
-/// those of the cover table behind it, else by object. Returns a record per entry or object.
+/// Returns a record per entry, or per object in the uniform scheme.
 pub fn records(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, worlds: &[u32]) -> Vec<Record> {
     let count = if params.scheme == SCHEME_UNIFORM {
         params.object_count

@@ -1,4 +1,4 @@
-//! Twin of `shaders/table/keys.wgsl`.
+//! Reference pass of `shaders/table/keys.wgsl`.
 
 use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, larger_keys};
 use crate::api::types::Aabb;
@@ -8,10 +8,7 @@ use crate::shared::runs::{LENGTH, in_runs, map};
 
 const _: () = assert!((LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE));
 
-/// Hierarchical and adaptive scheme: one entry per object, keyed by the cell of its lower corner.
-///
-/// Returns a word per object. Past the cells come the key of the large list and that of objects that take no part, so
-/// that sorting splits them off. The value of a key is the object with all home flags (bits 29 to 31).
+/// Returns a key per object. The value of a key is the object with all primary flags (bits 29 to 31).
 pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
     let key = |index: u32| {
@@ -29,8 +26,7 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
     map(objects.len() as u32, key)
 }
 
-/// The entries that the objects of each tile would have in the cover table, for each choice of its cells: words as
-/// `[shift - 1][tile]`.
+/// Returns the entries in the large-object table, `[shift - 1][tile]`.
 pub fn large_table_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
     if grid.large_table_below == 0 {

@@ -1,4 +1,4 @@
-//! Twin of `shaders/table/large_table_emit.wgsl`.
+//! Reference pass of `shaders/table/large_table_emit.wgsl`.
 
 use super::large_table::{
     LARGE_TABLE_LANES, LARGE_TABLE_SHIFTS, LargeCells, bounds, larger_keys, level_past_large_table,
@@ -10,10 +10,8 @@ use crate::shared::wgsl::number;
 
 const LANES: usize = LARGE_TABLE_LANES as usize;
 
-/// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
-/// objects. A value is the object, without home flags.
-///
-/// `large_table_sums` is as [`choose_large_table`] leaves it; keys and values have room for all entries of the grid.
+/// Writes the entries of larger boxes after those of the objects; `keys` and `values` have room. A value is the object,
+/// without primary flags. `large_table_sums` comes from [`choose_large_table`].
 pub fn large_table_emit(
     params: &Params,
     objects: &[Aabb],
@@ -32,7 +30,7 @@ pub fn large_table_emit(
     let places = &large_table_sums[(grid.large_table_shift as usize - 1) * tiles..][..tiles];
     for (tile, &first) in places.iter().enumerate() {
         let mut place = objects.len() + first as usize;
-        // A lane's objects, and then those of the next one.
+        // The objects of a lane, then those of the next.
         let of_lanes = (0..LANES).flat_map(|lane| (lane..LARGE_TABLE_TILE).step_by(LANES));
         for object in of_lanes.map(|index| tile * LARGE_TABLE_TILE + index) {
             if object >= objects.len() || !larger.contains(&keys[object]) {
@@ -48,15 +46,10 @@ pub fn large_table_emit(
     }
 }
 
-/// Entries of a cell, on average, from which on looking one up takes more than it saves.
 pub(crate) const CROWDED_CELL: u32 = number("table/large_table_emit", "CROWDED_CELL");
 
-/// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and
-/// takes the finest cells for which the entries and the cells have room and are not crowded; none where no choice is
-/// so.
-///
-/// `large_table_sums` is the output of [`large_table_sums`](super::keys::large_table_sums). Sums that exceed a word stay at its
-/// largest value.
+/// Chooses the cells of the large-object table and replaces the entries of each tile by the place of its first one.
+/// `large_table_sums` is the output of [`large_table_sums`](super::keys::large_table_sums). Sums saturate.
 pub fn choose_large_table(params: &Params, large_table_sums: &mut [u32], grid: &mut Grid) {
     let tiles = large_table_sums.len() / LARGE_TABLE_SHIFTS as usize;
     let mut totals = [0u32; LARGE_TABLE_SHIFTS as usize];
@@ -91,8 +84,6 @@ pub fn choose_large_table(params: &Params, large_table_sums: &mut [u32], grid: &
     }
 }
 
-/// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
-/// other keys.
 fn large_table(params: &Params, grid: &Grid, shift: u32, entries: u32) -> Level {
     let [lower, upper] = bounds(grid, shift);
     let cells: [u32; 3] = std::array::from_fn(|axis| (upper[axis] - lower[axis]) as u32 + 1);

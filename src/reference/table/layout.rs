@@ -1,5 +1,4 @@
-//! Twin of `shaders/table/layout.wgsl`, and of what `shaders/table/keys.wgsl` has in common with it
-//! (`shaders/table/levels.wgsl`).
+//! Reference pass of `shaders/table/layout.wgsl` and `shaders/table/levels.wgsl`.
 
 use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
 use crate::api::counters::word;
@@ -9,13 +8,10 @@ use crate::layout::grid::{
 };
 use crate::shared::wgsl::number;
 
-/// The cover table is for scenes of which at most one object in so many is larger than those that look it up.
+/// A large-object table needs at most one larger object per this number of objects.
 pub(crate) const FEW_LARGER: u32 = number("table/levels", "FEW_LARGER");
 
-/// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
-/// if they fit), else a power of two of hashed slots.
-///
-/// Returns the grid, without a cover table as yet. Writes the counts of levels and cells in the counters.
+/// Returns the grid, without a large-object table. Writes the counts of levels and cells to the counters.
 pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -> Grid {
     let uniform = params.scheme == SCHEME_UNIFORM;
     let mut grid = Grid {
@@ -108,21 +104,18 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     grid
 }
 
-/// Whether the pass for crowded scenes counts pairs: twin of `keeps_bits` in `shaders/common/clusters.wgsl`.
+/// Returns true if `pair_count_crowded` counts pairs. Reference of `keeps_bits` in `shaders/common/clusters.wgsl`.
 pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
     let is_chosen =
         params.pair_variant == VARIANT_CROWDED || grid.is_crowded != 0 && params.pair_variant != VARIANT_SPARSE;
     is_chosen || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
 }
 
-/// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
-/// cross a border of small cells lie in large ones.
 fn is_crowded(params: &Params, grid: &Grid) -> bool {
     let is_full = || grid.fullest_level != NO_LEVEL && grid.crowded_levels >> grid.fullest_level & 1 == 1;
     params.has_clusters == 1 && (params.scheme == SCHEME_ADAPTIVE || is_full())
 }
 
-/// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
 fn level_below_large_table(params: &Params, level_statistics: &[u32], occupied: u32) -> u32 {
     if params.large_table_capacity == 0 {
         return 0;
@@ -141,7 +134,6 @@ fn level_below_large_table(params: &Params, level_statistics: &[u32], occupied: 
     }
 }
 
-/// Where the objects lie that look it up, in cells of the highest of their levels.
 fn bound_large_table(grid: &mut Grid) {
     let (mut lower, mut upper) = ([i32::MAX; 3], [-i32::MAX; 3]);
     let below = grid.large_table_below;
@@ -151,7 +143,6 @@ fn bound_large_table(grid: &mut Grid) {
         let highest = [level.upper_x, level.upper_y, level.upper_z];
         for axis in 0..3 {
             lower[axis] = lower[axis].min(lowest[axis] >> octaves);
-            // What underflows lies in cell 0 of a coarser level, although in cell -1 of its own.
             let highest = match highest[axis] >> octaves {
                 -1 => 0,
                 highest => highest,

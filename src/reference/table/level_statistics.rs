@@ -1,4 +1,4 @@
-//! Twin of `shaders/table/level_statistics.wgsl`.
+//! Reference pass of `shaders/table/level_statistics.wgsl`.
 
 use super::base_cell::base_cell;
 use crate::api::counters::word;
@@ -8,18 +8,11 @@ use crate::shared::runs::in_runs;
 use crate::shared::wgsl::number;
 
 pub(crate) const BIAS: u32 = number("common/grid", "BIAS");
-/// Words of the whole grid: the inverse of the finest cell's side, and the levels whose cells hold many boxes.
 pub(crate) const BASE_INVERSE: usize = number("common/grid", "BASE_INVERSE") as usize;
 pub(crate) const CROWDED_LEVELS: usize = number("common/grid", "CROWDED_LEVELS") as usize;
 
-/// Counts the objects of every level, finds the bounds of the cells they occupy and adds what takes no part to the
-/// counters (invalid, excluded, large).
-///
-/// Returns 256 words, eight per level: objects, then the bounds as distances (`2^31 - lower` and `2^31 + upper`, three
-/// axes each) so that all start from zero and only grow. The last word of the first level is the inverse of the finest
-/// cell's side. That of the second level is the levels whose cells hold many boxes.
-///
-/// The hierarchical scheme chooses the finest cell by `sample_statistics`. The others know it.
+/// Returns 256 words, in the layout of `shaders/common/grid.wgsl`. Adds the invalid, excluded and large objects to the
+/// counters. Only the hierarchical scheme reads `sample_statistics`.
 pub fn level_statistics(
     params: &Params,
     objects: &[Aabb],
@@ -64,7 +57,6 @@ fn of_run(params: &Params, objects: &[Aabb], base_inverse: f32, counters: &mut [
                     counters[word::LARGE] += 1;
                     continue;
                 }
-                // Where an object lies in one cell, that of its lower corner, only these cells are occupied.
                 let last = if params.scheme == SCHEME_UNIFORM {
                     placement.upper
                 } else {

@@ -1,4 +1,4 @@
-//! The table: from boxes to sorted entries and the places where cells begin.
+//! The table: from boxes to sorted entries and the starts of cells.
 
 pub mod base_cell;
 pub mod clusters;

@@ -1,20 +1,17 @@
-//! Twin of `shaders/table/prepare.wgsl`.
+//! Reference pass of `shaders/table/prepare.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::reference::queries::query::periods;
 use crate::shared::runs::map;
 
-/// The image of a position in `0 <= p < period`: exact where the position is not negative, rounded once where it is.
 fn wrapped(value: f32, period: f32) -> f32 {
     let rest = flush(value).abs() % period;
     let image = if value < 0.0 { period - rest } else { rest };
     if rest == 0.0 || image >= period { 0.0 } else { image }
 }
 
-/// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-/// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a
-/// count that the device knows alone excluded.
+/// Returns the objects as later passes read them.
 pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
     let limit = match params.object_limit {
         0 => u32::MAX,
@@ -29,7 +26,6 @@ pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], 
             }
         };
         flatten(&mut object);
-        // Each finite bound grows, and each axis with two of them is moved, whatever the others are.
         let has_place = matches!(classify(&object), Class::Finite | Class::Infinite);
         if params.margin > 0.0 && has_place {
             object.min = object.min.map(|low| unordered(grown(low, params.margin, -1)));
@@ -39,7 +35,6 @@ pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], 
         for (axis, period) in periods(params).into_iter().enumerate() {
             let is_finite = object.min[axis].is_finite() && object.max[axis].is_finite();
             if period > 0.0 && is_finite && has_place {
-                // A point stays a point, and an edge past the largest float is no infinity.
                 let edge = flush(flush(object.max[axis]) - flush(object.min[axis])).min(f32::MAX);
                 object.min[axis] = wrapped(object.min[axis], period);
                 object.max[axis] = object.min[axis] + edge;

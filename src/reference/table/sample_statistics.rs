@@ -1,4 +1,4 @@
-//! Twin of `shaders/table/sample_statistics.wgsl`.
+//! Reference pass of `shaders/table/sample_statistics.wgsl`.
 
 use super::size::{
     DENSITY, EXTENT, OCTAVE_WORDS, OCTAVES, STATISTICS, longest_side_bits, most_pairs, octave_exponent, size_class,
@@ -10,11 +10,8 @@ use crate::layout::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
 /// Invocations of a workgroup, which find the extent.
 const EXTENT_SAMPLES: u32 = 256;
 
-/// What the finest cell is chosen from, of a sample of the objects.
-///
-/// Returns 1097 words: how many have which longest side, in 1024 classes, each a quarter octave; the bits of the
-/// largest magnitude of a coordinate of 256 of them; then three for each of 24 octaves of cells: samples entered, pairs
-/// of them that share a slot of a small hash table, and those pairs with a bounded number per sample.
+/// Returns 1097 words, in the layout of `shaders/table/octave.wgsl`: 1024 size classes, the extent, three words per
+/// octave.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_buckets();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];
@@ -38,7 +35,6 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         let side = longest_side_bits(object);
         for octave in 0..OCTAVES {
             let exponent = octave_exponent(top, octave);
-            // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
             if side <= ((exponent + 128) as u32) << 23 {
                 let inverse = f32::from_bits(((127 - exponent) as u32) << 23);
                 let [x, y, z] = cell_of(params.scheme, object.min.map(flush), [inverse; 3]).map(|cell| cell as u32);

@@ -1,12 +1,11 @@
-//! Twin of `shaders/table/scatter.wgsl`.
+//! Reference pass of `shaders/table/scatter.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::blocks::ScatterParams;
 
-/// Moves boxes that changed to their slots: what [`ObjectSet::upload`](crate::ObjectSet::upload) runs ahead of a step.
-///
-/// The box at place `n` of `changed_boxes` goes to the slot at place `n` of `changed_slots`, which lists a slot at most
-/// once; slots past the end of `objects` are passed over.
+/// Copies `changed_boxes[n]` to slot `changed_slots[n]`, before the step: see
+/// [`ObjectSet::upload`](crate::ObjectSet::upload). A slot is listed at most once; slots past the end of `objects` are
+/// skipped.
 pub fn scatter(scatter: &ScatterParams, changed_slots: &[u32], changed_boxes: &[Aabb], objects: &mut [Aabb]) {
     let count = objects.len().min(scatter.object_count as usize);
     let changes = changed_slots.iter().zip(changed_boxes);

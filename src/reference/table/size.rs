@@ -1,21 +1,19 @@
-//! Sizes and octaves: the those of `shaders/table/sample_statistics.wgsl` and `shaders/table/octave.wgsl`.
+//! Reference of `shaders/table/octave.wgsl` and the size classes of `shaders/table/sample_statistics.wgsl`.
 
 use crate::api::types::Aabb;
 use crate::layout::grid::{Params, flush};
 use crate::shared::wgsl::number;
 
-/// Words of the statistics of the sample: the place of the extent, of the octaves, and all.
+/// Words of the sample statistics.
 pub(crate) const EXTENT: usize = number("table/octave", "EXTENT") as usize;
 pub(crate) const DENSITY: usize = number("table/octave", "DENSITY") as usize;
 pub(crate) const STATISTICS: usize = DENSITY + OCTAVE_WORDS * OCTAVES as usize;
-/// Words of an octave: samples entered, pairs of them in one slot, and the bounded pairs.
 pub(crate) const OCTAVE_WORDS: usize = number("table/octave", "OCTAVE_WORDS") as usize;
 
 pub(crate) const MIN_EXPONENT: i32 = -100;
 pub(crate) const MAX_EXPONENT: i32 = 90;
 pub(crate) const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
-/// Bits of the longest side; past the largest float, the largest float.
 pub(crate) fn longest_side_bits(object: &Aabb) -> u32 {
     let half = |value: f32| flush(flush(value) * 0.5);
     let half_side = (0..3)
@@ -27,7 +25,6 @@ pub(crate) fn longest_side_bits(object: &Aabb) -> u32 {
     }
 }
 
-/// The smallest class whose size holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, 0 for zero.
 pub(crate) fn size_class(object: &Aabb) -> usize {
     (longest_side_bits(object).wrapping_add(0x001f_ffff) >> 21) as usize
 }
@@ -40,10 +37,8 @@ pub(crate) fn octave_exponent(top: i32, octave: u32) -> i32 {
     (top - octave as i32).clamp(MIN_EXPONENT, MAX_EXPONENT)
 }
 
-/// Objects ahead of one in its cell that its bounded number of pairs stands for.
 const BOUNDED: u32 = number("table/octave", "BOUNDED");
 
-/// The most pairs that one sample adds to the bounded ones.
 pub(crate) fn most_pairs(params: &Params) -> u32 {
     1 + (BOUNDED / params.sample_stride.max(1)).min(params.sample_count / 4)
 }
