@@ -1,7 +1,7 @@
-//! The pass table: every compute pass, and the WGSL that it is joined from.
+//! The pass table: all compute passes and their WGSL.
 //!
-//! A pass is a plain concatenation of files under `shaders/`. Nothing is preprocessed, so what [`Pass::source`] returns
-//! is what a profiler shows. Tests validate each pass.
+//! A pass is a concatenation of files under `shaders/`, without preprocessing: [`Pass::source`] returns what a profiler
+//! shows.
 
 use crate::addons::{cull, dispatch, draw, events, mirror};
 #[doc(hidden)]
@@ -9,9 +9,9 @@ pub use crate::gpu::shader::Binding;
 pub use crate::gpu::shader::Pass;
 use crate::step::broad_phase;
 
-/// All passes, those of a stage together and in the order in which a step may run them.
+/// Returns all passes by stage, in the order in which a step may run them.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
-    // An `ObjectSet` moves its boxes ahead of a step.
+    // An `ObjectSet` moves its boxes before a step.
     let beside = [events::PASSES, draw::PASSES, dispatch::PASSES, cull::PASSES];
     let beside = beside.into_iter().flatten().copied();
     mirror::PASSES

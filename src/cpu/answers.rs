@@ -1,4 +1,4 @@
-//! The answers of a step: pairs, hits and results, each found by one walk of most rows.
+//! Results of a step: pairs, hits and query results.
 
 use std::mem::take;
 
@@ -29,20 +29,20 @@ use crate::reference::rays::ray_hits::ray_count_of;
 use crate::shared::lists::sort_lists;
 use crate::shared::runs;
 
-/// What a table answers, one kind of output after the other.
+/// Collects the result, one kind of output after another.
 pub(super) struct Answer<'a> {
     descriptor: &'a BroadPhaseDescriptor<'a>,
     table: &'a Table,
     admits: Option<&'a Admits<'a>>,
     overrides: Overrides,
-    /// The uniform block, with the capacities that the outputs have.
+    /// Uniform block with the capacities of outputs.
     pub params: Params,
     pub counters: Vec<u32>,
     result: StepResult,
 }
 
 impl<'a> Answer<'a> {
-    /// An answer without any output. `admits` says which objects may pair.
+    /// `admits`: the caller's pair filter.
     pub fn new(descriptor: &'a BroadPhaseDescriptor<'a>, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
         Self {
             descriptor,
@@ -62,7 +62,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Scans the counts of an output. Returns how many of its rows are written, and how many there is room for.
+    /// Scans the counts of an output. Returns the rows written and the capacity.
     fn scan(
         &mut self,
         output: &CountedOutput,
@@ -73,7 +73,7 @@ impl<'a> Answer<'a> {
         Ok([written, capacity.unwrap_or(written)])
     }
 
-    /// Finds the pairs of a step, and how many each world has.
+    /// Finds pairs and counts them per world.
     pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.pairs);
@@ -116,7 +116,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// Finds what the rays and the queries of a scene meet. The uniform block names them.
+    /// Runs the rays and queries of a scene.
     pub fn find_self_queries(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
         if !matches!(scene.query_input.rays, Rays::None) {
             self.cast_rays(&scene.rays)?;

@@ -12,8 +12,8 @@ use crate::layout::query_sizes::QuerySizes;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 
-/// A broad phase on the CPU that keeps the table of its last step, so that further rays and queries do not build it
-/// again. [`BroadPhase`](crate::BroadPhase) runs on a GPU where there is one.
+/// A CPU broad phase that keeps the table of its last step, so later rays and queries need not rebuild it.
+/// [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
 ///
 /// ```
 /// use gpu_broad_phase::cpu::CpuBroadPhase;
@@ -32,23 +32,21 @@ use crate::reference::pairs::pair_excludes::Admits;
 #[derive(Clone, Debug)]
 pub struct CpuBroadPhase<'a> {
     descriptor: BroadPhaseDescriptor<'a>,
-    /// The table of the last step.
     table: Option<Table>,
 }
 
 impl<'a> CpuBroadPhase<'a> {
-    /// Creates a broad phase. The WGSL of a [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run on the CPU:
-    /// see [`step_scene_where`](Self::step_scene_where).
+    /// Creates a broad phase. The CPU cannot run the WGSL of a [`pair_filter`](BroadPhaseDescriptor::pair_filter); use
+    /// [`step_scene_where`](Self::step_scene_where).
     ///
     /// # Errors
-    ///
-    /// Where the descriptor cannot work.
+    /// If the descriptor is invalid.
     pub fn new(descriptor: &BroadPhaseDescriptor<'a>) -> Result<Self, DescriptorError> {
         descriptor.validate()?;
         Ok(Self::of(descriptor))
     }
 
-    /// A broad phase that validates its descriptor in each step.
+    /// Validates the descriptor in each step instead.
     pub(super) const fn of(descriptor: &BroadPhaseDescriptor<'a>) -> Self {
         Self {
             descriptor: *descriptor,
@@ -56,30 +54,28 @@ impl<'a> CpuBroadPhase<'a> {
         }
     }
 
-    /// The descriptor in use.
+    /// Returns the descriptor.
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'a> {
         &self.descriptor
     }
 
-    /// Chooses which hits of rays are wanted from now on, of those too that ask the table of the last step.
+    /// Sets the ray mode, also for queries to the last step's table.
     pub const fn set_ray_mode(&mut self, mode: crate::RayMode) {
         self.descriptor.outputs.ray_mode = mode;
     }
 
-    /// What [`step_scene`](super::step_scene) answers.
+    /// Like [`step_scene`](super::step_scene).
     ///
     /// # Errors
-    ///
-    /// As there. Nothing can be asked then until the next step.
+    /// As there. Queries then fail until the next step.
     pub fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         self.step(scene, None)
     }
 
-    /// What [`step_scene_where`](super::step_scene_where) answers.
+    /// Like [`step_scene_where`](super::step_scene_where).
     ///
     /// # Errors
-    ///
-    /// As there. Nothing can be asked then until the next step.
+    /// As there. Queries then fail until the next step.
     pub fn step_scene_where(
         &mut self,
         scene: &Scene<'_>,
@@ -88,16 +84,15 @@ impl<'a> CpuBroadPhase<'a> {
         self.step(scene, Some(admits_pair))
     }
 
-    /// Answers rays and queries from the table of the last step, without building it again. The answer has no pairs.
+    /// Runs rays and queries on the last step's table. The result has no pairs.
     ///
     /// # Errors
-    ///
-    /// - [`BroadPhaseError::NoStep`] before the first step.
-    /// - [`BroadPhaseError::PairFilterOnCpu`] for [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) if the descriptor
-    ///   has a [`pair_filter`](BroadPhaseDescriptor::pair_filter).
-    /// - [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device.
-    /// - [`InputError::TooMany`](crate::InputError::TooMany) and [`BroadPhaseError::TooManyResults`] past 32-bit
-    ///   indices.
+    /// - [`BroadPhaseError::NoStep`]: no step has run.
+    /// - [`BroadPhaseError::PairFilterOnCpu`]: [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) with a
+    ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// - [`InputError::NotOnHost`](crate::InputError::NotOnHost): input is on a device.
+    /// - [`InputError::TooMany`](crate::InputError::TooMany), [`BroadPhaseError::TooManyResults`]: 32-bit indices
+    ///   overflow.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         self.check_pair_filter(false, &input.queries)?;
         let scene = HostScene::of(&Scene {
@@ -116,11 +111,11 @@ impl<'a> CpuBroadPhase<'a> {
         Ok(answer.into_result())
     }
 
-    /// Fails if the answer depends on the text of a pair filter.
+    /// Fails if the result depends on a pair filter.
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
         let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
         if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
-            // A text that no engine can run is an error of the descriptor.
+            // Reports invalid filters as descriptor errors.
             self.descriptor.validate()?;
             return Err(BroadPhaseError::PairFilterOnCpu);
         }

@@ -1,5 +1,4 @@
-//! One list per row, found by one walk of most rows: what a counting and an emitting pass leave together. A device
-//! walks twice where counting had no room for what it found.
+//! One list of items per row, found by walking most rows once. GPU passes walk twice: to count and to write.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,25 +6,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
-/// What is kept of one run, and of all of them, while rows are counted. Runs that have more are walked again.
+/// Maximum cached items per run and in all. Larger runs are walked again.
 const MOST_OF_RUN: usize = 1 << 20;
 const MOST: usize = 1 << 27;
 
-/// A pass that finds things row by row.
+/// A pass that finds items row by row.
 pub(crate) trait RowWalk: Sync {
-    /// A thing that is found.
     type Found: Copy + Send + Sync;
-    /// Hands all things of a row to `accept`, the same ones in the same order each time.
+    /// Passes all items of a row to `accept`. Must repeat exactly.
     fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
 }
 
-/// The things of rows `0..`, as far as they are kept.
+/// Items per row, partly cached.
 pub(crate) struct Lists<T> {
-    /// How many each row has, and a last word that is zero, for the scan to put the total into.
+    /// Items per row, then a zero for the total of the scan.
     pub counts: Vec<u32>,
     /// Box tests of all rows.
     pub candidates: u64,
-    /// Rows of those who are invalid.
+    /// Number of invalid rows.
     pub invalid: u32,
     runs: Vec<Run<T>>,
 }
@@ -35,18 +33,18 @@ struct Run<T> {
     counts: Vec<u32>,
     candidates: u64,
     invalid: u32,
-    /// All things of the run, if they are kept.
+    /// All items of the run, if cached.
     found: Option<Vec<T>>,
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks through all rows, for an answer of no more things than `capacity`, if there is one.
+    /// Walks all rows. Caches no more than `capacity` items.
     pub fn find(rows: u32, capacity: Option<u32>, walk: &impl RowWalk<Found = T>) -> Self {
         let most = capacity.map_or(MOST, |capacity| MOST.min(capacity as usize));
         Self::find_within(most, rows, walk)
     }
 
-    /// As [`find`](Self::find), keeping at most `most` things.
+    /// Caches at most `most` items.
     fn find_within(most: usize, rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Range<u32>| {
@@ -94,8 +92,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
         }
     }
 
-    /// Writes the things of all rows to their places, as far as there is room in `all`. `offsets` are the scanned
-    /// counts, and may begin behind those of other rows.
+    /// Writes items at their scanned `offsets`, as far as `all` has room. Offsets may start above 0.
     pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl RowWalk<Found = T>) {
         let room = all.len();
         let place = |row: u32| (offsets[row as usize] as usize).min(room);
@@ -129,7 +126,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
 mod tests {
     use super::*;
 
-    /// Row `r` has the numbers `0..r % 7 * step`, each with its row; every fifth one is invalid.
+    /// Row `r` has the numbers `0..r % 7 * step`; every fifth row is invalid.
     struct Numbers {
         step: u32,
     }
@@ -150,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_walked_again() {
         let rows = 5000;
-        // With the longest rows no run is kept; without room none is, with some a few are.
+        // The longest rows exceed the run limit; otherwise `most` allows none, some or all.
         for (step, most) in [(3, MOST), (3, 0), (3, 20_000), (500, MOST)] {
             let walk = Numbers { step };
             let mut expected = Vec::new();
@@ -172,7 +169,7 @@ mod tests {
                     Some(*sum)
                 }))
                 .collect();
-            // Cut short, too, in the middle of a row.
+            // Also cut off in the middle of a row.
             for room in [expected.len(), expected.len() / 2 + 1, 1, 0] {
                 let mut lists = Lists::find_within(most, rows, &walk);
                 lists.counts.clear();

@@ -1,13 +1,11 @@
-//! The broad phase on the CPU: what a GPU step answers, without a GPU.
+//! The broad phase on the CPU: the results of a GPU step without a GPU.
 //!
-//! [`step`] and [`step_scene`] answer a scene, without a future. A [`BroadPhase`](crate::BroadPhase) with
-//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table of a step for further rays and queries. A [`CancelToken`] reports
-//! the progress and ends the work early. Answers are those of a GPU step. Without
-//! [`PairOrder::Sorted`](crate::PairOrder::Sorted) rows may come in another order, and distances of queries may differ
-//! by 4 ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes).
-//!
-//! Most rows are walked once, where the passes walk once to count and once to write. With the feature `rayon` walks run
-//! on all threads of the rayon pool that calls them.
+//! [`step`] and [`step_scene`] are blocking functions. A [`BroadPhase`](crate::BroadPhase) with
+//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table for later rays and queries. A [`CancelToken`] reports progress
+//! and stops work early. Results match those of a GPU, except that rows may be in another order without
+//! [`PairOrder::Sorted`](crate::PairOrder::Sorted), and query distances may differ by 4 ulps. The CPU ignores
+//! [`max_bytes`](crate::OutputOptions::max_bytes). With the feature `rayon`, walks use all threads of the current rayon
+//! pool.
 
 mod answers;
 mod broad_phase;
@@ -29,15 +27,13 @@ use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::prepared;
 pub use crate::shared::cancel::CancelToken;
 
-/// The answer of a step on the CPU.
+/// Runs a step on the CPU.
 ///
-/// With [`Growth::Grow`](crate::Growth::Grow), and with [`Growth::Fixed`](crate::Growth::Fixed) where the descriptor
-/// names no capacity, the answer is whole; with a fixed capacity it is a prefix of that many pairs, hits or entries,
-/// and the counters say what was needed.
+/// The result is complete with [`Growth::Grow`](crate::Growth::Grow), or if the descriptor sets no capacity. With
+/// [`Growth::Fixed`](crate::Growth::Fixed) and a capacity, it is cut off there; the counters have the number needed.
 ///
 /// # Errors
-///
-/// Where the descriptor cannot work, or where objects, rays or an answer are more than indices can name.
+/// If the descriptor is invalid, or objects, rays or results exceed 32-bit indices.
 pub fn step(
     descriptor: &BroadPhaseDescriptor<'_>,
     objects: &[Aabb],
@@ -53,23 +49,21 @@ pub fn step(
     )
 }
 
-/// As [`step`], for all that a scene can hold.
+/// Like [`step`], for a complete scene.
 ///
 /// # Errors
-///
-/// As [`step`], if worlds are missing, [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device,
-/// and [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a [`pair_filter`](BroadPhaseDescriptor::pair_filter):
-/// [`step_scene_where`] takes the rule as a function.
+/// - As [`step`], and if worlds are missing.
+/// - [`InputError::NotOnHost`](crate::InputError::NotOnHost): input is on a device.
+/// - [`BroadPhaseError::PairFilterOnCpu`]: the descriptor has a [`pair_filter`](BroadPhaseDescriptor::pair_filter); use
+///   [`step_scene_where`].
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
     step_with(descriptor, scene, None)
 }
 
-/// As [`step_scene`], with a function that says which objects may pair: what
-/// [`pair_filter`](BroadPhaseDescriptor::pair_filter) is on a device, whose text the CPU cannot run. It is called
-/// with the smaller index first.
+/// Like [`step_scene`], with a function in place of [`pair_filter`](BroadPhaseDescriptor::pair_filter), called with the
+/// smaller index first.
 ///
 /// # Errors
-///
 /// As [`step_scene`].
 #[doc(hidden)]
 pub fn step_scene_where(
@@ -80,11 +74,10 @@ pub fn step_scene_where(
     step_with(descriptor, scene, Some(admits_pair))
 }
 
-/// The boxes of a scene as passes compare them, static ones first: flat in two dimensions, grown by the margin, moved
-/// into the periods, and invalid where their world does not exist. Cut these when you divide a world between devices.
+/// Returns the boxes as passes compare them, static ones first: flat in 2D, grown by the margin, wrapped into the
+/// periods, invalid if their world does not exist. Split these to divide a world between devices.
 ///
 /// # Errors
-///
 /// As [`step_scene`].
 #[doc(hidden)]
 pub fn compared_objects(

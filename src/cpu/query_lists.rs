@@ -1,4 +1,4 @@
-//! The results of queries, by one walk of most queries.
+//! Query results, found by walking most queries once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,37 +10,36 @@ use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
-/// Objects that are kept of all queries while they are counted. Runs past that are walked again.
+/// Maximum cached objects of all queries. Further runs are walked again.
 const MOST: usize = 1 << 27;
-/// Objects that are kept of one run.
+/// Maximum cached objects per run.
 const MOST_OF_RUN: usize = 1 << 20;
 
-/// What queries found, walk by walk, in the order of the walks.
+/// Query results per walk.
 pub(crate) struct QueryLists<'a> {
     params: &'a Params,
     walks: &'a [QueryReads<'a>],
     overrides: Overrides,
-    /// How many objects each query found, and a last word that is zero, for the scan to put the total into.
+    /// Objects per query, then a zero for the total of the scan.
     pub counts: Vec<u32>,
-    /// Runs of each walk.
     runs: Vec<Vec<Run>>,
 }
 
 struct Run {
     indices: Range<u32>,
-    /// Of each query its answer, and how many objects it found.
+    /// Output index and object count per query.
     counts: Vec<(u32, u32)>,
-    /// All of these objects, if they are kept.
+    /// All objects of the run, if cached.
     found: Option<Vec<u32>>,
 }
 
 impl<'a> QueryLists<'a> {
-    /// Walks through all queries; adds to the counters what counting adds.
+    /// Walks all queries and updates the counters.
     pub fn find(params: &'a Params, walks: &'a [QueryReads<'a>], overrides: Overrides, counters: &mut [u32]) -> Self {
         Self::find_within(MOST, params, walks, overrides, counters)
     }
 
-    /// As [`find`](Self::find), keeping at most `most` objects.
+    /// Caches at most `most` objects.
     pub fn find_within(
         most: usize,
         params: &'a Params,
@@ -102,7 +101,7 @@ impl<'a> QueryLists<'a> {
         lists
     }
 
-    /// The objects of all queries at their places, as many as there is room for. `offsets` are the scanned counts.
+    /// Returns the objects at their scanned `offsets`, up to `room`.
     pub fn write(mut self, offsets: &[u32], room: u32) -> Vec<u32> {
         let runs = std::mem::take(&mut self.runs);
         let mut results = vec![0; room as usize];
@@ -125,7 +124,6 @@ impl<'a> QueryLists<'a> {
         results
     }
 
-    /// The objects of some queries, once more.
     fn walk(&self, input: &QueryReads<'_>, indices: Range<u32>) -> Vec<u32> {
         let mut found = Vec::new();
         for index in indices {
@@ -193,7 +191,7 @@ mod tests {
                 assert_eq!((kept == 0, kept == all), (most == 0, most == MOST), "{most} {kept}");
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                // Cut short in the middle of a row.
+                // Cut off in the middle of a row.
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");

@@ -1,4 +1,4 @@
-//! The table of a step, made by the reference passes without the buffers in between.
+//! The table of a step, built by the reference passes.
 
 use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
@@ -26,13 +26,12 @@ use crate::reference::table::layout::layout;
 use crate::reference::table::level_statistics::level_statistics;
 use crate::reference::table::sample_statistics::sample_statistics;
 
-/// The buffers of a step that its walks read.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// The uniform block and the counters, as later questions begin with them.
+    /// Initial state of later queries.
     pub params: Params,
     pub counters: Vec<u32>,
-    /// All objects as they are compared, static ones first.
+    /// Boxes as compared, static ones first.
     objects: Vec<Aabb>,
     cells: Cells,
     statics: Option<(Params, Cells)>,
@@ -64,12 +63,12 @@ impl Table {
         })
     }
 
-    /// Returns the capacity for entries of static objects.
+    /// Capacity for entries of static objects.
     pub fn static_entries(&self) -> u32 {
         self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity)
     }
 
-    /// Returns what the walks read. `admits` says which objects may pair.
+    /// `admits`: the caller's pair filter.
     pub fn reads<'a>(&'a self, admits: Option<&'a Admits<'a>>) -> StepReads<'a> {
         StepReads {
             own: self.cells.reads(&self.params),
@@ -84,7 +83,7 @@ impl Table {
     }
 }
 
-/// The cell table of the moving objects or of the static ones.
+/// Cell table of the moving or static objects.
 #[derive(Clone, Debug)]
 struct Cells {
     grid: Grid,
@@ -119,7 +118,7 @@ impl Cells {
             values.resize(params.table_entries() as usize, 0);
             large_table_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
         }
-        // All strategies sort alike.
+        // All strategies give the same result.
         for digit in table_digits(params, SortStrategy::Portable) {
             (keys, values) = sort_digit(&digit, &grid, &keys, &values);
         }

@@ -1,4 +1,4 @@
-//! The walks of pairs and rays, a row of findings each.
+//! Row walks of pairs and rays.
 
 use super::lists::RowWalk;
 use crate::api::types::{Pair, RayHit};
@@ -10,7 +10,6 @@ use crate::reference::rays::ray::{LARGEST_FLOAT, load_ray};
 use crate::reference::rays::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::shared::runs::Walked;
 
-/// The pairs of each entry.
 pub(super) struct PairWalks<'a> {
     pub params: &'a Params,
     pub input: PairReads<'a>,
@@ -29,7 +28,6 @@ impl RowWalk for PairWalks<'_> {
     }
 }
 
-/// The pairs of each moving object with static ones.
 pub(super) struct StaticPairWalks<'a> {
     pub params: &'a Params,
     pub input: StaticPairReads<'a>,
@@ -49,7 +47,6 @@ impl RowWalk for StaticPairWalks<'_> {
     }
 }
 
-/// The hits of each ray.
 pub(super) struct RayWalks<'a> {
     pub params: &'a Params,
     pub tables: &'a [RayReads<'a>],
@@ -65,7 +62,6 @@ impl RowWalk for RayWalks<'_> {
     }
 }
 
-/// Takes all hits.
 struct Each<F>(F);
 
 impl<F: FnMut(RayHit)> HitVisitor for Each<F> {

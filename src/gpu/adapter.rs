@@ -1,26 +1,25 @@
-//! The choice of an adapter.
+//! Chooses an adapter.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns the adapters of `backends`, in the order that an index in [`Backend::Adapter`](crate::Backend::Adapter)
-/// counts: those of GL come last. Empty if no backend of wgpu was compiled in (feature `backends`).
+/// Returns the adapters of `backends`, indexed as in [`Backend::Adapter`](crate::Backend::Adapter); GL adapters are
+/// last. Empty if no backend of wgpu was compiled in (feature `backends`).
 pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
-    // wgpu panics where there is no backend at all.
+    // wgpu panics without any enabled backend.
     if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {
         return Vec::new();
     }
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
         flags: wgpu::InstanceFlags::from_env_or_default(),
-        // Such as the compiler of shaders on DX12.
         backend_options: wgpu::BackendOptions::from_env_or_default(),
         ..wgpu::InstanceDescriptor::new_without_display_handle()
     });
     instance.enumerate_adapters(backends).await
 }
 
-/// Returns the adapter called or numbered `wanted`, or else the best one. Opens GL only if no other backend has what is
-/// wanted, or hardware: its libraries take long to load, and some print complaints where there is no display.
+/// Returns the adapter with the name or index `wanted`, else the best one. GL is only tried if the other backends have
+/// no match or no hardware: its libraries load slowly, and some log errors without a display.
 pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Option<wgpu::Adapter> {
     let named = |found: &[wgpu::Adapter], name: &str| {
         let name = name.to_lowercase();
@@ -38,15 +37,14 @@ pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Op
     let mut chosen = place(&found);
     if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
         found.extend(adapters(backends & wgpu::Backends::GL).await);
-        // A number past the last adapter may be part of a name, such as 4090.
+        // A number beyond the last adapter may be part of a name, such as 4090.
         chosen = place(&found).or_else(|| named(&found, wanted?));
     }
     chosen.map(|index| found.swap_remove(index))
 }
 
-/// Returns the best hardware adapter of any backend but GL.
 pub(crate) async fn choose_hardware() -> Option<wgpu::Adapter> {
-    /// Looking takes longer than many a step.
+    /// Cached, because enumerating takes longer than many steps.
     static THERE_IS_NONE: AtomicBool = AtomicBool::new(false);
     if THERE_IS_NONE.load(Ordering::Relaxed) {
         return None;
@@ -61,7 +59,7 @@ fn is_hardware(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type != wgpu::DeviceType::Cpu
 }
 
-/// Hardware before software, and among equals Vulkan, Metal and DX12 before GL.
+/// Sort key, best first: hardware before software, GL last.
 fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
     let kind = match info.device_type {
         wgpu::DeviceType::DiscreteGpu => 0,

@@ -1,5 +1,4 @@
-//! The buffers that a broad phase owns: made on demand, by the sizes of the plan, kept while they are large enough and
-//! given up where steps do without.
+//! Buffers of a broad phase: created on demand by the plan's sizes, reused while large enough, dropped when unused.
 
 use std::collections::HashMap;
 
@@ -7,11 +6,9 @@ use super::bindings::KEPT;
 use crate::api::error::InputError;
 use crate::api::memory::{MemoryPart, MemoryUse};
 
-/// A buffer as its stage declares it: what it is called, how it is used beside storage and copies, and as what its
-/// bytes count.
+/// Declaration of a buffer. Its name is also that of the WGSL variable, unless a dispatch overrides it.
 ///
-/// Its name is that of the WGSL variables that bind it, unless a dispatch says otherwise. Asking for a buffer that a
-/// step does not have is a fault of this crate, and panics with its name wherever it happens.
+/// Using a buffer that the step does not have is a bug in this crate and panics with the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferId {
     pub name: &'static str,
@@ -28,7 +25,6 @@ impl BufferId {
         }
     }
 
-    /// Declares a further usage.
     pub const fn used_as(self, usage: wgpu::BufferUsages) -> Self {
         Self {
             usage: self.usage.union(usage),
@@ -37,10 +33,9 @@ impl BufferId {
     }
 }
 
-/// The buffers of a stage, each with a line that says what it holds.
 macro_rules! buffers {
     ($($(#[$doc:meta])* $constant:ident = $name:literal: $part:ident $(as $usage:ident)?;)+) => {
-        /// The buffers of the stage.
+        /// Buffers of the stage.
         pub(crate) mod buffer {
             use $crate::api::memory::MemoryPart;
             use $crate::gpu::buffers::BufferId;
@@ -50,7 +45,6 @@ macro_rules! buffers {
                 pub(crate) const $constant: BufferId =
                     BufferId::new($name, MemoryPart::$part)$(.used_as(wgpu::BufferUsages::$usage))?;
             )+
-            /// All of them.
             #[cfg(test)]
             pub(crate) const ALL: &[BufferId] = &[$($constant),+];
         }
@@ -59,10 +53,8 @@ macro_rules! buffers {
 
 pub(crate) use buffers;
 
-/// Buffers and their bytes.
 pub(crate) type Sizes = Vec<(BufferId, u64)>;
 
-/// The buffers that are there, by their names.
 pub(crate) struct Buffers {
     label: String,
     by_name: HashMap<&'static str, Held>,
@@ -71,9 +63,9 @@ pub(crate) struct Buffers {
 struct Held {
     id: BufferId,
     buffer: wgpu::Buffer,
-    /// The most bytes that were asked for since the last step began.
+    /// Largest request in bytes since the last step began.
     requested: u64,
-    /// Steps in a row that asked for no more than half of it.
+    /// Consecutive steps that requested at most half of it.
     idle: u64,
 }
 
@@ -91,8 +83,7 @@ impl Buffers {
         }
     }
 
-    /// Makes every buffer at least as large as its bytes say, but for those that the caller brings. Returns what proved
-    /// too small.
+    /// Replaces buffers that are smaller than in `sizes`, except `caller_owned` ones. Returns the replaced buffers.
     pub fn fit(
         &mut self,
         device: &wgpu::Device,
@@ -126,8 +117,7 @@ impl Buffers {
         outgrown
     }
 
-    /// Begins a step, which writes everything anew: gives up what [`KEPT`] steps in a row, with all that was asked
-    /// after each, used half of at most. Returns it.
+    /// Begins a step. Drops and returns buffers of which the last [`KEPT`] steps used at most half.
     pub fn begin_step(&mut self) -> Vec<wgpu::Buffer> {
         for held in self.by_name.values_mut() {
             held.idle = if held.is_spacious_for(held.requested) {
@@ -140,13 +130,12 @@ impl Buffers {
         self.give_up(|held| held.idle >= KEPT)
     }
 
-    /// Gives up what the plan asks for half of at most.
+    /// Drops buffers of which the plan needs at most half.
     pub fn give_up_spacious(&mut self, planned: Sizes) {
         drop(self.give_up(|held| held.is_spacious_for(planned_bytes(&planned, held.id).unwrap_or(0))));
     }
 
-    /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
-    /// Returns it.
+    /// Drops and returns buffers of another size than planned, except `kept` ones.
     pub fn release(&mut self, planned: Sizes, caller_owned: &[BufferId], kept: &[BufferId]) -> Vec<wgpu::Buffer> {
         self.give_up(|held| {
             let as_planned = |bytes| rounded(bytes) == held.buffer.size();
@@ -167,31 +156,25 @@ impl Buffers {
         gone
     }
 
-    /// Gives up all buffers but these.
     pub fn keep(&mut self, kept: &[BufferId]) {
         self.by_name.retain(|_, held| kept.contains(&held.id));
     }
 
-    /// Gives up all buffers.
     pub fn clear(&mut self) {
         self.by_name.clear();
     }
 
-    /// A buffer that [`fit`](Self::fit) made room for.
-    ///
     /// # Panics
-    /// Where it did not: see [`BufferId`].
+    /// If the buffer is not allocated by [`fit`](Self::fit).
     pub fn get(&self, id: BufferId) -> &wgpu::Buffer {
         self.named(id.name)
             .unwrap_or_else(|| panic!("the buffer {} has no size in this step", id.name))
     }
 
-    /// The buffer that WGSL knows by this name.
     pub fn named(&self, name: &str) -> Option<&wgpu::Buffer> {
         self.by_name.get(name).map(|held| &held.buffer)
     }
 
-    /// A buffer that an earlier step may have left.
     pub fn existing(&self, id: BufferId) -> Option<&wgpu::Buffer> {
         self.named(id.name)
     }
@@ -200,18 +183,16 @@ impl Buffers {
         self.by_name.values().map(|held| held.buffer.clone()).collect()
     }
 
-    /// What each buffer's bytes count as, and how many there are.
     pub fn sizes(&self) -> impl Iterator<Item = (MemoryPart, u64)> {
         self.by_name.values().map(|held| (held.id.part, held.buffer.size()))
     }
 
-    /// Bytes of all buffers.
     pub fn memory(&self) -> MemoryUse {
         MemoryUse::of(self.sizes())
     }
 }
 
-/// Refuses inputs, each with its name, that are in one of the buffers which the call writes.
+/// Rejects inputs that alias a buffer which the call writes.
 pub(crate) fn check_own<'b>(
     inputs: impl IntoIterator<Item = (&'static str, Option<&'b wgpu::Buffer>)>,
     own: &[&Buffers],
@@ -229,7 +210,6 @@ pub(crate) fn check_own<'b>(
     }
 }
 
-/// Bytes that a plan has for a buffer.
 fn planned_bytes(planned: &Sizes, id: BufferId) -> Option<u64> {
     planned
         .iter()
@@ -237,7 +217,6 @@ fn planned_bytes(planned: &Sizes, id: BufferId) -> Option<u64> {
         .map(|&(_, bytes)| bytes)
 }
 
-/// Bytes of a buffer that is to hold so many.
 pub(crate) const fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(16)
 }

@@ -1,4 +1,4 @@
-//! The device that buffers and pipelines were made on.
+//! The device of buffers and pipelines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,19 +7,17 @@ use super::scope::Scopes;
 use crate::api::error::StepError;
 use crate::shared::submission;
 
-/// A device that was seen before.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownDevice {
     device: wgpu::Device,
     adapter: wgpu::AdapterInfo,
 }
 
-/// A device with its queue. Each broad phase has one of its own, which its sets share.
+/// A device and its queue. Each broad phase has one, shared with its query sets.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     known: KnownDevice,
     queue: wgpu::Queue,
-    /// True if the program said that the device is lost.
     lost: AtomicBool,
 }
 
@@ -35,29 +33,29 @@ impl KnownDevice {
         &self.device
     }
 
-    /// Devices compare by a number within their instance alone: those of two instances may be equal.
+    /// Also compares adapters and error scopes: devices of two instances may have equal ids.
     pub fn is(&self, device: &wgpu::Device) -> bool {
         self.device == *device && self.adapter == device.adapter_info() && share_errors(&self.device, device)
     }
 }
 
-/// Returns whether the error scopes of one device catch the errors of another one: they are the same device. A device
-/// that is lost has no errors. There it is taken for the same one, and what is done with it next says that it is lost.
+/// Returns true if both report errors to the same scopes, so they are one device. A lost device reports none and counts
+/// as the same.
 fn share_errors(one: &wgpu::Device, other: &wgpu::Device) -> bool {
-    // Browsers compare devices as such, and tell errors later.
+    // Browsers compare device objects, and report errors later.
     if cfg!(target_arch = "wasm32") {
         return true;
     }
     let of_one = Scopes::begin(one);
     let of_other = Scopes::begin(other);
-    // A buffer without usages is refused before anything is made.
+    // A buffer without usages is rejected before anything is allocated.
     drop(one.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: 4,
         usage: wgpu::BufferUsages::empty(),
         mapped_at_creation: false,
     }));
-    // The scopes that were opened last are the first to close.
+    // Scopes close in reverse order.
     let by_other = of_other.end().now();
     let by_one = of_one.end().now();
     by_other.is_some() || by_one.is_none()
@@ -72,17 +70,14 @@ impl DeviceContext {
         }
     }
 
-    /// Makes every later call of the broad phase and of its query sets return that the device is lost.
     pub fn mark_lost(&self) {
         self.lost.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether [`mark_lost`](Self::mark_lost) was called.
     pub fn is_marked_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Refuses another device.
     pub fn check(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), StepError> {
         if Arc::ptr_eq(self, other) || self.known.is(other.device()) {
             Ok(())
@@ -91,7 +86,7 @@ impl DeviceContext {
         }
     }
 
-    /// Refuses another broad phase, be it on the same device.
+    /// Fails for another broad phase, even on the same device.
     pub fn check_broad_phase(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), StepError> {
         self.check(other)?;
         if Arc::ptr_eq(self, other) {
@@ -101,7 +96,6 @@ impl DeviceContext {
         }
     }
 
-    /// Whether this is the device.
     pub fn is_of(&self, device: &wgpu::Device) -> bool {
         self.known.is(device)
     }
@@ -118,7 +112,7 @@ impl DeviceContext {
         submission::is_lost(self.device())
     }
 
-    /// What the device said of a recording, or that it is lost, which shows in many ways.
+    /// Error of a recording; `DeviceLost` if the device is lost, which causes many different errors.
     pub fn refusal(&self, error: String) -> StepError {
         if self.is_lost() {
             StepError::DeviceLost

@@ -1,6 +1,5 @@
-//! Buffers that hold something from their creation on.
+//! Buffers with initial contents.
 
-/// A buffer that holds `bytes` from its creation on.
 pub(crate) fn filled(device: &wgpu::Device, label: &str, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
@@ -8,7 +7,7 @@ pub(crate) fn filled(device: &wgpu::Device, label: &str, usage: wgpu::BufferUsag
         usage,
         mapped_at_creation: true,
     });
-    // A mapping fails only where the device is lost; the buffer then stays empty and nothing reads it.
+    // Mapping fails only on a lost device. The buffer then stays empty and is never read.
     if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
         view.slice(..bytes.len()).copy_from_slice(bytes);
     }

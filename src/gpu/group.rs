@@ -1,6 +1,5 @@
-//! The debug group around a step, for graphics debuggers.
+//! The debug group around a step.
 
-/// An open debug group.
 #[must_use]
 pub(crate) struct Group {
     open: bool,
@@ -22,8 +21,8 @@ impl Group {
     }
 }
 
-/// Mesa 22's Vulkan drivers write through a stale pointer at the second group of a command buffer if the first one held
-/// labelled passes. The passes keep their labels there.
+/// Vulkan drivers of Mesa 22 write through a stale pointer at a command buffer's second group if the first held
+/// labelled passes. Passes keep their labels there.
 fn survives_groups(info: &wgpu::AdapterInfo) -> bool {
     info.backend != wgpu::Backend::Vulkan || !info.driver_info.starts_with("Mesa 22.")
 }

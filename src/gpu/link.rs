@@ -1,32 +1,32 @@
-//! Joins the WGSL of a pass: its root, and every file that is used there or by what is used there, each once.
+//! Links the WGSL of a pass: its root file and all files used from there, each once.
 //!
-//! A file names what it uses in lines at its top:
+//! A file declares what it uses at its top:
 //!
 //! ```wgsl
 //! // uses: common/box, common/entry_{entry}
 //! // needs: accept_hit
 //! ```
 //!
-//! `{entry}` is a hole. Each pass fills it with a word of its own, so that one file is joined in several ways. What a
-//! file *needs* is declared by those who use it.
+//! `{entry}` is a hole. Each pass fills it with its own word, so one file can be linked in several ways. Symbols that a
+//! file *needs* are declared by the files that use it.
 
 use crate::shared::wgsl::{FILES, File};
 
-/// How a pass sees one of its bindings.
+/// Kind of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// A uniform block.
     Uniform,
-    /// A storage buffer that the pass only reads.
+    /// A read-only storage buffer.
     Read,
     /// A storage buffer that the pass writes.
     Write,
 }
 
-/// What the holes of a module are filled with.
+/// Holes and their words.
 pub(crate) type Holes = &'static [(&'static str, &'static str)];
 
-/// The words of the lines that begin with `// uses: ` or the like.
+/// Words of header lines such as `// uses: ` or `// needs: `.
 pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'static str> {
     let start = format!("// {what}: ");
     let lines = text.lines().take_while(|line| line.starts_with("//"));
@@ -35,7 +35,7 @@ pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'st
         .flat_map(|names| names.split(", "))
 }
 
-/// The files of a module, the root last. Files stand behind what they use.
+/// Files of a module, dependencies first, the root last.
 pub(crate) fn link(root: &str, holes: Holes) -> Vec<File> {
     let mut linked = Vec::new();
     visit(root, holes, &mut Vec::new(), &mut linked);
@@ -55,7 +55,6 @@ fn visit(path: &str, holes: Holes, met: &mut Vec<&'static str>, linked: &mut Vec
     linked.push((path, text));
 }
 
-/// A path with its hole filled.
 fn filled(path: &str, holes: Holes) -> String {
     let Some((before, rest)) = path.split_once('{') else {
         return path.to_owned();
@@ -68,14 +67,13 @@ fn filled(path: &str, holes: Holes) -> String {
     format!("{before}{choice}{after}")
 }
 
-/// A text of the caller's that stands in place of a file, and the path of the file.
+/// The caller's text in place of the file at `path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replacement {
     pub path: &'static str,
     pub text: String,
 }
 
-/// The files as one text.
 pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String {
     let parts = files.iter().map(|&(path, text)| {
         let replaced = replacement.filter(|replacement| replacement.path == path);
@@ -85,7 +83,7 @@ pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String 
     parts.collect()
 }
 
-/// What the files bind, by number: one declaration a line, of group 0. The variable has the name of the buffer.
+/// Bindings of group 0, one declaration per line, sorted by number.
 pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let mut bindings: Vec<_> = lines.filter_map(binding).collect();
@@ -93,14 +91,14 @@ pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     bindings
 }
 
-/// Names of the pipeline constants that the files declare, one per line.
+/// Names of the pipeline constants, declared one per line.
 pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let declarations = lines.filter_map(|line| line.strip_prefix("override ")?.split_once(':'));
     declarations.map(|(name, _)| name).collect()
 }
 
-/// Invocations of a workgroup, which the root says: a number, or a constant of one of the files.
+/// Workgroup size: a literal, or a constant of one of the files.
 pub(crate) fn workgroup(files: &[File]) -> Option<u32> {
     let lines = || files.iter().flat_map(|(_, text)| text.lines());
     let size = lines().find_map(|line| line.strip_prefix("@compute @workgroup_size(")?.strip_suffix(')'))?;

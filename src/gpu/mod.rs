@@ -1,4 +1,4 @@
-//! What runs on the device: pipelines, buffers, the recording of stages.
+//! Device code: pipelines, buffers, and the recording of stages.
 
 pub(crate) mod adapter;
 pub(crate) mod bindings;

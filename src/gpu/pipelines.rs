@@ -1,4 +1,4 @@
-//! Pipelines and dispatches: the only place that creates either.
+//! Pipelines and dispatches, which are created only here.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,33 +19,29 @@ use super::shader::{EXCLUDES, Pass, SWEPT, Variant};
 use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
 use crate::shared::bounds::MAX_GROUPS;
 
-/// Pipelines that one broad phase or component uses, each made when it is first asked for.
+/// Pipelines of one broad phase or component, each created on first use.
 pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
     replacement: Option<Replacement>,
-    /// The table of the device; a private one with the caller's cache.
+    /// Table of the device, or a private table if the caller supplied a cache.
     shared: OnceLock<Arc<SharedPipelines>>,
     by_pass: HashMap<&'static str, Variants>,
-    /// Dispatches that were recorded so far.
     dispatches: AtomicU32,
 }
 
-/// The pipelines of a pass, by [`Variant::index`].
 type Variants = [OnceLock<Arc<Pipeline>>; Variant::COUNT];
 
-/// How many workgroups are dispatched.
 #[derive(Clone, Copy)]
 pub(crate) enum Groups<'b> {
     Count(u32),
-    /// As many as a buffer says, in three dimensions.
+    /// Workgroup counts in a buffer.
     In(&'b wgpu::Buffer),
 }
 
 impl Pipelines {
-    /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name. `replacement`
-    /// stands in place of a file wherever a pass is joined from it.
+    /// `constants` apply to passes that declare them. `replacement` replaces a file wherever it is linked.
     pub fn new(
         label: &str,
         passes: impl IntoIterator<Item = &'static Pass>,
@@ -67,8 +63,7 @@ impl Pipelines {
         }
     }
 
-    /// As these, with other constants and another text in place of a file. Pipelines that depend on none of what
-    /// differs stay.
+    /// Returns a copy with other constants and replacement. Keeps pipelines that do not depend on them.
     pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,
@@ -93,50 +88,45 @@ impl Pipelines {
                 .get(variant.pass.name)
                 .and_then(|variants| variants[variant.index()].get());
             if let Some(made) = made.filter(|_| self.key(variant) == others.key(variant)) {
-                // Nobody has set it yet.
                 let _ = others.by_pass[variant.pass.name][variant.index()].set(Arc::clone(made));
             }
         }
         others
     }
 
-    /// What stands in place of a file.
     pub fn replacement(&self) -> Option<&Replacement> {
         self.replacement.as_ref()
     }
 
-    /// Dispatches that were recorded so far.
     pub fn dispatches(&self) -> u32 {
         self.dispatches.load(Ordering::Relaxed)
     }
 
-    /// Number of pipelines used so far.
     pub fn made(&self) -> usize {
         let variants = self.by_pass.values().flatten();
         variants.filter(|made| made.get().is_some()).count()
     }
 
-    /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
-    /// of errors that the caller's scopes did not see.
+    /// Creates pipelines on all cores: many drivers take seconds. Returns errors of other threads, which miss the
+    /// caller's scopes.
     #[cfg(not(target_family = "wasm"))]
     pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicUsize::new(0);
-        // The walks take longest, and stand last.
+        // The walks compile slowest and are last in the list.
         let make = || {
             while let Some(&variant) = variants.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
                 self.get(device, variant);
             }
         };
         let make_beside = || {
-            // Scopes are of one thread.
+            // Error scopes are per thread.
             let scopes = Scopes::begin(device);
             make();
             scopes.end().now()
         };
         thread::scope(|scope| {
             let beside: Vec<_> = (1..threads.min(variants.len()))
-                // Where no thread is to be had, this one does it all.
                 .map_while(|_| thread::Builder::new().spawn_scoped(scope, make_beside).ok())
                 .collect();
             make();
@@ -145,7 +135,6 @@ impl Pipelines {
         })
     }
 
-    /// Makes pipelines ahead of their use.
     #[cfg(target_family = "wasm")]
     pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
         for &variant in variants {
@@ -162,7 +151,7 @@ impl Pipelines {
         );
         self.by_pass[variant.pass.name][variant.index()].get_or_init(|| {
             let shared = self.shared.get_or_init(|| match self.cache {
-                // Pipelines have to be compiled into it.
+                // Pipelines must be compiled into the caller's cache.
                 Some(_) => Arc::new(SharedPipelines::new(device)),
                 None => SharedPipelines::of(device),
             });
@@ -185,8 +174,7 @@ impl Pipelines {
         all.filter(|(name, _)| variant.pass.declares(name)).collect()
     }
 
-    /// The caller's function is called where a variant excludes pairs, so that another text leaves the others as they
-    /// are.
+    /// Only variants that exclude pairs call the caller's function.
     fn replacement_in(&self, variant: Variant<'_>) -> Option<&Replacement> {
         self.replacement.as_ref().filter(|_| variant.excludes)
     }
@@ -195,7 +183,6 @@ impl Pipelines {
         Key::new(variant.pass, &self.constants(variant), self.replacement_in(variant))
     }
 
-    /// Dispatches a pass; `bound` finds each binding of the pass table by name.
     pub fn dispatch(
         &self,
         device: &wgpu::Device,
@@ -257,7 +244,7 @@ fn create(
         bind_group_layouts: &[Some(&layout)],
         immediate_size: 0,
     });
-    // Browsers have a front end of their own.
+    // Browsers require the `enable` directive; naga rejects it.
     let source = if cfg!(target_family = "wasm") && pass.features().contains(wgpu::Features::SUBGROUP) {
         format!("enable subgroups;\n{source}").into()
     } else {
@@ -274,9 +261,8 @@ fn create(
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
             constants,
-            // Every pass writes workgroup memory before it reads it (tests/passes fills it with poison). On DX12 one
-            // lane would write it all beforehand. FXC writes that out element by element, and would take up to a minute
-            // for a shader.
+            // Every pass initializes its workgroup memory (tests/passes checks with poison). FXC would unroll the
+            // zeroing per element and take up to a minute per shader.
             zero_initialize_workgroup_memory: false,
         },
         cache,

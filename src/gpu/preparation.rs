@@ -1,4 +1,4 @@
-//! Pipelines that are to be made ahead of their use.
+//! Pipelines to create ahead of use.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,20 +9,18 @@ use super::scope::Scopes;
 use super::shader::Variant;
 use crate::api::error::CreateError;
 
-/// Pipelines that are still to be made: what the `prepare` calls return.
+/// Pipelines that are still to be created, returned by the `prepare` calls.
 ///
-/// [`run`](Self::run) makes them, on all processors. Call it at once, as behind a loading screen, or on a thread of
-/// your own while frames go on: what it does not borrow cannot get in their way. A frame that needs a pipeline
-/// which is being made waits for that one. Browsers have one thread here, and compile in a process of their own.
+/// [`run`](Self::run) creates them on all CPU cores. Call it behind a loading screen, or on your own thread while
+/// frames continue: it borrows nothing. A frame that needs a pipeline in creation waits for that one. Browsers use one
+/// thread here and compile in another process.
 #[must_use = "nothing is made before `run`"]
 pub struct Preparation {
     context: Arc<DeviceContext>,
     parts: Vec<Part>,
-    /// Whether the pipelines are those of another device.
     is_refused: bool,
 }
 
-/// Variants of passes, and what makes their pipelines.
 type Part = (Arc<Pipelines>, Vec<Variant<'static>>);
 
 impl Preparation {
@@ -38,29 +36,29 @@ impl Preparation {
         }
     }
 
-    /// Says whether the pipelines are those of another device.
     pub(crate) fn refused(mut self, is_refused: bool) -> Self {
         self.is_refused = is_refused;
         self
     }
 
-    /// Both of two on the same device, in one call.
+    /// Merges two preparations of the same device.
     pub fn and(mut self, other: Self) -> Self {
         self.is_refused |= other.is_refused || self.context.check(&other.context).is_err();
         self.parts.extend(other.parts);
         self
     }
 
-    /// Makes what is not there yet.
+    /// Creates the pipelines that are still missing.
     ///
     /// # Errors
-    /// [`CreateError::Device`] where the device refuses a pipeline, [`CreateError::DeviceLost`] where it is lost,
-    /// [`CreateError::OtherDevice`] where what is prepared belongs to another device.
+    /// - [`CreateError::Device`]: the device rejected a pipeline.
+    /// - [`CreateError::DeviceLost`]: the device is lost.
+    /// - [`CreateError::OtherDevice`]: a merged preparation belongs to another device.
     pub fn run(self) -> Result<(), CreateError> {
         if self.is_refused {
             return Err(CreateError::OtherDevice);
         }
-        // Pipelines say nothing of it.
+        // Creating pipelines does not report this.
         if self.context.is_lost() {
             return Err(CreateError::DeviceLost);
         }

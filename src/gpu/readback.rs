@@ -1,4 +1,4 @@
-//! Answers that come to the host later, without a wait.
+//! Results that arrive on the host without a wait.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use super::staging::{Buffer, Pool};
 use crate::api::error::ReadBackError;
 use crate::shared::submission::Dependency;
 
-/// An answer on its way to the host: what a `record_read_back` call returns.
+/// A result that arrives on the host a few frames later, returned by the `record_read_back` calls.
 ///
-/// The answer was copied in the caller's own encoder, right behind what it is of. It is there once the device has done
-/// that submission, a frame or two later. Later steps do not change it. Nothing here submits, waits or polls: native
-/// devices tell what has arrived in the course of later submissions, or of [`wgpu::Device::poll`], and browsers tell it
-/// by themselves.
+/// The copy is recorded into your encoder, directly after the work it reads, so later steps cannot change it. The
+/// result is ready when the GPU has finished that submission, usually one or two frames later. This type never submits,
+/// waits or polls. On native targets, the result is delivered during a later submission or [`wgpu::Device::poll`];
+/// browsers deliver it on their own.
 ///
-/// A frame loop keeps the handle and asks [`take`](Self::take) once per frame. A handle is a [`Future`] as well, for
-/// those who have an executor: browsers need nothing else, and on native targets something has to go on submitting or
-/// polling meanwhile. A handle that is dropped gives its memory back.
+/// In a frame loop, keep the handle and call [`take`](Self::take) once per frame. It is also a [`Future`]; on native
+/// targets something else must then keep submitting or polling. Dropping it discards the result and frees the staging
+/// memory.
 #[must_use = "the answer is given up with the handle"]
 pub struct Readback<T> {
     slot: Arc<Slot>,
     decode: Option<Decode<T>>,
-    /// The copying, and what the answer is of, which it needs.
+    /// The recording of the copy, then the recording that it reads.
     copied: Dependency,
     of: Dependency,
     context: Arc<DeviceContext>,
@@ -33,10 +33,9 @@ pub struct Readback<T> {
 
 type Decode<T> = Box<dyn FnOnce(&Reading) -> Result<T, ReadBackError> + Send + Sync>;
 
-/// What the device's callback and the handle share.
 struct Slot {
     state: Mutex<State>,
-    /// Where the memory goes once the answer was taken.
+    /// Receives the staging buffer once the result was taken.
     shelf: Weak<Pool<Buffer>>,
 }
 
@@ -44,16 +43,16 @@ enum State {
     UnderWay(Option<Waker>),
     There(Reading),
     Failed(ReadBackError),
-    /// The answer was taken, or nobody wants it.
+    /// Taken or discarded.
     Gone,
 }
 
-/// What the encoder keeps: where it is dropped, so is this.
+/// Owned by the encoder's callback. Dropped with the encoder, it reports `NotSubmitted`.
 struct Arrival(Arc<Slot>);
 
 impl<T> Readback<T> {
-    /// Registers the mapping of what was read, which the encoder's submission does. `copied` is that recording, `of`
-    /// what it copies. `arrived` looks at what was read first, on whatever thread the device calls back.
+    /// Maps `reading` on submission. `copied` is the recording of the copy, `of` the one it reads. `arrived` runs
+    /// first, on the thread of the device callback.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
         shelf: Weak<Pool<Buffer>>,
@@ -85,21 +84,21 @@ impl<T> Readback<T> {
         }
     }
 
-    /// Whether [`take`](Self::take) has something to say: the answer is there, or will never be.
+    /// Returns `true` if [`take`](Self::take) would return `Some`: the result arrived, or it failed.
     pub fn is_ready(&self) -> bool {
         !matches!(*self.slot.lock(), State::UnderWay(_)) && !self.is_undecided()
     }
 
-    /// Returns whether the answer is there and its submission is not yet reported.
+    /// Returns true if the result arrived before its submission was reported.
     fn is_undecided(&self) -> bool {
         matches!(*self.slot.lock(), State::There(_)) && self.copied.is_undecided()
     }
 
-    /// The answer, `None` while it is under way and after it was taken.
+    /// Takes the result. Returns `None` while it is pending, and after it was taken.
     ///
     /// # Errors
-    /// [`ReadBackError::NotSubmitted`] where the encoder was dropped, or what the answer is of was not submitted before
-    /// it. [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost.
+    /// - [`ReadBackError::NotSubmitted`]: the encoder was dropped, or the step it reads was not submitted first.
+    /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
     pub fn take(&mut self) -> Option<Result<T, ReadBackError>> {
         if self.is_undecided() {
             return None;
@@ -132,7 +131,7 @@ impl<T> Readback<T> {
 impl<T> Future for Readback<T> {
     type Output = Result<T, ReadBackError>;
 
-    /// As [`take`](Readback::take); [`ReadBackError::NoStep`] where the answer was taken before.
+    /// Like [`take`](Readback::take). Fails with [`ReadBackError::NoStep`] if the result was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::UnderWay(waker) = &mut *self.slot.lock() {
             *waker = Some(context.waker().clone());
@@ -192,7 +191,7 @@ impl Slot {
     }
 }
 
-/// Whoever waits is told once nothing is locked.
+/// Changes the state. Wakes the waiter after unlocking.
 fn settle(mut state: MutexGuard<'_, State>, to: State) {
     let before = std::mem::replace(&mut *state, to);
     drop(state);
@@ -203,7 +202,7 @@ fn settle(mut state: MutexGuard<'_, State>, to: State) {
 
 impl Drop for Arrival {
     fn drop(&mut self) {
-        // Says nothing where the answer has arrived.
+        // Has no effect once the result has arrived.
         self.0.fail(ReadBackError::NotSubmitted);
     }
 }

@@ -1,4 +1,4 @@
-//! What a read-back copies and what it brings: counters, stage times, and rows of outputs.
+//! Read-backs: counters, stage times, and rows of outputs.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,12 +13,10 @@ use crate::api::error::ReadBackError;
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::submission::{self, Dependency};
 
-/// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
+/// Bytes read beyond the last result's size: copying them is cheaper than a second wait.
 const SPARE: u64 = 1 << 16;
-/// The name that stage times are read by.
 pub(crate) const TIMINGS: &str = "timings";
 
-/// An output as a recording leaves it.
 pub(crate) struct Readable {
     pub id: BufferId,
     pub row_bytes: u64,
@@ -27,26 +25,22 @@ pub(crate) struct Readable {
 
 pub(crate) enum HeldRows {
     Known(u64),
-    /// Only the counters tell how many.
     Counted {
         needed: fn(&Counters) -> u64,
-        /// Rows that the last answer needed.
+        /// Rows that the last result needed.
         last: u32,
-        /// What was needed of the rows ahead of the page.
+        /// Rows before the page.
         first: u32,
         capacity: u32,
-        /// Says that rows are missing.
         status: Status,
     },
 }
 
-/// Copies of outputs that are on their way to the host.
 pub(crate) struct Reading {
     pub staging: staging::Buffer,
     pub parts: Vec<Place>,
 }
 
-/// A part of a buffer that is to be read.
 pub(crate) struct Copy<'b> {
     pub name: &'static str,
     pub buffer: &'b wgpu::Buffer,
@@ -54,7 +48,6 @@ pub(crate) struct Copy<'b> {
     pub bytes: Range<u64>,
 }
 
-/// Where the rows of an output lie in the staging buffer.
 pub(crate) struct Place {
     pub name: &'static str,
     pub bytes: Range<u64>,
@@ -89,7 +82,6 @@ impl Readable {
         }
     }
 
-    /// Says that rows are missing.
     fn lacking(&self) -> Status {
         match self.rows {
             HeldRows::Known(_) => Status::default(),
@@ -97,7 +89,6 @@ impl Readable {
         }
     }
 
-    /// The rows that it holds.
     pub fn held(&self, counters: &Counters) -> u64 {
         match self.rows {
             HeldRows::Known(rows) => rows,
@@ -110,8 +101,7 @@ impl Readable {
         }
     }
 
-    /// The rows that are read before their number is known. Where nothing can be read later, answers may grow by a
-    /// quarter from one to the next.
+    /// Rows to read before the count is known. If nothing can be read later, allows for growth by a quarter.
     pub fn guess(&self, is_last_chance: bool) -> u64 {
         match self.rows {
             HeldRows::Known(rows) => rows,
@@ -127,18 +117,17 @@ impl Readable {
 }
 
 impl Reading {
-    /// Maps what was read once its submission is done.
     pub async fn map(
         &self,
         device: &wgpu::Device,
         submission: wgpu::SubmissionIndex,
         timeout: Duration,
     ) -> Result<(), ReadBackError> {
-        // A device that was lost unnoticed refuses the mapping.
+        // A device lost unnoticed rejects the mapping.
         let scopes = Scopes::begin(device);
         let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
         let mapped = move |mapped| {
-            // The receiver is gone where the caller dropped the future: nobody wants the answer.
+            // The receiver is gone if the caller dropped the future.
             let _ = sender.send(mapped);
         };
         let end = self.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
@@ -148,7 +137,6 @@ impl Reading {
         }
         waiting::wait(device, submission, timeout).map_err(|error| match error {
             wgpu::PollError::Timeout => {
-                // Dropping the future would leave the same behind.
                 end_if_stopped();
                 ReadBackError::Timeout(timeout)
             }
@@ -161,18 +149,15 @@ impl Reading {
         }
     }
 
-    /// Lets the next read-back use the same memory.
     pub fn put_back(self, shelf: &Pool<staging::Buffer>) {
         self.staging.buffer.unmap();
         shelf.put(self.staging);
     }
 
-    /// What it is mapped in.
     pub fn buffer(&self) -> &wgpu::Buffer {
         &self.staging.buffer
     }
 
-    /// Timestamps, once they are mapped.
     pub fn ticks(&self) -> Result<Vec<u64>, ReadBackError> {
         self.rows(TIMINGS, u64::MAX)
     }
@@ -181,12 +166,10 @@ impl Reading {
         self.parts.iter().find(|part| part.name == name)
     }
 
-    /// Bytes of an output that were read.
     pub fn bytes(&self, name: &str) -> u64 {
         self.part(name).map_or(0, |part| part.bytes.end - part.bytes.start)
     }
 
-    /// Rows of an output, once they are mapped.
     pub fn rows<T: bytemuck::Pod>(&self, name: &str, rows: u64) -> Result<Vec<T>, ReadBackError> {
         let Some(Place { bytes, .. }) = self.part(name).filter(|_| rows > 0) else {
             return Ok(Vec::new());
@@ -203,7 +186,7 @@ impl Reading {
     }
 }
 
-/// An answer on the host, rows of an output in one reading or in several.
+/// A result on the host. Rows of an output may be split over several readings.
 pub(crate) struct Answer<'r> {
     pub outputs: &'r [Readable],
     pub counters: Counters,
@@ -211,7 +194,7 @@ pub(crate) struct Answer<'r> {
 }
 
 impl Answer<'_> {
-    /// What says that rows were not read which the outputs hold.
+    /// Status flags of outputs with unread rows.
     pub fn lacking(&self) -> Status {
         let cut = |output: &&Readable| self.rows_read(output) < output.held(&self.counters);
         let lacking = self.outputs.iter().filter(cut).map(Readable::lacking);
@@ -229,7 +212,6 @@ impl Answer<'_> {
             let held = output.held(&self.counters);
             for reading in self.readings {
                 let more = reading.rows(id.name, held - rows.len() as u64)?;
-                // The first ones are most often all.
                 if rows.is_empty() {
                     rows = more;
                 } else {
@@ -241,7 +223,7 @@ impl Answer<'_> {
     }
 }
 
-/// Records copies, as many rows as one buffer holds.
+/// Records copies into one staging buffer, up to its maximum size.
 pub(crate) fn copy_out(
     readings: &Staging,
     device: &wgpu::Device,
@@ -266,8 +248,7 @@ pub(crate) fn copy_out(
     Reading { staging, parts }
 }
 
-/// Where copies lie in a buffer of `limit` bytes, by the bytes of a row and of all rows: as many rows of each as there
-/// is room left for.
+/// Ranges of copies in a buffer of `limit` bytes, cut to whole rows. `sizes`: bytes per row and in all.
 fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64>> {
     let mut end: u64 = 0;
     let places = sizes.map(|(row_bytes, bytes)| {
@@ -279,13 +260,11 @@ fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64
     places.collect()
 }
 
-/// Records and submits a read-back.
 pub(crate) async fn submit(
     context: &DeviceContext,
     record: impl FnOnce(&mut wgpu::CommandEncoder) -> Option<Reading>,
 ) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
     let device = context.device();
-    // A device that was lost unnoticed refuses the staging buffer.
     let scopes = Scopes::begin(device);
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
         label: Some("gpu_broad_phase/readback"),
@@ -297,8 +276,7 @@ pub(crate) async fn submit(
     }
 }
 
-/// Fails if what a read-back is of did not run over what it needs. `is_done` is whether the device has done the
-/// read-back, so that this is certain.
+/// Fails if the recording was dropped or its dependencies did not run. `is_done`: the outcome is certain.
 pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(), ReadBackError> {
     let is_there = if is_done {
         written.is_there()
@@ -312,7 +290,7 @@ pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(),
     Err(ReadBackError::NotSubmitted)
 }
 
-/// The error, or that the device is lost, which shows in many ways.
+/// Returns `error`, or `DeviceLost` if the device is lost, which causes many different errors.
 pub(crate) fn or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
     if submission::is_lost(device) {
         ReadBackError::DeviceLost

@@ -1,4 +1,4 @@
-//! Records stages: one labelled compute pass each, with as many dispatches as the stage has.
+//! Records stages: one labelled compute pass per stage, with all its dispatches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,11 +13,10 @@ use super::waiting;
 use crate::shared::cancel::CancelToken;
 use crate::shared::wgsl::number;
 
-/// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look
-/// at submissions.
+/// Rounds per submission of a split walk. Driver watchdogs limit the time of one submission.
 pub(crate) const SUBMISSION_ROUNDS: usize = 8;
 
-/// Invocations of a workgroup in all passes that have one per element.
+/// Workgroup size of all passes with one invocation per element.
 pub(crate) const WORKGROUP: u32 = number("common/workgroup", "WORKGROUP");
 
 pub(crate) struct Recorder<'r> {
@@ -27,31 +26,27 @@ pub(crate) struct Recorder<'r> {
     pub bindings: &'r mut Bindings,
     pub buffers: &'r Buffers,
     pub uniforms: &'r Uniforms,
-    /// The block that the name `params` stands for.
     pub params: Block,
     pub inputs: &'r [Input],
     pub timing: Option<&'r mut Timing>,
-    /// Submits a long recording in parts.
     pub submits: Option<SubmittedParts<'r>>,
     pub label: &'r str,
-    /// Whether it builds the table of static objects, so that labels say so.
+    /// True while the static table is built, which changes labels.
     pub is_of_statics: bool,
 }
 
-/// Where an input of the step lies: in a buffer of the broad phase's own or of the caller's.
+/// An input of the step, in a buffer of the broad phase or of the caller.
 #[derive(Clone)]
 pub(crate) struct Input {
-    /// The variable that binds it.
     pub variable: Variable,
     pub buffer: wgpu::Buffer,
-    /// Byte of it where it begins.
+    /// In bytes.
     pub offset: u64,
-    /// Bytes of it that are used: a caller's buffer may be larger than one binding.
+    /// Bytes used. The caller's buffer may exceed the binding limit.
     pub bytes: u64,
 }
 
 impl Input {
-    /// A whole buffer as an input.
     pub fn whole(variable: impl Into<Variable>, buffer: &wgpu::Buffer) -> Self {
         Self {
             variable: variable.into(),
@@ -62,12 +57,10 @@ impl Input {
     }
 }
 
-/// Where a buffer lies: in an input, or in one of the own buffers.
 pub(crate) fn resolve<'b>(inputs: &'b [Input], buffers: &'b Buffers, id: BufferId) -> RangeRef<'b> {
     find(inputs, buffers, id.name).unwrap_or_else(|| buffers.get(id).into())
 }
 
-/// What WGSL knows by this name.
 fn find<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> Option<RangeRef<'b>> {
     match inputs.iter().find(|input| input.variable.0 == name) {
         Some(input) => Some(RangeRef {
@@ -79,7 +72,6 @@ fn find<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> Option<Ran
     }
 }
 
-/// A stage under way.
 pub(crate) struct Stage<'s> {
     device: &'s wgpu::Device,
     compute: wgpu::ComputePass<'s>,
@@ -91,11 +83,9 @@ pub(crate) struct Stage<'s> {
     inputs: &'s [Input],
 }
 
-/// What a compute pass is called in labels and stage times.
 #[derive(Clone, Copy)]
 pub(crate) struct Label {
     name: &'static str,
-    /// Where it builds the table of static objects.
     of_statics: &'static str,
 }
 
@@ -111,7 +101,6 @@ impl From<&'static str> for Label {
     }
 }
 
-/// The label of a pass that static objects' tables are built by, too.
 macro_rules! label {
     ($name:literal) => {
         $crate::gpu::recorder::Label::new($name, concat!("static_", $name))
@@ -120,24 +109,21 @@ macro_rules! label {
 
 pub(crate) use label;
 
-/// A variable of WGSL that each dispatch binds to something of its own.
+/// A WGSL variable that each dispatch binds explicitly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Variable(pub &'static str);
 
-/// What a variable stands for in one dispatch.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound {
     Buffer(BufferId),
     Block(Block),
 }
 
-/// A variable and what it stands for.
 pub(crate) type Binds = (Variable, Bound);
 
-/// Variables that the dispatches of a stage bind to what they choose.
 macro_rules! variables {
     ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
-        /// Variables that the dispatches of the stage bind to what they choose.
+        /// Variables that dispatches bind explicitly.
         pub(crate) mod variable {
             use $crate::gpu::recorder::Variable;
 
@@ -145,7 +131,6 @@ macro_rules! variables {
                 $(#[$doc])*
                 pub(crate) const $constant: Variable = Variable($name);
             )+
-            /// All of them.
             #[cfg(test)]
             pub(crate) const ALL: &[Variable] = &[$($constant),+];
         }
@@ -165,63 +150,54 @@ impl Variable {
 }
 
 impl From<BufferId> for Variable {
-    /// The variable that binds this buffer where a dispatch says nothing else.
     fn from(id: BufferId) -> Self {
         Self(id.name)
     }
 }
 
 impl BufferId {
-    /// The variable of this buffer's name, which stands for another buffer.
     pub const fn is(self, buffer: Self) -> Binds {
         Variable(self.name).is(buffer)
     }
 }
 
-/// The uniform block of what excludes pairs, which is there where a variant of a pass reads it.
+/// Uniform block of exclusions, bound only for variants that read it.
 pub(crate) const EXCLUSIONS: &str = "exclusions";
 
-/// The uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
+/// Uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
 pub(crate) const PARAMS: Variable = Variable("params");
 
 impl Recorder<'_> {
-    /// Copies a buffer of others to one of the own buffers of its size.
     pub fn copy_from(&mut self, from: &wgpu::Buffer, to: BufferId) {
         let to = self.buffers.get(to);
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
     }
 
-    /// Puts one of the own buffers to 0.
     pub fn clear(&mut self, id: BufferId) {
         self.encoder.clear_buffer(self.buffers.get(id), 0, None);
     }
 
-    /// Puts some words of one of the own buffers to 0.
     pub fn clear_words(&mut self, id: BufferId, first: usize, count: u64) {
         let buffer = self.buffers.get(id);
         self.encoder.clear_buffer(buffer, 4 * first as u64, Some(4 * count));
     }
 
-    /// Copies one of the own buffers to another of its size.
     pub fn copy(&mut self, from: BufferId, to: BufferId) {
         let (from, to) = (self.buffers.get(from), self.buffers.get(to));
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
     }
 
-    /// Copies some words of a buffer of others into one of the own buffers.
     pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: BufferId, place: usize, count: u64) {
         let [first, place] = [first, place].map(|word| 4 * word as u64);
         self.encoder
             .copy_buffer_to_buffer(from, first, self.buffers.get(to), place, 4 * count);
     }
 
-    /// Copies the first bytes of one of the own buffers to another, up to the next word.
     pub fn copy_bytes(&mut self, from: BufferId, to: BufferId, bytes: u64) {
         let (from, to) = (self.buffers.get(from), self.buffers.get(to));
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
     }
 
-    /// Records a compute pass with a label of its own, which is timed where steps are.
     pub fn stage(&mut self, label: impl Into<Label>, body: impl FnOnce(&mut Stage<'_>)) {
         let label = label.into();
         let name = if self.is_of_statics {
@@ -246,7 +222,7 @@ impl Recorder<'_> {
         });
     }
 
-    /// A stage whose passes run once a round. The time of the first [`SUBMISSION_ROUNDS`] counts.
+    /// Records a stage that runs once per round. Only the first [`SUBMISSION_ROUNDS`] are timed.
     pub fn rounds<T>(&mut self, name: &'static str, rounds: &[T], mut body: impl FnMut(&mut Stage<'_>, &T)) {
         let mut parts = rounds.chunks(SUBMISSION_ROUNDS);
         let first = parts.next().unwrap_or_default();
@@ -272,8 +248,8 @@ impl Recorder<'_> {
     }
 }
 
-/// Submits parts of a recording. Under a [`CancelToken`], one part runs while the next is recorded, so that little is under
-/// way when the work is ended. Parts of ended work are dropped: whoever records ends the work.
+/// Splits a recording into submissions. Under a [`CancelToken`], one is recorded while the one before runs, so little
+/// is pending on cancellation. Later ones are dropped.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,
@@ -291,7 +267,6 @@ impl<'r> SubmittedParts<'r> {
         }
     }
 
-    /// Begins a walk of several parts.
     fn begin(&mut self, rounds: usize) {
         if let Some(token) = &self.token {
             token.begin(rounds as u32);
@@ -308,7 +283,7 @@ impl<'r> SubmittedParts<'r> {
         }
         let submitted = self.queue.submit([part.finish()]);
         if let Some(before) = self.under_way.replace(submitted) {
-            // The read-back at the end says what went wrong.
+            // The final read-back reports the error.
             if waiting::wait(device, before, self.timeout).is_ok() {
                 token.count(SUBMISSION_ROUNDS as u32);
             }
@@ -317,19 +292,16 @@ impl<'r> SubmittedParts<'r> {
 }
 
 impl Stage<'_> {
-    /// Dispatches a pass with one invocation per element.
     pub fn run<'p>(&mut self, pass: impl Into<Variant<'p>>, elements: u32, binds: &[Binds]) {
         let variant = pass.into();
         self.run_groups(variant, elements.div_ceil(variant.pass.workgroup()), binds);
     }
 
-    /// Dispatches a number of workgroups. `binds` says what the pass's variables stand for where they do not have the
-    /// name of the buffer that is meant.
+    /// `binds` overrides variables not named like their buffer.
     pub fn run_groups<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: u32, binds: &[Binds]) {
         self.dispatch(pass.into(), Groups::Count(groups), binds);
     }
 
-    /// Dispatches as many workgroups as one of the own buffers says, which has the usage `INDIRECT`.
     pub fn run_indirect<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: BufferId, binds: &[Binds]) {
         let buffers = self.buffers;
         self.dispatch(pass.into(), Groups::In(buffers.get(groups)), binds);
@@ -356,7 +328,7 @@ impl Stage<'_> {
             Some((_, Bound::Block(block))) => uniforms.range(*block),
             Some((_, Bound::Buffer(id))) => found(id.name),
             None if name == PARAMS.0 => uniforms.range(params),
-            // Any block will do: nothing reads it.
+            // Never read, so any block will do.
             None if name == EXCLUSIONS && variant.excludes_nothing() => uniforms.range(params),
             None => found(name),
         };

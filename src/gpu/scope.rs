@@ -1,22 +1,21 @@
-//! What the device says of a recording: wrong buffers and memory that is not there show as errors of the device, which
-//! would otherwise reach the handler of uncaptured errors, by default a panic.
+//! Error scopes around recordings, so that invalid buffers and lack of memory do not reach the uncaptured-error
+//! handler.
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
-/// What a scope caught. It crosses threads wherever the device does: in browsers with wgpu's feature
-/// `fragile-send-sync-non-atomic-wasm`, which engines turn on.
+/// Pending error of a scope. In browsers, `Send` needs wgpu's feature `fragile-send-sync-non-atomic-wasm`, which
+/// engines turn on.
 trait ErrorFuture: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend {}
 
 impl<F: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend> ErrorFuture for F {}
 
 type ErrorReport = Pin<Box<dyn ErrorFuture>>;
 
-/// Open error scopes.
 #[must_use]
 pub(crate) struct Scopes([wgpu::ErrorScopeGuard; 2]);
 
-/// What scopes caught, which browsers tell later. The lock lets references to it cross threads.
+/// Errors of closed scopes, which browsers deliver later. The mutex makes this type `Sync`.
 #[derive(Default)]
 pub(crate) struct DeviceErrors(Mutex<Vec<ErrorReport>>);
 
@@ -27,20 +26,19 @@ impl Scopes {
 
     pub fn end(self) -> DeviceErrors {
         let Self([memory, validation]) = self;
-        // The scope that was opened last is the first to close.
         let validation: ErrorReport = Box::pin(validation.pop());
         DeviceErrors(Mutex::new(vec![validation, Box::pin(memory.pop())]))
     }
 }
 
 impl DeviceErrors {
-    /// Keeps what is still to be told of an earlier recording.
+    /// Prepends pending errors of an earlier recording.
     pub fn after(self, earlier: Self) -> Self {
         let lists = [earlier, self].map(|errors| errors.0.into_inner().unwrap_or_else(PoisonError::into_inner));
         Self(Mutex::new(lists.into_iter().flatten().collect()))
     }
 
-    /// What is known already: on native targets all of it.
+    /// Returns the first error known by now. On native targets, all are known.
     pub fn now(&mut self) -> Option<String> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let mut first = None;
@@ -57,7 +55,6 @@ impl DeviceErrors {
         first
     }
 
-    /// The rest of it.
     pub async fn wait(self) -> Option<String> {
         let mut first = None;
         for told in self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {

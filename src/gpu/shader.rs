@@ -1,4 +1,4 @@
-//! A compute pass: a WGSL module that is joined from files, and what it binds.
+//! A compute pass: a WGSL module linked from files, and its bindings.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -11,10 +11,10 @@ use crate::shared::wgsl::File;
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass: the name of its root file, which a suffix of the variant may follow. The reference pass has
-    /// the name of the root. `sort_scatter` is also the reference of `sort_scatter_subgroups`.
+    /// Name of the root file, plus a suffix for variants. The reference pass has the root's name. `sort_scatter` is
+    /// also the reference pass of `sort_scatter_subgroups`.
     pub name: &'static str,
-    /// The WGSL file that has the entry point.
+    /// WGSL file with the entry point.
     root: &'static str,
     holes: Holes,
     is_needed: fn(&PassContext<'_>) -> bool,
@@ -25,7 +25,6 @@ pub struct Pass {
 struct Linked {
     files: Vec<File>,
     bindings: Vec<(u32, Binding, &'static str)>,
-    /// Names of its pipeline constants.
     overrides: Vec<&'static str>,
     workgroup: u32,
 }
@@ -61,31 +60,29 @@ impl Pass {
         })
     }
 
-    /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable
-    /// subgroups;` before it; wgpu's own front end knows no such line and does without.
+    /// WGSL of the pass as one text. If [`features`](Self::features) has `SUBGROUP`, standard WGSL needs
+    /// `enable subgroups;` in front; wgpu's own front end does not accept that line.
     pub fn source(&self) -> String {
         self.source_with(None)
     }
 
-    /// The WGSL with a text in place of one of its files.
     pub(crate) fn source_with(&self, replacement: Option<&Replacement>) -> String {
         link::join(&self.linked().files, replacement)
     }
 
     #[doc(hidden)]
-    /// What the pass binds in group 0, in ascending order: number, kind, and the name of the variable, which is that of
-    /// the buffer.
+    /// Bindings of group 0 in ascending order: number, kind, and variable name, which is the buffer's name.
     pub fn bindings(&self) -> &[(u32, Binding, &'static str)] {
         &self.linked().bindings
     }
 
-    /// Invocations of one of its workgroups.
+    /// Invocations per workgroup.
     #[doc(hidden)]
     pub fn workgroup(&self) -> u32 {
         self.linked().workgroup
     }
 
-    /// The layout of its bind group.
+    /// Entries of the bind group layout.
     #[doc(hidden)]
     pub fn layout_entries(&self) -> Vec<wgpu::BindGroupLayoutEntry> {
         let bindings = self.bindings().iter();
@@ -107,13 +104,12 @@ impl Pass {
             .collect()
     }
 
-    /// Returns whether the pass has an override of this name.
+    /// Returns true if the pass has a pipeline constant (`override`) of this name.
     #[doc(hidden)]
     pub fn declares(&self, constant: &str) -> bool {
         self.linked().overrides.contains(&constant)
     }
 
-    /// The pass where rays sweep a box, or do not.
     pub(crate) const fn sweeping(&self, sweeps: bool) -> Variant<'_> {
         Variant {
             pass: self,
@@ -122,7 +118,6 @@ impl Pass {
         }
     }
 
-    /// The pass where a list or a function of the caller's excludes pairs, or neither does.
     pub(crate) const fn excluding(&self, excludes: bool) -> Variant<'_> {
         Variant {
             pass: self,
@@ -131,14 +126,13 @@ impl Pass {
         }
     }
 
-    /// Returns all variants that the pass has.
     pub(crate) fn variants(&self) -> impl Iterator<Item = Variant<'_>> {
         let sweeping = self.declares(SWEPT).then(|| self.sweeping(true));
         let excluding = self.declares(EXCLUDES).then(|| self.excluding(true));
         [self.into()].into_iter().chain(sweeping).chain(excluding)
     }
 
-    /// Returns the variants that every step with this descriptor runs; with `uses`, those that any such step may run.
+    /// Variants that every step with this descriptor runs; with `uses`, those that any such step may run.
     pub(crate) fn needed(
         &self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -155,7 +149,6 @@ impl Pass {
         })
     }
 
-    /// The files that it is joined from, its own last.
     #[cfg(test)]
     pub(crate) fn files(&self) -> &[File] {
         &self.linked().files
@@ -166,7 +159,7 @@ impl Pass {
         self.holes
     }
 
-    /// What a device needs to have for this pass.
+    /// Device features that the pass requires.
     pub fn features(&self) -> wgpu::Features {
         if self.linked().files.iter().any(|(_, text)| text.contains("subgroup")) {
             wgpu::Features::SUBGROUP
@@ -176,41 +169,35 @@ impl Pass {
     }
 }
 
-/// The constant that is on where rays sweep a box.
+/// Pipeline constant: rays sweep a box.
 pub(crate) const SWEPT: &str = "SWEPT";
-/// The constant that is on where a list or a function of the caller's excludes pairs.
+/// Pipeline constant: the caller's list or function excludes pairs.
 pub(crate) const EXCLUDES: &str = "EXCLUDES";
 
-/// A pass as it is dispatched: with the constants that differ from step to step.
+/// A pass with the constants that may differ between steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant<'p> {
     pub pass: &'p Pass,
-    /// Whether rays sweep a box.
     pub sweeps: bool,
-    /// Whether a list or a function of the caller's excludes pairs.
     pub excludes: bool,
 }
 
 impl Variant<'_> {
-    /// How many variants a pass may have.
     pub const COUNT: usize = 3;
 
-    /// Returns whether the pass can exclude pairs and this variant does not.
     pub fn excludes_nothing(self) -> bool {
         self.pass.declares(EXCLUDES) && !self.excludes
     }
 
-    /// Returns whether the pass declares the constants that are on.
     pub fn is_declared(self) -> bool {
         (!self.sweeps || self.pass.declares(SWEPT)) && (!self.excludes || self.pass.declares(EXCLUDES))
     }
 
-    /// The number of the variant among those of its pass. No pass both casts rays and finds pairs.
+    /// Index among the variants of the pass. No pass both casts rays and finds pairs.
     pub const fn index(self) -> usize {
         self.sweeps as usize + 2 * self.excludes as usize
     }
 
-    /// The name of the pass and the number of the variant.
     pub const fn key(self) -> (&'static str, usize) {
         (self.pass.name, self.index())
     }
@@ -222,15 +209,13 @@ impl<'p> From<&'p Pass> for Variant<'p> {
     }
 }
 
-/// What decides whether a variant of a pass is made ahead: the descriptor, and what steps may use beside it.
+/// Decides which variants are created ahead of use.
 pub(crate) struct PassContext<'d> {
     descriptor: &'d BroadPhaseDescriptor<'d>,
     pub uses: Uses,
-    /// Of the variant.
     pub sweeps: bool,
-    /// Of the variant.
     pub excludes: bool,
-    /// Whether this is about all that steps may come to need, not about what each of them runs.
+    /// True for all passes that steps may need later.
     pub is_preparing: bool,
 }
 
@@ -242,9 +227,8 @@ impl<'d> Deref for PassContext<'d> {
     }
 }
 
-/// The rows of a stage's part of the pass table. A pass is joined from the file of its own name in the stage's folder,
-/// or `from` another file there with these choices for holes. `if` says with which descriptors, and which uses beside
-/// them, steps run it, so that its pipeline is made ahead. Without it the pipeline is made when it is first used.
+/// Declares a stage's passes: linked from the file of the same name, or `from` another with choices for its holes. `if`
+/// is the condition for creating the pipeline ahead of use; without it, it is created on first use.
 macro_rules! passes {
     ($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal
@@ -259,7 +243,7 @@ macro_rules! passes {
                 $crate::gpu::shader::is_needed!($($is_needed)?),
             );
         )+
-        /// The passes of the stage, in the order in which a step may run them.
+        /// Passes of the stage, in the order in which a step may run them.
         pub(crate) static PASSES: &[&$crate::gpu::shader::Pass] = &[$(&$constant),+];
     };
 }

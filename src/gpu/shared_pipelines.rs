@@ -1,5 +1,5 @@
-//! Pipelines of a device: each is compiled once and shared by all users. Drivers take tens of milliseconds for one, and
-//! a broad phase has some fifty.
+//! Pipelines of a device, compiled once and shared. A driver takes tens of milliseconds for one, and a broad phase has
+//! about fifty.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -10,33 +10,29 @@ use super::scope::Scopes;
 use super::shader::Pass;
 use crate::shared::submission;
 
-/// A pass made ready for a device.
 pub(crate) struct Pipeline {
     pub layout: wgpu::BindGroupLayout,
     pub pipeline: wgpu::ComputePipeline,
 }
 
-/// Pass, values of constants, replaced text: equal keys have the same pipeline.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pass: &'static str,
-    /// The constants that the pass declares, with their values as bits.
+    /// Constants that the pass declares, values as bits.
     constants: Vec<(&'static str, u64)>,
-    /// The caller's text in place of a file, where the pass has that file.
+    /// The caller's replacement text, if the pass links that file.
     text: Option<String>,
 }
 
-/// The lock is held while the pipeline is made, so that others wait for it.
+/// Locked during creation, so that other threads wait for it.
 type Entry = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
-/// The pipelines of a device.
 pub(crate) struct SharedPipelines {
     device: KnownDevice,
     entries: Mutex<HashMap<Key, Entry>>,
 }
 
 impl Key {
-    /// `constants` are those that the pass declares.
     pub fn new(pass: &Pass, constants: &[(&'static str, f64)], replacement: Option<&Replacement>) -> Self {
         Self {
             pass: pass.name,
@@ -47,7 +43,6 @@ impl Key {
 }
 
 impl SharedPipelines {
-    /// Creates a table that is not shared.
     pub fn new(device: &wgpu::Device) -> Self {
         Self {
             device: KnownDevice::new(device),
@@ -55,13 +50,13 @@ impl SharedPipelines {
         }
     }
 
-    /// Returns the table of a device. It lives as long as one of its users.
+    /// Returns the table of a device, which lives as long as its users.
     pub fn of(device: &wgpu::Device) -> Arc<Self> {
         let alive: Vec<_> = with_tables(|tables| {
             tables.retain(|table| table.strong_count() > 0);
             tables.iter().filter_map(Weak::upgrade).collect()
         });
-        // `is` cannot tell a lost device from another one with the same number.
+        // `is` cannot distinguish a lost device from another one with the same id.
         let is_of = |table: &Arc<Self>| table.device.is(device) && !submission::is_lost(table.device.device());
         alive.into_iter().find(is_of).unwrap_or_else(|| {
             let table = Arc::new(Self::new(device));
@@ -70,9 +65,8 @@ impl SharedPipelines {
         })
     }
 
-    /// Returns the pipeline of a key, which `make` makes unless it is there. A device that refuses it returns one that
-    /// cannot be used, and tells the error scopes of the caller. Such a pipeline is not shared, but for browsers, which
-    /// tell later.
+    /// Returns the pipeline, created by `make` if missing. If the device rejects it, reports to the caller's scopes and
+    /// does not share it. Browsers report later and do share it.
     pub fn get(&self, device: &wgpu::Device, key: Key, make: impl Fn() -> Pipeline) -> Arc<Pipeline> {
         let entry = self.entry(key);
         let mut made = entry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,7 +76,7 @@ impl SharedPipelines {
         let scopes = Scopes::begin(device);
         let pipeline = Arc::new(make());
         if scopes.end().now().is_some() {
-            // Once more, for the scopes of the caller.
+            // Repeated so that the caller's scopes see the error.
             return Arc::new(make());
         }
         Arc::clone(made.insert(pipeline))
@@ -98,7 +92,6 @@ impl SharedPipelines {
     }
 }
 
-/// Returns whether the pipeline is in use or being made.
 fn is_used(entry: &Entry) -> bool {
     let made = entry.try_lock();
     made.map_or(true, |made| {
@@ -114,7 +107,7 @@ fn with_tables<T>(act: impl FnOnce(&mut Tables) -> T) -> T {
     act(&mut TABLES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Objects of a browser stay on their thread.
+/// Browser objects stay on their thread.
 #[cfg(target_family = "wasm")]
 fn with_tables<T>(act: impl FnOnce(&mut Tables) -> T) -> T {
     thread_local!(static TABLES: std::cell::RefCell<Tables> = const { std::cell::RefCell::new(Vec::new()) });

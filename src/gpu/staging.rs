@@ -1,4 +1,4 @@
-//! Buffers that data passes through on its way to the device or back, each for one recording at a time.
+//! Pools of staging buffers for uploads and read-backs, each buffer used by one recording at a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,38 +6,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bindings::KEPT;
 use crate::shared::bounds::roomy;
 
-/// Free buffers that stay of each size that late recordings took, for each that one of them took: how many are under
-/// way at once depends on how far the device lags behind, which changes from second to second.
+/// Free buffers kept per size and buffer of a recent recording. The number in flight varies.
 const SPARES: u32 = 4;
-/// Stands for the next recording: callbacks of the device do not know its number.
+/// Stands for the next recording, whose number device callbacks do not know.
 const JUST_BACK: u64 = u64::MAX;
 
-/// Buffers of one usage, used again once nobody needs what they hold.
 pub(crate) struct Staging {
     usage: wgpu::BufferUsages,
     recording: u64,
     free: Arc<Pool<Buffer>>,
-    /// What was taken, by sizes.
     taken: Mutex<HashMap<u64, Taken>>,
 }
 
-/// The buffers of a size that were taken.
 #[derive(Default)]
 struct Taken {
-    /// The last recording that took any.
     last: u64,
-    /// How many it took.
     count: u32,
-    /// How many a recording took at most.
     most: u32,
 }
 
-/// What callbacks of the device put down for whoever comes by next.
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
-/// A buffer of a pool.
 pub(crate) struct Buffer {
-    /// The recording that began after it came back, or that took it.
+    /// Number of the recording that took it, or that began after its return.
     used: u64,
     pub buffer: wgpu::Buffer,
 }
@@ -55,7 +46,6 @@ impl<T> Pool<T> {
 }
 
 impl Pool<Buffer> {
-    /// Takes a buffer back. It may have been under way for many recordings.
     pub fn put(&self, mut buffer: Buffer) {
         buffer.used = JUST_BACK;
         self.lock().push(buffer);
@@ -63,12 +53,10 @@ impl Pool<Buffer> {
 }
 
 impl Staging {
-    /// For data on its way to the device.
     pub fn uploads() -> Self {
         Self::new(wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC)
     }
 
-    /// For data on its way back.
     pub fn readings() -> Self {
         Self::new(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
     }
@@ -82,7 +70,6 @@ impl Staging {
         }
     }
 
-    /// Begins a recording: gives up what the last ones did not use.
     pub fn begin(&mut self) {
         self.recording += 1;
         let first = self.recording.saturating_sub(KEPT);
@@ -101,15 +88,14 @@ impl Staging {
         });
     }
 
-    /// Gives up everything, and what is under way once it is back.
+    /// Drops all buffers; those in flight are dropped on return.
     pub fn clear(&mut self) {
         self.free = Arc::default();
     }
 
-    /// A buffer with room for so many bytes.
     pub fn take(&self, device: &wgpu::Device, label: &str, bytes: u64) -> Buffer {
         let size = roomy(bytes);
-        // Larger ones are not worth what mapping them may cost.
+        // Mapping a much larger one may cost more than creating one.
         let fits = |free: &Buffer| (bytes..=4 * size).contains(&free.buffer.size());
         let mut free = self.free.lock();
         let found = (0..free.len())
@@ -132,7 +118,6 @@ impl Staging {
         }
     }
 
-    /// A buffer of this size is taken.
     fn observe(&self, size: u64) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = taken.entry(size).or_default();
@@ -145,8 +130,7 @@ impl Staging {
         taken.last = self.recording;
     }
 
-    /// Records the copy of `bytes` to the front of a buffer. Their own buffer comes back once the submission of the
-    /// encoder is done; an encoder that is dropped takes it along.
+    /// Records a copy of `bytes` to the start of `to`. The staging buffer returns to the pool after the submission.
     pub fn upload(
         &self,
         device: &wgpu::Device,
@@ -158,12 +142,11 @@ impl Staging {
         if bytes.is_empty() {
             return;
         }
-        // Whatever is free is mapped. As large as the buffer it goes to, it does for other lengths as well.
+        // Free buffers are always mapped. Sized like `to`, it also fits other lengths.
         let staged = self.take(device, &format!("{label}/upload"), to.size());
         let buffer = staged.buffer.clone();
         let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) else {
-            // The device is lost. Its error scopes hear of it here, and the encoder gets nothing that a submission
-            // would trip over.
+            // Device lost: the error scopes report it, and the encoder stays valid.
             buffer.unmap();
             return;
         };
@@ -179,12 +162,10 @@ impl Staging {
         });
     }
 
-    /// Bytes of the buffers that are not under way.
     pub fn free_bytes(&self) -> u64 {
         self.free.lock().iter().map(|free| free.buffer.size()).sum()
     }
 
-    /// Where buffers are taken back.
     pub fn shelf(&self) -> &Arc<Pool<Buffer>> {
         &self.free
     }

@@ -1,10 +1,10 @@
-//! Tries how recordings can learn of their submission: see `src/shared/submission.rs`.
+//! Probes how wgpu reports submissions; see `src/shared/submission.rs`.
 
 use crate::shared::submission;
 
-/// Tries once per program whether a submission that maps a mapped buffer reports it at once. Submits an empty encoder.
+/// Tests once per program whether submitting a mapped buffer's mapping reports it at once. Submits an empty encoder.
 ///
-/// Programs that abort on panics, browsers among them, cannot try: they rely on it.
+/// Programs that abort on panic, including browsers, cannot test this and assume it.
 pub(crate) fn probe(device: &wgpu::Device, queue: &wgpu::Queue) {
     if !submission::is_untried() {
         return;
@@ -22,8 +22,8 @@ const fn reports_at_once(_: &wgpu::Device, _: &wgpu::Queue) -> Option<bool> {
     Some(true)
 }
 
-/// Returns whether the callback of a mapping that cannot be made runs within the submission, without a panic. `None` if
-/// the device has an error of its own, such as being lost.
+/// Returns true if the callback of an impossible mapping runs within the submission, without a panic. `None` if the
+/// device has an error of its own, such as being lost.
 #[cfg(all(panic = "unwind", not(target_arch = "wasm32")))]
 pub fn reports_at_once(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<bool> {
     use std::panic::{AssertUnwindSafe, catch_unwind};

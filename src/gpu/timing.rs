@@ -1,8 +1,8 @@
-//! GPU time of each stage, from timestamps at the edges of its compute pass.
+//! GPU time per stage, from timestamps around its compute pass.
 
 use crate::api::result::StageTime;
 
-/// Stages of one step, at most.
+/// Maximum number of stages per step.
 const STAGES: u32 = 64;
 
 pub(crate) struct Timing {
@@ -12,7 +12,7 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// `None` where none are wanted, or where the device has no timestamps.
+    /// `None` if not wanted, or if the device lacks timestamps.
     pub fn new(device: &wgpu::Device, label: &str, are_wanted: bool) -> Option<Self> {
         if !are_wanted || !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return None;
@@ -38,7 +38,6 @@ impl Timing {
         self.stages.clear();
     }
 
-    /// The timestamp writes of the next stage.
     pub fn stage(&mut self, name: &'static str) -> wgpu::ComputePassTimestampWrites<'_> {
         let first = 2 * self.stages.len() as u32;
         debug_assert!(first < 2 * STAGES);
@@ -50,23 +49,20 @@ impl Timing {
         }
     }
 
-    /// Makes the timestamps taken so far readable.
     pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.resolve_query_set(&self.queries, 0..2 * self.stages.len() as u32, &self.resolved, 0);
     }
 
-    /// The resolved timestamps and how many bytes of them are of this step.
+    /// Resolved timestamps and the bytes of this step.
     pub fn resolved(&self) -> (&wgpu::Buffer, u64) {
         (&self.resolved, 16 * self.stages.len() as u64)
     }
 
-    /// The stages of this step.
     pub fn stages(&self) -> &[&'static str] {
         &self.stages
     }
 
-    /// The times of stages with their `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a
-    /// tick.
+    /// Stage times from `ticks`, as read from [`resolved`](Self::resolved). `period`: nanoseconds per tick.
     pub fn read(stages: &[&'static str], ticks: &[u64], period: f32) -> Vec<StageTime> {
         let first = ticks.first().copied().unwrap_or(0);
         let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * f64::from(period);

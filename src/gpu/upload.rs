@@ -1,19 +1,16 @@
-//! Data that a step brings along, in buffers that no other step writes to while it is under way: `Queue::write_buffer`
-//! lands before the whole submission, so that writing into a shared buffer would show the last step's input to all
-//! steps of an encoder.
+//! Uniform data of a step, in buffers that other pending steps do not write. `Queue::write_buffer` takes effect before
+//! the whole submission, so all steps of an encoder would see the last step's data.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 
 use super::bindings::{Bindings, Range};
 
-/// The uniform blocks of one step, in one buffer.
 pub(crate) struct Blocks {
     bytes: Vec<u8>,
     alignment: usize,
     ranges: Vec<(u64, u64)>,
 }
 
-/// Which block of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block(usize);
 
@@ -28,7 +25,7 @@ impl Blocks {
 
     pub fn push<T: ShaderType + WriteInto>(&mut self, value: &T) -> Block {
         let mut block = UniformBuffer::new(Vec::<u8>::new());
-        // Writing into a vector that grows cannot fail.
+        // Writing to a growable vector cannot fail.
         if block.write(value).is_ok() {
             let block = block.into_inner();
             self.bytes.resize(self.bytes.len().next_multiple_of(self.alignment), 0);
@@ -38,7 +35,7 @@ impl Blocks {
         Block(self.ranges.len() - 1)
     }
 
-    /// Puts the blocks into a buffer, or finds one that holds the same.
+    /// Uploads the blocks, or reuses a buffer with equal contents.
     pub fn finish(self, device: &wgpu::Device, bindings: &mut Bindings, label: &str) -> Uniforms {
         Uniforms {
             buffer: bindings.uniform(device, label, self.bytes),

@@ -1,10 +1,11 @@
-//! Waits for submissions, and ends the wait with work that is no longer wanted.
+//! Waits for submissions; ends early on cancellation.
 
 use std::time::Duration;
 
-/// Waits for a submission. Under a watch that was stopped it returns early, as after a timeout.
+/// Waits for a submission. A stopped [`CancelToken`](crate::shared::cancel::CancelToken) ends the wait as a timeout
+/// would.
 ///
-/// Browsers drive their own event loop and have no blocking poll: there it returns at once.
+/// Browsers have no blocking poll, so this returns at once there.
 #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
 pub(crate) fn wait(
     device: &wgpu::Device,
@@ -15,7 +16,7 @@ pub(crate) fn wait(
     {
         use crate::shared::cancel::CancelToken;
 
-        /// How often a watch is looked at.
+        /// Interval between checks of the token.
         const GLANCE: Duration = Duration::from_millis(50);
         let poll = |timeout: Duration| {
             let wait = wgpu::PollType::Wait {

@@ -1,4 +1,4 @@
-//! The uniform blocks and the pipeline overrides that only some passes have.
+//! Uniform blocks and pipeline overrides of individual passes.
 
 use super::grid::{PRIMARY_FLAGS, Params, SCHEME_UNIFORM};
 use crate::api::counters;
@@ -7,55 +7,55 @@ use crate::shared::bounds::roomy;
 pub use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::wgsl::number;
 
-/// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
+/// `ScanParams` of `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScanParams {
-    /// Words that are scanned.
+    /// Words to scan.
     pub count: u32,
-    /// Word of the counters that takes the low half of the 64-bit total; the high half follows.
+    /// Counter word for the low half of the 64-bit total; the high half follows.
     pub total_word: u32,
-    /// A total above this sets the status bit.
+    /// A larger total sets the status bit.
     pub capacity: u32,
-    /// The bit of the status word; 0 for none.
+    /// Status bit, or 0.
     pub status_bit: u32,
 }
 
-/// The uniform block of the sort passes: `SortParams` in `shaders/sort/sort.wgsl`.
+/// `SortParams` of `shaders/sort/sort.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct SortParams {
     /// Lowest bit of the digit.
     pub shift: u32,
     /// Bits of the digit.
     pub bits: u32,
-    /// Keys of a tile; 0 where tiles share the keys evenly.
+    /// Keys per tile; 0 for serial tiles, which share the keys evenly.
     pub tile: u32,
-    /// Tiles that the keys are cut into.
+    /// Tiles.
     pub tiles: u32,
-    /// First word of the digit's sums: where tiles share the keys evenly there are none.
+    /// First word of the digit's sums; none with serial tiles.
     pub sums: u32,
-    /// Tiles whose counts are summed up together: a power of two, about the square root of all tiles.
+    /// Tiles summed together: a power of two, about the square root of `tiles`.
     pub group_tiles: u32,
-    /// So many values lie nowhere yet: each is that of the object of its place, with all home flags.
+    /// The first values are implicit: each is its own index with all primary flags.
     pub unwritten: u32,
 }
 
-/// The uniform block of the passes that put an output in order: `OrderParams` in `shaders/order/shown.wgsl`.
+/// `OrderParams` of `shaders/order/shown.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct OrderParams {
-    /// Word of the counters where the 64-bit number of needed rows begins.
+    /// Counter word of the needed rows (64 bits).
     pub needed_word: u32,
-    /// Place of the first row that the output shows.
+    /// The page's first row.
     pub first: u32,
-    /// Rows that there is room for.
+    /// Row capacity.
     pub capacity: u32,
-    /// Words of a row.
+    /// Words per row.
     pub row_words: u32,
     /// Rays or queries; 0 for pairs.
     pub walks: u32,
 }
 
 impl OrderParams {
-    /// Returns the block of the pairs.
+    /// Block of the pairs.
     pub fn of_pairs(params: &Params) -> Self {
         Self {
             needed_word: counters::PAIRS.word as u32,
@@ -66,7 +66,7 @@ impl OrderParams {
         }
     }
 
-    /// Returns the block of the hits of rays.
+    /// Block of ray hits.
     pub fn of_hits(params: &Params) -> Self {
         Self {
             needed_word: counters::HITS.word as u32,
@@ -77,7 +77,7 @@ impl OrderParams {
         }
     }
 
-    /// Returns the block of the results of queries.
+    /// Block of query results.
     pub fn of_results(params: &Params) -> Self {
         Self {
             needed_word: counters::RESULTS.word as u32,
@@ -89,27 +89,26 @@ impl OrderParams {
     }
 }
 
-/// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make
-/// all tests of a walk at once.
+/// `Round` of `shaders/common/round.wgsl`. Reference passes use one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct Round {
-    /// Tests of each walk that earlier rounds made, or whose bits were kept.
+    /// Tests per walk that earlier rounds made, or that have bits.
     pub first: u32,
-    /// Tests of each walk that this round makes, at most; above zero.
+    /// Maximum tests per walk in this round, at least 1.
     pub tests: u32,
-    /// 1 where no further round is recorded.
+    /// 1 in the last round.
     pub is_last: u32,
-    /// Turns of the loops over steps and rows that a walk takes, at most.
+    /// Maximum loop iterations over steps and rows.
     pub iterations: u32,
-    /// Turns of a loop that shows whether the driver cut loops short.
+    /// Iterations of a loop that detects whether the driver cuts loops short.
     pub canary_iterations: u32,
-    /// 1 where the walks went through the other table before: where moving and static objects have one each.
+    /// 1 if the walks continue from the other table (moving or static).
     pub continues: u32,
-    /// 1 where the walks go on through the other table.
+    /// 1 if the walks continue through the other table.
     pub is_continued: u32,
 }
 
-/// Turns of the loops over steps and rows that a walk may still take: `takes_iterations` in `shaders/common/round.wgsl`.
+/// Remaining loop iterations: `takes_iterations` in `shaders/common/round.wgsl`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Iterations(f32);
 
@@ -120,7 +119,7 @@ impl Default for Iterations {
 }
 
 impl Iterations {
-    /// Sets turns aside, unless they are more than there are or not a number.
+    /// Reserves iterations. Fails if too few remain, or on NaN.
     pub fn take(&mut self, iterations: f32) -> bool {
         let fits = iterations <= self.0;
         if fits {
@@ -130,149 +129,147 @@ impl Iterations {
     }
 }
 
-/// Turns of a walk, at most.
+/// Maximum iterations per walk.
 pub(crate) const MAX_ITERATIONS: f32 = 40_000.0;
 
-/// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/table/scatter.wgsl`.
+/// `ScatterParams` of `shaders/table/scatter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScatterParams {
-    /// Boxes that changed.
+    /// Changed boxes.
     pub change_count: u32,
-    /// Slots that there are.
+    /// Slots of the object set.
     pub object_count: u32,
 }
 
-/// The uniform block of the passes of pair events: `EventParams` in `shaders/events/event.wgsl`.
+/// `EventParams` of `shaders/events/event.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct EventParams {
-    /// Pairs that the step's buffer has room for.
+    /// Capacity of the step's pairs.
     pub pair_capacity: u32,
-    /// Rows that the step before has room for.
+    /// Capacity of the previous step's rows.
     pub previous_capacity: u32,
-    /// Slots of the hash table of this step's rows, less one; a power of two less one.
+    /// Buckets of the hash table less one; a power of two less one.
     pub table_mask: u32,
-    /// Slots of the hash table of the step before, less one.
+    /// Buckets of the previous hash table less one.
     pub previous_mask: u32,
-    /// Objects that results name first, the static ones.
+    /// Static objects, which come first in results.
     pub static_count: u32,
-    /// Static objects that have a generation; that of others is 0.
+    /// Static objects with a generation; the rest have 0.
     pub static_generations: u32,
-    /// Moving objects that have a generation; that of others is 0.
+    /// Moving objects with a generation; the rest have 0.
     pub generations: u32,
-    /// Rows of pairs that begin which are copied on their own.
+    /// Capacity of the separate list of begun pairs.
     pub begun_capacity: u32,
 }
 
-/// Vertices of a box.
+/// Vertices per box.
 pub const BOX_VERTICES: u32 = number("draw/lines", "BOX_VERTICES");
 
-/// The uniform block of the passes that make lines: `DrawParams` in `shaders/draw/lines.wgsl`.
+/// `DrawParams` of `shaders/draw/lines.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DrawParams {
-    /// Boxes, records, pairs or cells that there may be.
+    /// Maximum number of boxes, records, pairs or cells.
     pub rows: u32,
-    /// Place of the first pair or cell that the output shows.
+    /// The page's first pair or cell.
     pub first: u32,
-    /// Vertices that there is room for: a multiple of those that a row takes.
+    /// Vertex capacity: a multiple of those per row.
     pub capacity: u32,
-    /// Four bytes, red first.
+    /// RGBA bytes, red first.
     pub color: u32,
-    /// Cells: a bit for each level that is drawn.
+    /// Cells: one bit per level to draw.
     pub levels: u32,
 }
 
-/// The uniform block of the pass that bounds how many are asked: `CountParams` in `shaders/input/device_count.wgsl`.
+/// `CountParams` of `shaders/input/device_count.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct CountParams {
-    /// Rays or queries that there are.
+    /// Rays or queries.
     pub rows: u32,
-    /// Vectors of four words that each takes.
+    /// Four-word vectors per row.
     pub stride: u32,
-    /// Word of the limits that says how many are asked.
+    /// Word of the device's count.
     pub limit_word: u32,
-    /// Word that is not 0 in those that are not.
+    /// Word that marks a row beyond the count.
     pub row_word: u32,
-    /// What it is there.
+    /// Value of that word.
     pub value: u32,
 }
 
-/// The uniform block of the pass that makes rows of what lies anywhere in a caller's buffer: `GatherParams` in
-/// `shaders/input/gather_input.wgsl`.
+/// `GatherParams` of `shaders/input/gather_input.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct GatherParams {
-    /// As in [`SourceLayout`].
+    /// See [`SourceLayout`].
     pub first: u32,
-    /// As in [`SourceLayout`].
+    /// See [`SourceLayout`].
     pub stride: u32,
-    /// As in [`SourceLayout`].
+    /// See [`SourceLayout`].
     pub second: u32,
-    /// As in [`SourceLayout`].
+    /// See [`SourceLayout`].
     pub form: u32,
-    /// Elements that there are.
+    /// Elements.
     pub elements: u32,
-    /// Words of the row of each.
+    /// Words per row.
     pub words: u32,
-    /// Word of the limits that says how many are asked, one more; 0 where all are.
+    /// Word of the device's count, plus 1; 0 for no limit.
     pub limit: u32,
-    /// Word that is not 0 in those that are not asked.
+    /// Word that marks a row beyond the count.
     pub row_word: u32,
-    /// What it is there.
+    /// Value of that word.
     pub value: u32,
 }
 
-/// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in
-/// `shaders/dispatch/dispatch_args.wgsl`.
+/// `DispatchParams` of `shaders/dispatch/dispatch_args.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DispatchParams {
-    /// Word of the counters where the 64-bit number of needed rows begins.
+    /// Counter word of the needed rows (64 bits).
     pub needed_word: u32,
-    /// Place of the first row that the output shows.
+    /// The page's first row.
     pub first: u32,
-    /// Rows that there is room for.
+    /// Row capacity.
     pub capacity: u32,
-    /// Rows that a workgroup takes.
+    /// Rows per workgroup.
     pub workgroup_rows: u32,
-    /// Status bits of a step whose rows are not to be used.
+    /// Status bits that make the step's rows unusable.
     pub missing_bits: u32,
 }
 
-/// The uniform block of the passes of culling: `CullParams` in `shaders/cull/view.wgsl`.
+/// `CullParams` of `shaders/cull/view.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct CullParams {
-    /// Views that there are.
+    /// Views.
     pub view_count: u32,
-    /// Words of bits per view: a bit for each object of the step, static ones first.
+    /// Words of bits per view: one bit per object, static ones first.
     pub words: u32,
-    /// 1 where layers count.
+    /// 1 if layers apply.
     pub filters: u32,
-    /// 1 where there are lists.
+    /// 1 if lists are written.
     pub lists: u32,
-    /// Rows that all lists together have room for.
+    /// Capacity of all lists in rows.
     pub list_capacity: u32,
-    /// Words of a view's indirect draw: 4, or 5 where it is indexed; 0 where none is wanted.
+    /// Words per view of the indirect draw: 4, 5 if indexed, 0 if not wanted.
     pub draw_words: u32,
-    /// Vertices or indices of an object.
+    /// Vertices or indices per object.
     pub draw_count: u32,
 }
 
-/// The uniform block of what parts pairs beside filters: `Exclusions` in `shaders/pairs/exclusions.wgsl`.
+/// `Exclusions` of `shaders/pairs/exclusions.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Exclusions {
-    /// Objects that results name.
+    /// Objects, including static ones.
     pub object_count: u32,
     /// Rows of the list.
     pub list_count: u32,
-    /// Slots of the table of the listed pairs, less one; a power of two less one. 0 where there is no list.
+    /// Buckets of the hash table less one; a power of two less one. 0 without a list.
     pub table_mask: u32,
-    /// Words of the caller's.
+    /// Words of the pair filter's data.
     pub data_count: u32,
-    /// Where these begin, in vectors of four words.
+    /// Start of the data, in four-word vectors.
     pub data_begin: u32,
 }
 
 impl Exclusions {
-    /// The block of a list of so many rows and so many words, behind so many objects.
+    /// Creates the block of a list of `list_count` rows and `data_count` words.
     pub fn new(object_count: u32, list_count: u32, data_count: u32) -> Self {
         let table_mask = match list_count {
             0 => 0,
@@ -289,7 +286,7 @@ impl Exclusions {
         exclusions
     }
 
-    /// Slots of the table, two words each.
+    /// Buckets of the table, two words each.
     pub fn slots(&self) -> u32 {
         match self.table_mask {
             0 => 0,
@@ -297,40 +294,39 @@ impl Exclusions {
         }
     }
 
-    /// Where the table begins, in vectors of four words.
+    /// Start of the table, in four-word vectors.
     pub fn table_begin(&self) -> u32 {
         2 * self.object_count
     }
 
-    /// Bytes that there is room for in the caller's list: lists of other lengths have a table of this size, too.
+    /// Bytes reserved for the list.
     pub fn list_bytes(&self) -> u64 {
         4 * u64::from(self.slots())
     }
 
-    /// Bytes that there is room for in the caller's words, with some to spare for later steps.
+    /// Bytes reserved for the data.
     pub fn data_bytes(&self) -> u64 {
         roomy(4 * u64::from(self.data_count))
     }
 
-    /// Bytes of all that lies behind the objects.
+    /// Bytes behind the objects.
     pub fn bytes(&self) -> u64 {
         8 * u64::from(self.slots()) + self.data_bytes()
     }
 }
 
-/// What the shaders get as pipeline overrides.
+/// Pipeline overrides of the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {
-    /// `FILTERS`: layers, owners and static flags are looked at.
+    /// `FILTERS`: layers, owners and static flags apply.
     pub filters: bool,
     /// `COUNT_CANDIDATES`: box tests are counted.
     pub count_candidates: bool,
 }
 
-/// Static partners of a moving object that counting keeps. The uniform scheme keeps none.
+/// Cached static partners per moving object; none in the uniform scheme.
 pub const STATIC_CACHED_PARTNERS: u32 = number("pairs/pair_static_single_cell", "STATIC_CACHED");
 
-/// Static partners that counting keeps of a moving object, with the scheme of a step.
 pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
     if params.scheme == SCHEME_UNIFORM {
         0
@@ -339,21 +335,20 @@ pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
     }
 }
 
-/// Partners of an entry that counting keeps for writing, at most.
+/// Maximum cached partners per entry.
 pub const MOST_CACHED_PARTNERS: u32 = number("pairs/pair_count_sparse", "MOST_CACHED");
-/// Cell sizes that the choice of the finest cell looks at.
+/// Cell sizes considered for the finest cell.
 pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
-/// Words of a scan tile.
+/// Words per scan tile.
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
-/// Objects of a workgroup of the passes that count and write entries of the cover table.
+/// Objects per workgroup of the large-object table's passes.
 pub const LARGE_TABLE_TILE: usize = number("common/large_table", "LARGE_TABLE_TILE") as usize;
-/// Entries of a workgroup of the pass `clusters`: blocks of 256.
+/// Entries per workgroup of `clusters`: blocks of 256.
 pub const CLUSTER_TILE: usize = 256 * number("table/clusters", "BLOCKS") as usize;
 
 impl From<SourceLayout> for GatherParams {
-    /// Of no elements yet.
     fn from(layout: SourceLayout) -> Self {
         let SourceLayout {
             first,
@@ -372,7 +367,6 @@ impl From<SourceLayout> for GatherParams {
 }
 
 impl GatherParams {
-    /// Where the elements lie.
     pub(crate) const fn layout(&self) -> SourceLayout {
         SourceLayout {
             first: self.first,
@@ -384,12 +378,10 @@ impl GatherParams {
 }
 
 impl SortParams {
-    /// Values that the digit has.
     pub(crate) fn digits(&self) -> usize {
         1 << self.bits
     }
 
-    /// Keys of a tile, of so many keys.
     pub(crate) fn tile_keys(&self, keys: usize) -> usize {
         match self.tile {
             0 => keys.div_ceil(self.tiles as usize).max(1),
@@ -397,7 +389,6 @@ impl SortParams {
         }
     }
 
-    /// The value at a place.
     pub(crate) fn value_at(&self, values: &[u32], index: usize) -> u32 {
         if index < self.unwritten as usize {
             index as u32 | PRIMARY_FLAGS
@@ -410,12 +401,12 @@ impl SortParams {
         (key >> self.shift) as usize & (self.digits() - 1)
     }
 
-    /// Words of the counts: one per digit and tile, and one per digit behind them where there are no sums.
+    /// Words of the counts: one per digit and tile. Serial tiles: one more per digit.
     pub fn counter_words(&self) -> u32 {
         (self.tiles + u32::from(self.tile == 0)) << self.bits
     }
 
-    /// Words of the sums: one per digit, and one per digit and group of tiles behind them.
+    /// Words of the sums: one per digit, alone and per group of tiles.
     pub fn sum_words(&self) -> u32 {
         if self.tile == 0 {
             0
@@ -439,7 +430,7 @@ pub(crate) fn saturate64(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Rows that an output shows of those that were found: from the place of the first on, as many as there is room for.
+/// Rows on the page from `first`.
 pub(crate) fn rows_shown(found: u64, first: u32, capacity: u32) -> u32 {
     saturate64(found).saturating_sub(first).min(capacity)
 }

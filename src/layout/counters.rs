@@ -1,4 +1,4 @@
-//! The counters of a step from their words, and the words of the counters of events and of culling.
+//! Reads the counters of a step; counter words of events and culling.
 
 use super::blocks;
 use super::grid::Params;
@@ -6,40 +6,40 @@ use crate::api::counters::{Counters, Status, word};
 use crate::api::frustum::MOST_VIEWS;
 use crate::shared::wgsl::number;
 
-/// Words of the counters of events.
+/// Counter words of events.
 pub mod event_word {
     use super::number;
 
-    /// Rows that were there in the step before; two words, low first.
+    /// Rows also in the previous step; two words, low first.
     pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
-    /// Rows of the step before that are still there; two words, low first.
+    /// Previous rows also in this step; two words, low first.
     pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
-    /// Rows that were not there in the step before.
+    /// New rows.
     pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;
-    /// Status bits of the step that say that pairs are missing.
+    /// Status bits of the step that report missing pairs.
     pub const STATUS: usize = number("events/event", "EVENT_STATUS") as usize;
-    /// Rows of the step before that are there no more.
+    /// Previous rows that ended.
     pub const ENDED: usize = number("events/event", "EVENT_ENDED") as usize;
-    /// Words of the buffer.
+    /// Buffer words.
     pub const COUNT: usize = 8;
 }
 
-/// Words of the counters of culling.
+/// Counter words of culling.
 pub mod cull_word {
     use super::number;
 
-    /// Views that are invalid.
+    /// Invalid views.
     pub const INVALID: usize = number("cull/view", "CULL_INVALID") as usize;
-    /// Rows that all lists need together; two words, low first.
+    /// Rows needed by all lists; two words, low first.
     pub const NEEDED: usize = number("cull/view", "CULL_NEEDED") as usize;
-    /// Objects that the first view sees; a word per view.
+    /// Objects that the first view sees; one word per view.
     pub const SEEN: usize = number("cull/view", "CULL_SEEN") as usize;
-    /// Words of the buffer.
+    /// Buffer words.
     pub const COUNT: usize = SEEN + super::MOST_VIEWS as usize;
 }
 
 impl Counters {
-    /// `static_entries` is the capacity for entries of static objects.
+    /// `static_entries`: capacity for entries of static objects.
     pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
         let wide = |first: usize| blocks::wide(words, first);
         Self {

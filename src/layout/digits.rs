@@ -1,29 +1,24 @@
-//! Into which digits a sort cuts its keys, and into which tiles each strategy cuts them.
+//! Digits and tiles of a sort, by strategy.
 
 use super::blocks::SortParams;
 use super::grid::{self, Params};
 use crate::api::descriptor::SortStrategy;
 use crate::shared::wgsl::number;
 
-/// Keys of a tile.
 const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
-/// Keys of a tile of the passes with ballots.
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
-/// Bits of a digit that is counted in workgroup memory, at most.
+/// Maximum bits of a digit counted in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MOST_DIGIT_BITS");
-/// Invocations of a workgroup of the passes of strips.
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
-/// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
+/// Maximum digit bits of serial tiles. With more, the written locations outgrow the caches.
 const SERIAL_DIGIT_BITS: u32 = 11;
-/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`SERIAL_TILES`] at
-/// once.
+/// Approximate keys per serial tile: few counters, but work for all processors.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
-/// Strips that keys are cut into at least, a multiple of which it always is: two processors full.
+/// Minimum number of serial tiles, and their granularity: enough for two processors.
 const FEWEST_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
-/// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
+/// Maximum number of serial tiles. A loop visits each, and llvmpipe ends loops after 65,535 iterations.
 const MOST_SERIAL_TILES: u32 = 1 << 15;
 
-/// The digits of the sort: only as many as the largest key needs.
 pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
     let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
     let mut digits = sort_digits(strategy, params.table_entries(), key_bits);
@@ -33,15 +28,15 @@ pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortP
     digits
 }
 
-/// Returns the digits by which a strategy sorts `keys` keys of `key_bits` bits: lowest first, and as wide as each
-/// other. `Auto` stands for `Portable` here.
+/// Returns the digits of a sort of `keys` keys of `key_bits` bits: lowest first, equally wide. `Auto` means `Portable`
+/// here.
 pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<SortParams> {
     if key_bits == 0 {
         return Vec::new();
     }
     let count = match strategy {
         SortStrategy::SerialTiles => {
-            // What moving the keys takes, counting in a table of that size, and starting passes.
+            // Cost: moving the keys, counting in a table of this size, and starting passes.
             let words = |&count: &u32| {
                 let bits = key_bits.div_ceil(count);
                 let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
@@ -56,7 +51,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     let (tile, tiles) = match strategy {
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
         SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-        // Keys may be fewer than there is room for, and all processors are to have their share.
+        // There may be fewer keys than capacity; all processors get a share.
         SortStrategy::SerialTiles => (0, strips(keys, each)),
     };
     let group_tiles = 1 << bits_below(tiles).div_ceil(2);
@@ -78,24 +73,20 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
         .collect()
 }
 
-/// Strips that keys are cut into where a digit has so many bits.
 fn strips(keys: u32, bits: u32) -> u32 {
     let tile = (4u32 << bits).clamp(*SERIAL_TILE_KEYS.start(), *SERIAL_TILE_KEYS.end());
     let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_SERIAL_TILES);
     wanted.clamp(FEWEST_SERIAL_TILES, MOST_SERIAL_TILES)
 }
 
-/// Words of the counts of the largest digit.
 pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {
     digits.iter().map(SortParams::counter_words).max().unwrap_or(0)
 }
 
-/// Words of the sums of all digits.
 pub(crate) fn sum_words(digits: &[SortParams]) -> u32 {
     digits.iter().map(SortParams::sum_words).sum()
 }
 
-/// Bits of the keys below `count`.
 pub(crate) const fn bits_below(count: u32) -> u32 {
     u32::BITS - count.saturating_sub(1).leading_zeros()
 }

@@ -1,5 +1,5 @@
-//! Levels, cells and keys: the twin of `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and the blocks that
-//! both sides share. Tests compare both, function by function and buffer by buffer.
+//! Levels, cells and keys: the reference of `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and blocks shared
+//! with the device. Tests compare both sides.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -9,139 +9,135 @@ use crate::shared::wgsl::number;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
 pub const MAX_LEVELS: u32 = number("common/grid", "MAX_LEVELS");
-/// Objects of [`Scheme::Uniform`] that cover more cells than this go to the large list.
+/// Objects of [`Scheme::Uniform`] that cover more cells go to the large list.
 pub const MAX_COVER: u32 = number("common/grid", "MAX_COVER");
 
 pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
 pub(crate) const CELL_LIMIT: i32 = number("common/grid", "CELL_LIMIT") as i32;
 pub(crate) const X_DETAIL: u32 = number("common/grid", "X_DETAIL");
 pub(crate) const DENSE: u32 = number("common/grid", "DENSE");
-/// Row and slab strides of hashed tables. Modulo 128 all cells of a stencil (differences up to 3 an axis) fall into
-/// different slots, modulo 1024 all cells that one box of [`MAX_COVER`] cells covers; so they do in every larger table.
+/// Row and slab strides of hashed tables. All cells of a stencil (differences up to 3 per axis) are in different
+/// buckets modulo 128; so are all cells of one box of [`MAX_COVER`] cells modulo 1024, and hence in every larger table.
 pub(crate) const HASH_Y: u32 = number("common/grid", "HASH_Y");
 pub(crate) const HASH_Z: u32 = number("common/grid", "HASH_Z");
-/// Slots from a world to the next in hashed tables.
+/// Stride between worlds in hashed tables, in buckets.
 pub(crate) const HASH_WORLD: u32 = number("common/grid", "HASH_WORLD");
 pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = number("table/levels", "TABLE_CELLS_PER_OBJECT");
 pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/levels", "TABLE_CELLS_PER_LEVEL");
-/// The smallest hashed table of the uniform scheme: see [`HASH_Y`].
+/// Smallest hashed table of the uniform scheme; see [`HASH_Y`].
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
 pub(crate) const ID_MASK: u32 = number("common/box", "ID_MASK");
-/// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
-/// are set on one entry of each object: that of its home cell.
+/// Bits for x, y and z, set if an entry's cell is that of the object's lower corner on the axis. All three are set only
+/// on the primary entry.
 pub(crate) const PRIMARY_FLAGS: u32 = number("common/box", "PRIMARY_FLAGS");
-/// Groups of entries of the uniform scheme, by their home flags, in the order that they have within a cell: see
-/// [`entry_group`].
+/// Groups of entries of the uniform scheme in a cell; see [`entry_group`].
 pub(crate) const ENTRY_GROUPS: u32 = number("common/cells", "ENTRY_GROUPS");
 
 pub(crate) const SCHEME_HIERARCHICAL: u32 = number("common/prelude", "SCHEME_HIERARCHICAL");
 pub(crate) const SCHEME_UNIFORM: u32 = number("common/prelude", "SCHEME_UNIFORM");
 pub(crate) const SCHEME_ADAPTIVE: u32 = number("common/prelude", "SCHEME_ADAPTIVE");
 
-/// The uniform block of a step: `Params` in `shaders/common/prelude.wgsl`.
+/// `Params` of `shaders/common/prelude.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
 pub struct Params {
-    /// Objects of the table: those from `first_object` on.
+    /// Objects of the table, from `first_object`.
     pub object_count: u32,
     /// Rays of the step.
     pub ray_count: u32,
-    /// Sorted entries that the buffers hold, without those of the cover table.
+    /// Entry capacity, without the large-object table.
     pub entry_capacity: u32,
-    /// Cells that the table holds.
+    /// Cell capacity.
     pub table_capacity: u32,
-    /// Pairs that the output holds.
+    /// Pair capacity.
     pub pair_capacity: u32,
-    /// Hits that the output holds.
+    /// Hit capacity.
     pub hit_capacity: u32,
-    /// Place of the first pair that is written.
+    /// First pair written.
     pub first_pair: u32,
-    /// Place of the first hit that is written.
+    /// First hit written.
     pub first_hit: u32,
     /// 0 hierarchical, 1 uniform, 2 adaptive.
     pub scheme: u32,
-    /// Uniform scheme: rounded inverse of the cell size. Adaptive scheme: inverse of half the smallest scale.
+    /// Uniform: rounded inverse of the cell size. Adaptive: inverse of half the smallest scale.
     pub cell_inverse: f32,
-    /// Objects that the choice of the finest cell looks at.
+    /// Objects sampled for the finest cell.
     pub sample_count: u32,
-    /// Distance between two of them.
+    /// Distance between samples.
     pub sample_stride: u32,
     /// 2 or 3.
     pub dimensions: u32,
-    /// Worlds, at least one.
+    /// Worlds, at least 1.
     pub world_count: u32,
-    /// Slots of the large list less one: worlds share them.
+    /// Buckets of the large list less one; worlds share them.
     pub large_mask: u32,
-    /// Boxes are grown by this on every side.
+    /// Boxes grow by this on every side.
     pub margin: f32,
-    /// Vectors of four words that a ray takes: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
+    /// Four-word vectors per ray: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
     pub ray_stride: u32,
-    /// Cells of rays that the output holds.
+    /// Ray cell capacity.
     pub ray_cell_capacity: u32,
-    /// Place of the first cell of a ray that is written.
+    /// First cell of a ray written.
     pub first_ray_cell: u32,
-    /// Period of x, 0 where it has none.
+    /// Period of x, or 0.
     pub period_x: f32,
     /// Period of y.
     pub period_y: f32,
     /// Period of z.
     pub period_z: f32,
-    /// Queries of the step; where the objects ask, the objects.
+    /// Queries of the step; all objects in a self-query.
     pub query_count: u32,
-    /// 1 where queries take three vectors of four words ([`Query`](crate::Query)), 0 where two ([`Aabb`]).
+    /// 1 for queries of three four-word vectors ([`Query`](crate::Query)), 0 for two ([`Aabb`]).
     pub wide_queries: u32,
-    /// 1 where the objects ask for their neighbours, 2 where for their partners, else 0.
+    /// Self-query: 1 neighbors, 2 partners, else 0.
     pub self_query: u32,
-    /// 1 where just objects after the one that asks are wanted.
+    /// 1 if only objects after the querying one are wanted.
     pub half: u32,
-    /// How far neighbours may be.
+    /// Maximum distance of neighbors.
     pub radius: f32,
-    /// Nearest objects wanted a query; 0 where all results are.
+    /// Nearest objects per query; 0 for all results.
     pub nearest: u32,
-    /// Results of queries that the output holds.
+    /// Result capacity.
     pub result_capacity: u32,
-    /// Place of the first result that is written.
+    /// First result written.
     pub first_result: u32,
-    /// Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
+    /// Words of test bits cached per entry; 0 in sparse scenes.
     pub pair_bit_words: u32,
-    /// The first object of the table.
+    /// First object of the table.
     pub first_object: u32,
-    /// Static objects of the step: the first ones. Their table is one of its own.
+    /// Static objects, which come first and have their own table.
     pub static_count: u32,
-    /// Rows of pair counts: one an entry and, where there are static objects, one a moving object.
+    /// Rows of pair counts: one per entry and, with static objects, one per moving object.
     pub pair_rows: u32,
-    /// Queries of a dispatch: all, or as many as objects of the table whose objects ask.
+    /// Queries of a dispatch: all, or the objects of the querying table.
     pub querier_count: u32,
-    /// 1 where rays are walked in the order of where they start.
+    /// 1 if rays are walked in order of their start.
     pub rays_sorted: u32,
-    /// Hits of a ray that counting keeps for writing.
+    /// Hits cached per ray.
     pub cached_hits: u32,
-    /// Partners of an entry that counting keeps for writing.
+    /// Partners cached per entry.
     pub cached_partners: u32,
-    /// Entries that the cover table has room for, behind those of the objects.
+    /// Entry capacity of the large-object table, behind those of objects.
     pub large_table_capacity: u32,
-    /// One more than the word of a buffer that says how many of the objects take part; 0 where all do.
+    /// Word of the object count on the device, plus 1; 0 for no limit.
     pub object_limit: u32,
-    /// 1 where records have clusters if the scene is crowded.
+    /// 1 if records have clusters in crowded scenes.
     pub has_clusters: u32,
-    /// Which form of `pair_count` runs: 0 where the device chooses, [`VARIANT_SPARSE`] or [`VARIANT_CROWDED`].
+    /// Variant of `pair_count`: 0 if the device chooses, [`VARIANT_SPARSE`] or [`VARIANT_CROWDED`].
     pub pair_variant: u32,
 }
 
-/// The form of `pair_count` for scenes that are not crowded.
+/// Variant of `pair_count` for sparse scenes.
 pub const VARIANT_SPARSE: u32 = number("common/clusters", "VARIANT_SPARSE");
-/// The form of `pair_count` for crowded scenes.
+/// Variant of `pair_count` for crowded scenes.
 pub const VARIANT_CROWDED: u32 = number("common/clusters", "VARIANT_CROWDED");
 
-/// Objects that the choice of the finest cell looks at, for each unit of the square root of their number: as many of
-/// them share a cell then, whatever the number is.
+/// Samples per square root of the object count: samples per cell then do not depend on the count.
 const SAMPLES_PER_ROOT: u32 = 16;
-/// Objects that it looks at, at most.
 const MAX_SAMPLES: u32 = 16_384;
 
 impl Params {
-    /// The block of a table of so many objects behind so many static ones. Nothing is asked of it yet, and only entries
-    /// have a capacity, that of the schemes of one entry per object.
+    /// Block of a table without queries. Only entries have a capacity, for one entry per object.
     pub(crate) fn of_table(descriptor: &BroadPhaseDescriptor<'_>, object_count: u32, first_object: u32) -> Self {
         let samples = (SAMPLES_PER_ROOT * object_count.isqrt()).clamp(1, MAX_SAMPLES);
         let sample_stride = object_count.div_ceil(samples).max(1);
@@ -156,7 +152,7 @@ impl Params {
             dimensions: descriptor.dimensions.count(),
             world_count: descriptor.worlds,
             large_mask: large_mask(descriptor.worlds),
-            // Devices may flush it: to them it would be no margin, and to others one.
+            // Devices may flush denormals; this makes all agree.
             margin: flush(descriptor.margin),
             period_x,
             period_y,
@@ -167,7 +163,6 @@ impl Params {
         }
     }
 
-    /// The block of walks of the static objects' table, of a step with this block.
     pub(crate) fn of_statics(&self) -> Self {
         Self {
             object_count: self.static_count,
@@ -180,17 +175,15 @@ impl Params {
         self.scheme == SCHEME_UNIFORM
     }
 
-    /// Whether the finest cell is found, not given.
+    /// Returns true if the device chooses the finest cell.
     pub fn is_hierarchical(&self) -> bool {
         self.scheme == SCHEME_HIERARCHICAL
     }
 
-    /// Whether some of the objects are static and have a table of their own.
     pub(crate) fn has_statics(&self) -> bool {
         self.static_count > 0
     }
 
-    /// All objects, static ones among them.
     pub(crate) fn all_objects(&self) -> u32 {
         self.static_count + self.object_count
     }
@@ -199,12 +192,11 @@ impl Params {
         self.world_count > 1
     }
 
-    /// Whether rays are walked in the order of where they start.
     pub(crate) const fn sorts_rays(&self) -> bool {
         self.rays_sorted != 0
     }
 
-    /// What schemes of one entry per object take, or that of covered cells.
+    /// Selects by scheme: one entry per object, or one per covered cell.
     pub(crate) fn by_scheme<T>(&self, single_cell: T, multi_cell: T) -> T {
         if self.is_uniform() { multi_cell } else { single_cell }
     }
@@ -214,7 +206,7 @@ impl Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Level {
-    /// One over the side of a cell along y and z; adaptive scheme: over half of it.
+    /// Inverse of the cell size along y and z; adaptive scheme: of half of it.
     pub inverse: f32,
     /// Objects of the level.
     pub count: u32,
@@ -222,13 +214,13 @@ pub struct Level {
     pub table_base: u32,
     /// Cells of the level in the table.
     pub table_size: u32,
-    /// All ones where every cell within the bounds has a slot of its own, else the hash mask.
+    /// All ones if every cell within the bounds has its own bucket, else the hash mask.
     pub table_mask: u32,
-    /// Slots from a row to the next along y.
+    /// Stride along y, in buckets.
     pub stride_y: u32,
-    /// Slots from a row to the next along z.
+    /// Stride along z, in buckets.
     pub stride_z: u32,
-    /// Fine cells of x are shifted right by this before they are looked up.
+    /// Right shift of fine x cells before lookup.
     pub x_shift: u32,
     /// Lowest occupied fine cell of x.
     pub lower_x: i32,
@@ -236,7 +228,7 @@ pub struct Level {
     pub lower_y: i32,
     /// Lowest occupied cell of z.
     pub lower_z: i32,
-    /// The next coarser occupied level, or 32.
+    /// Next coarser occupied level, or 32.
     pub next: u32,
     /// Highest occupied fine cell of x.
     pub upper_x: i32,
@@ -244,7 +236,7 @@ pub struct Level {
     pub upper_y: i32,
     /// Highest occupied cell of z.
     pub upper_z: i32,
-    /// Slots from a world to the next.
+    /// Stride between worlds, in buckets.
     pub stride_world: u32,
 }
 
@@ -252,63 +244,60 @@ pub struct Level {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Grid {
-    /// As [`Level::inverse`], of the finest level.
+    /// [`Level::inverse`] of the finest level.
     pub base_inverse: f32,
     /// Cells of x are finer than those of y and z by this power of two.
     pub x_detail: u32,
     /// Finest occupied level, or 32.
     pub first_level: u32,
-    /// Cells of the table. From this key on come those of the large list, then that of objects that take no part.
+    /// Cells of the table. Keys of the large list follow, then the key of ignored objects.
     pub table_cells: u32,
-    /// Sorted entries, those of the cover table among them.
+    /// Sorted entries, including the large-object table.
     pub entry_count: u32,
-    /// The occupied levels, a bit each.
+    /// Bit mask of occupied levels.
     pub occupied: u32,
-    /// The level of most objects, or 32.
+    /// Level with the most objects, or 32.
     pub fullest_level: u32,
-    /// Objects of levels below this look larger ones up in the cover table; 0 where there is none.
+    /// Objects below this level use the large-object table; 0 without one.
     pub large_table_below: u32,
-    /// Cells of that table are those of level `large_table_below - 1` shifted right by this.
+    /// Cells of that table: those of level `large_table_below - 1`, shifted right by this.
     pub large_table_shift: u32,
-    /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where
-    /// there is a cover table, of its cells and past them.
+    /// Keys with a start in the cell table: cells, large list, ignored objects, large-object table and its end.
     pub key_count: u32,
-    /// The levels whose cells hold many boxes, as a sample of all boxes shows: a bit each.
+    /// Bit mask of crowded levels, by a sample.
     pub crowded_levels: u32,
-    /// 1 where the level of most objects is one of them, and with [`Scheme::Adaptive`](crate::Scheme::Adaptive): walks
-    /// then pass over boxes by clusters, whose boxes lie behind the records.
+    /// 1 if the fullest level is crowded, and with [`Scheme::Adaptive`](crate::Scheme::Adaptive): walks then skip boxes
+    /// by clusters, whose bounds are behind the records.
     pub is_crowded: u32,
-    /// The levels; only occupied ones are filled in.
+    /// Levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
-    /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of
-    /// the first cell, `count` the number of entries, `next` the finest level that is too coarse to be entered. Its
-    /// bounds are told in its own cells, whole ones of x too.
+    /// The large-object table: larger boxes in every cell that they cover, for pairs of smaller boxes. `table_base` is
+    /// the key of its first cell, `count` its entries, `next` the finest level too coarse to be entered. Bounds are in
+    /// its own cells; cells of x have no finer detail.
     pub cover: Level,
 }
 
 impl Grid {
-    /// The occupied levels with their indices, finest first.
     pub(crate) fn occupied_levels(&self) -> impl DoubleEndedIterator<Item = (u32, &Level)> {
         let levels = (0u32..MAX_LEVELS).zip(&self.levels[..]);
         levels.filter(|(index, _)| self.occupied & (1 << index) != 0)
     }
 }
 
-/// A box as ordered integers, an object index with it: `records` in the shaders. 32 bytes.
+/// A box as ordered integers, with its object: `records` in the shaders. 32 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Record {
     /// Lower corner.
     pub low: [i32; 3],
-    /// The object.
+    /// Object index.
     pub object: u32,
     /// Upper corner.
     pub high: [i32; 3],
-    /// The object's world.
+    /// World of the object.
     pub world: u32,
 }
 
-/// What an object's bits say about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Finite,
@@ -317,7 +306,7 @@ pub(crate) enum Class {
     Excluded,
 }
 
-/// Level and cells of the corners of an object of finite bounds; `level` is [`NO_LEVEL`] for the large list.
+/// Level and corner cells of a finite object; `level` is [`NO_LEVEL`] for the large list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub level: u32,
@@ -331,7 +320,7 @@ const LARGE: Placement = Placement {
     upper: [0; 3],
 };
 
-/// Order-preserving integer of a float: −0 equals +0.
+/// Order-preserving integer of a float; −0 equals +0.
 pub(crate) fn ordered(value: f32) -> i32 {
     let bits = value.to_bits();
     if bits < 0x8000_0000 {
@@ -349,13 +338,13 @@ pub(crate) fn unordered(value: i32) -> f32 {
     })
 }
 
-/// Denormals become zero, as on hardware that flushes them.
+/// Flushes denormals to zero, as some hardware does.
 pub(crate) fn flush(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
 }
 
-/// `value` moved outward by a length and by one float more, which outweighs the rounding, as an ordered integer.
-/// `direction` is 1 or −1. An infinite bound stays as it is.
+/// `value` moved outward by `length` and one more float, which outweighs rounding, as an ordered integer. `direction`
+/// is 1 or −1. Infinite bounds do not move.
 pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
     if value.is_infinite() {
         return ordered(value);
@@ -396,7 +385,7 @@ impl Params {
         }
     }
 
-    /// Cells, of y and z, that an object reaches into past the one that it is entered in.
+    /// Cells along y and z that an object may extend past its primary cell.
     pub(crate) fn cell_reach(&self) -> i32 {
         i32::from(self.scheme == SCHEME_HIERARCHICAL)
     }
@@ -409,48 +398,45 @@ impl Params {
         grid.table_cells + self.large_mask + 1
     }
 
-    /// The objects of the table among those of the step.
     pub(crate) fn objects<'a>(&self, objects: &'a [Aabb]) -> &'a [Aabb] {
         let objects = objects.get(self.first_object as usize..).unwrap_or_default();
         &objects[..objects.len().min(self.object_count as usize)]
     }
 
-    /// The object of a sample, among those of the table: twin of `sampled_object` in `shaders/table/sample_statistics.wgsl`.
+    /// Reference of `sampled_object` in `shaders/table/sample_statistics.wgsl`.
     pub(crate) fn sampled_object(&self, sample: u32) -> usize {
         let stride = self.sample_stride.max(1);
         let offset = (sample.wrapping_mul(0x9e37_79b1) >> 16) % stride;
         (sample * stride + offset).min(self.object_count.saturating_sub(1)) as usize
     }
 
-    /// Slots of the hash table of each octave of cells that samples are entered in: twin of `octave_buckets` in
-    /// `shaders/table/octave.wgsl`.
+    /// Buckets of an octave's hash table: reference of `octave_buckets` in `shaders/table/octave.wgsl`.
     pub const fn octave_buckets(&self) -> u32 {
         2 << (u32::BITS - (self.sample_count.saturating_sub(1) | 1).leading_zeros())
     }
 
-    /// Sorted entries that the buffers hold, those of the cover table among them.
     pub(crate) const fn table_entries(&self) -> u32 {
         self.entry_capacity + self.large_table_capacity
     }
 
-    /// Moving objects where there are static ones: rows of pair counts behind those of the entries.
+    /// Rows of pair counts for static pairs: one per moving object.
     pub(crate) const fn static_rows(&self) -> u32 {
         self.pair_rows - self.entry_capacity
     }
 
-    /// The world of an object of the table. An object without one is not looked at:
-    /// [`prepare`](crate::reference::table::prepare) made it invalid.
+    /// World of an object of the table. Objects without one are never read:
+    /// [`prepare`](crate::reference::table::prepare) made them invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
     }
 }
 
-/// The group of an entry, by its home flags: all of them; all but x; all but y; all but z; the rest. A pair is of
-/// interest in a cell where each flag is set on one of its entries, so that only the first four groups look for
-/// partners, and only behind them.
+/// Group of an entry by its primary flags: all; all but x; all but y; all but z; the rest. A cell reports a pair if
+/// each flag is set on at least one of the two entries. So only the first four groups search for partners, and only
+/// behind themselves.
 ///
-/// Source of the idea: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for
-/// Non-point Spatial Data", 2021.
+/// Source: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for Non-point Spatial
+/// Data", 2021.
 pub(crate) const fn entry_group(value: u32) -> u32 {
     match value >> 29 {
         7 => 0,
@@ -461,8 +447,8 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
     }
 }
 
-/// Monotone in the position, which is all that correctness asks of it. Adaptive layers are shifted by half a cell:
-/// their inverse is that of half a cell, and the halves `2c - 1` and `2c` are cell `c`.
+/// Cell of a position. Correctness only needs it to be monotone. Adaptive layers are shifted by half a cell: `inverse`
+/// is that of half a cell, and halves `2c - 1` and `2c` are cell `c`.
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| {
         let cell = flush(position[axis] * inverse[axis])
@@ -485,8 +471,8 @@ fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {
     lower.iter().all(|&cell| cell > -limit) && upper.iter().all(|&cell| cell < limit)
 }
 
-/// One entry an object: the first level at which the box spans at most two cells of y and z and a whole cell of fine
-/// ones of x (hierarchical), or of which one cell holds the box (adaptive).
+/// Placement with one entry per object. Hierarchical: first level where the box spans at most two cells of y and z, and
+/// one whole cell of fine x cells. Adaptive: first level where one cell contains the box.
 pub(crate) fn place_single_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
     let reach = params.cell_reach();
     let detail = params.x_detail();
@@ -517,12 +503,10 @@ pub(crate) fn place_uniform(low: [f32; 3], high: [f32; 3], cell_inverse: f32) ->
     LARGE
 }
 
-/// Whether the uniform scheme enters the object in cells: it is not of the large list, nor without a part in the table.
 pub(crate) fn is_in_cells(object: &Aabb, cell_inverse: f32) -> bool {
     classify(object) == Class::Finite && place_uniform(object.min, object.max, cell_inverse).level != NO_LEVEL
 }
 
-/// The placement that the step's scheme gives an object of finite bounds, where the finest cell has this inverse.
 pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placement {
     if params.scheme == SCHEME_UNIFORM {
         place_uniform(object.min, object.max, base_inverse)
@@ -531,7 +515,7 @@ pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placem
     }
 }
 
-/// Slot of a cell within its level's part of the table; `x` is already shifted.
+/// Bucket of a cell within its level; `x` is already shifted.
 pub(crate) fn bucket_of(level: &Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     let distance = |cell: i32, lower: i32| cell.wrapping_sub(lower) as u32;
     distance(x, level.lower_x >> level.x_shift)
@@ -545,13 +529,13 @@ pub(crate) fn key_of(level: &Level, cell: [i32; 3], world: u32) -> u32 {
     level.table_base + bucket_of(level, cell[0] >> level.x_shift, cell[1], cell[2], world)
 }
 
-/// Entries of the uniform scheme that room is made for at first.
+/// Initial capacity for entries of the uniform scheme.
 pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
     wanted.map_or(4 * u64::from(objects) + 64, u64::from)
 }
 
-/// Cells that the table has room for: what [`layout`](crate::reference::table::layout) may hand out. Depends on the
-/// input and the descriptor alone, not on how far buffers have grown: it decides the order of the results.
+/// Cells that [`layout`](crate::reference::table::layout) may use. Does not depend on buffer growth, because it decides
+/// the order of results.
 pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u32>) -> u64 {
     if scheme == SCHEME_UNIFORM {
         (2 * first_entries(objects, wanted_entries)).max(u64::from(SMALLEST_UNIFORM_TABLE))
@@ -561,28 +545,25 @@ pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u
     }
 }
 
-/// The large list has a slot a world, up to this many.
+/// Maximum buckets of the large list, one per world.
 const LARGE_BUCKETS: u32 = 1 << 16;
 
-/// Slots of the large list less one.
 pub(crate) fn large_mask(worlds: u32) -> u32 {
     worlds.min(LARGE_BUCKETS).next_power_of_two() - 1
 }
 
-/// The inverse that the uniform block has of the scheme.
 pub(crate) fn cell_inverse(scheme: Scheme) -> f32 {
     match scheme {
         Scheme::Hierarchical => 0.0,
         Scheme::Uniform { cell_size } => 1.0 / cell_size,
         Scheme::Adaptive { min_scale } => {
-            // Up to the next power of two; twice its inverse is exact.
+            // Rounds up to a power of two; twice its inverse is exact.
             let exponent = (min_scale.to_bits() + 0x007f_ffff) >> 23;
             f32::from_bits((255 - exponent) << 23)
         }
     }
 }
 
-/// The number that the uniform block has of the scheme.
 pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     match scheme {
         Scheme::Hierarchical => SCHEME_HIERARCHICAL,
@@ -591,14 +572,12 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// Bits of the largest key: the table's cells, those of the cover table among them, the large list's slots and the key
-/// past those.
+/// Bits of the largest key, that of ignored objects.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
     32 - (table_capacity + large_mask + 1).leading_zeros()
 }
 
-/// Entries that the cover table may have. Pairs alone look boxes up there, and their order depends on it: so it depends
-/// on the input and the descriptor alone, and on a device on what that has room for.
+/// Maximum entries of the large-object table. Does not depend on buffer growth, because it decides the order of pairs.
 pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4
@@ -607,10 +586,10 @@ pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     }
 }
 
-/// Records that consecutive ones share a box with, which lies behind all records.
+/// Consecutive records per cluster. Cluster bounds are behind all records.
 pub const CLUSTER: u32 = number("common/clusters", "CLUSTER");
 
-/// Records that a table holds: those of its entries or objects, those of the cover table, and a box per cluster.
+/// Records of objects, large-object entries, and clusters.
 pub(crate) fn record_capacity(params: &Params) -> u32 {
     let records = params.object_count + params.large_table_capacity;
     records + params.has_clusters * records.div_ceil(CLUSTER)
@@ -644,7 +623,7 @@ mod tests {
         );
     }
 
-    /// Every table size from the smallest: it is enough that no difference is a multiple of the smallest size.
+    /// It suffices that no difference is a multiple of the smallest table size.
     #[test]
     fn hashed_slots_are_injective_over_stencil_and_cover_in_every_table() {
         let slot = |x: i32, y: i32, z: i32| {

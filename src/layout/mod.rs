@@ -1,4 +1,4 @@
-//! Layouts that host and device share: grid maths, uniform blocks, digits of a sort, words of counters.
+//! Layouts shared with the device: grid maths, uniform blocks, sort digits, counter words.
 
 pub mod blocks;
 pub(crate) mod counters;

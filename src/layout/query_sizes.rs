@@ -1,4 +1,4 @@
-//! What is asked of the objects beside pairs, as numbers.
+//! Numbers and layouts of the step's rays and queries.
 
 use super::grid::{self, Params};
 use crate::api::error::InputError;
@@ -8,33 +8,29 @@ use crate::api::scene::QueryInput;
 use crate::shared::bounds::MAX_NEAREST;
 use crate::shared::source::SourceLayout;
 
-/// What is asked of the objects beside pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct QuerySizes {
     pub rays: u64,
-    /// Whether rays are cast, be it none.
     pub casts: bool,
-    /// In vectors of four words.
+    /// In four-word vectors.
     pub ray_stride: u32,
     pub queries: u64,
-    /// Whether queries are asked, be it none.
     pub has_queries: bool,
     pub wide_queries: bool,
     pub self_query: Option<SelfQuery>,
     pub query_mode: QueryMode,
-    /// Where only the device knows how many of the rays are cast: the word that says it.
+    /// Word of the device's number of rays.
     pub ray_limit: Option<u32>,
-    /// Where only the device knows how many of the queries are asked: the word that says it.
+    /// Word of the device's number of queries.
     pub query_limit: Option<u32>,
-    /// Where rays do not lie as passes read them: how they do.
+    /// Set if rays are not packed.
     pub ray_layout: Option<SourceLayout>,
-    /// Where queries do not lie as passes read them: how they do.
+    /// Set if queries are not packed.
     pub query_layout: Option<SourceLayout>,
 }
 
 impl QuerySizes {
-    /// Returns the number and layout of the rays and queries of `input`. `objects` is the number of objects; offsets of
-    /// bindings are multiples of `alignment`.
+    /// `objects`: their number. Binding offsets are multiples of `alignment`.
     pub fn of(input: &QueryInput<'_>, objects: u64, alignment: u32) -> Self {
         Self {
             rays: input.rays.len() as u64,
@@ -52,7 +48,7 @@ impl QuerySizes {
         }
     }
 
-    /// Writes to the uniform block what it says of rays and queries; their capacities come later.
+    /// Writes all except the capacities to the uniform block.
     pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
         params.ray_count = count("rays", self.rays)?;
         params.ray_stride = self.ray_stride;
@@ -71,7 +67,7 @@ impl QuerySizes {
             return Err(InputError::Radius(radius));
         }
         params.self_query = kind;
-        // -0 and denormals are 0.
+        // Makes −0 and denormals 0.
         params.radius = grid::flush(radius);
         params.half = half.into();
         params.nearest = match self.query_mode {

@@ -1,4 +1,4 @@
-//! Holds every pass to its table entry, to the Rust side's layouts and constants, and to WebGPU's default limits.
+//! Checks passes against the pass table, host layouts and constants, and WebGPU's default limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
@@ -17,7 +17,6 @@ use crate::layout::blocks::{
 use crate::layout::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
 
-/// What the features that a pass asks for allow it.
 fn capabilities(pass: &Pass) -> Capabilities {
     if pass.features() == wgpu::Features::SUBGROUP {
         Capabilities::SUBGROUP
@@ -46,8 +45,8 @@ fn every_pass_is_valid_with_no_capability_but_its_own_and_has_one_entry_point() 
     }
 }
 
-/// Devices differ in the size of a subgroup, and some have none. One pass knows of them, and has a twin that does not;
-/// sizes, numbers and barriers of subgroups it does without.
+/// Subgroup sizes vary, and some devices have none. One pass uses subgroups, without their sizes, ids or barriers, and
+/// has a portable reference pass.
 #[test]
 fn no_pass_depends_on_subgroups() {
     for pass in passes() {
@@ -67,7 +66,7 @@ fn no_pass_depends_on_subgroups() {
     }
 }
 
-/// Direct3D's older compiler unrolls loops that write to a component of a vector that a variable picks, or gives up.
+/// FXC unrolls loops that write vector components by variable index, or fails.
 #[test]
 fn components_of_variables_are_written_by_constants() {
     fn stores(block: &naga::Block, pointers: &mut Vec<naga::Handle<Expression>>) {
@@ -112,7 +111,7 @@ fn components_of_variables_are_written_by_constants() {
     }
 }
 
-/// Every loop asks whether it is over before it does anything that could go on for ever.
+/// Every loop tests its condition first.
 #[test]
 fn every_loop_has_a_condition() {
     fn ends_loop(block: &naga::Block) -> bool {
@@ -158,14 +157,14 @@ fn every_loop_has_a_condition() {
     }
 }
 
-/// The files of every module: each pass, and the texts for callers, without rays and with them.
+/// Files of all passes and of the callers' table shaders.
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
     let tables = ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, &[])));
     of_passes.chain(tables).collect()
 }
 
-/// Names that a file declares for the whole module.
+/// Module-level names in a file.
 fn declared(text: &str) -> BTreeSet<&str> {
     let words = ["fn ", "const ", "override ", "struct ", "alias "];
     let lines = text.lines().map(|line| line.strip_prefix("@must_use ").unwrap_or(line));
@@ -236,7 +235,7 @@ fn what_files_use_and_need_is_there_and_every_choice_counts() {
     }
 }
 
-/// A file is used by those alone that take something of it, or hand it on to those who need it.
+/// Each used file declares a name that its user or a user's user needs.
 #[test]
 fn files_use_nothing_in_vain() {
     let needed: BTreeSet<_> = FILES.iter().flat_map(|(_, text)| link::named(text, "needs")).collect();
@@ -250,7 +249,7 @@ fn files_use_nothing_in_vain() {
             .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .collect();
         for used in link::named(text, "uses") {
-            // One of a hole's files will do: they declare the same names.
+            // Files of a hole declare the same names, so any will do.
             let is_like = |known: &str| match used.split_once('{') {
                 Some((before, rest)) => known.starts_with(before) && known.ends_with(rest.split_once('}').unwrap().1),
                 None => known == used,
@@ -274,7 +273,7 @@ fn names_are_unique_and_sources_name_their_files() {
     assert!(passes().all(|pass| pass.source().starts_with("// ---- ")));
 }
 
-/// The recorder finds buffers by name, and a variable that no pass declares would bind nothing.
+/// The recorder finds buffers by name, so names must be unique and variables declared.
 #[test]
 fn buffers_have_names_of_their_own_and_variables_are_declared() {
     use crate::addons::component;
@@ -299,10 +298,10 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     let distinct = |names: &[&str]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
     let names: Vec<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
     assert!(names.len() > 50 && distinct(&names), "{names:?}");
-    // Pair events have tables and counters of their own.
+    // Events have their own tables and counters.
     let names: Vec<_> = events::buffer::ALL.iter().map(|id| id.name).collect();
     assert!(distinct(&names), "{names:?}");
-    // And so does culling.
+    // So does culling.
     let names: Vec<_> = cull::buffer::ALL.iter().map(|id| id.name).collect();
     assert!(distinct(&names), "{names:?}");
 
@@ -328,11 +327,11 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     for variable in variables.into_iter().flatten() {
         assert!(bound.contains(variable.0), "{variable:?}");
     }
-    // What a pass binds is a buffer of its name, or a variable that a dispatch binds.
+    // Passes bind buffers by name or variables that dispatches bind.
     let mut known: BTreeSet<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
     known.extend(events::buffer::ALL.iter().chain(cull::buffer::ALL).map(|id| id.name));
     known.extend(variables.into_iter().flatten().map(|variable| variable.0));
-    // The pass of an `ObjectSet` says where its own lie.
+    // The pass of an `ObjectSet` binds these itself.
     known.extend(["scatter", "changed_slots", "changed_boxes", "boxes"]);
     let unknown: Vec<_> = bound.difference(&known).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
@@ -394,7 +393,7 @@ fn baseline_limits_are_kept() {
     }
 }
 
-/// Size of a struct and the offsets of its members, of the first pass that declares it.
+/// Size and member offsets of a struct, from the first pass that declares it.
 fn wgsl_struct(name: &str) -> (u32, Vec<(String, u32)>) {
     passes()
         .find_map(|pass| {
@@ -437,7 +436,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     fn check<T: ShaderType>(name: &str, rust_fields: Vec<(String, u32)>) {
         let (size, members) = wgsl_struct(name);
         assert_eq!(u64::from(size), T::METADATA.min_size().get(), "{name}");
-        // All fields are four bytes wide, so that declaration order gives the offsets.
+        // All fields have four bytes.
         let expected: Vec<_> = (0..)
             .step_by(4)
             .zip(rust_fields)
@@ -500,7 +499,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
 
-/// Numbers of the interface are typed on both sides; all others are read from the WGSL.
+/// Public constants are written on both sides; others are read from WGSL.
 #[test]
 fn constants_agree_with_the_host() {
     let expected: &[(&str, u32)] = &[
@@ -525,7 +524,7 @@ fn constants_agree_with_the_host() {
             let (name, value) = line.split_once(" = ").unwrap();
             let name = name.split(':').next().unwrap();
             let values: &mut Vec<(&str, &str)> = seen.entry(name).or_default();
-            // Switches are what files of one name differ in.
+            // Variants of a file differ in these switches.
             if !["true;", "false;"].contains(&value) {
                 values.push((path, value));
             }
@@ -536,7 +535,7 @@ fn constants_agree_with_the_host() {
             assert_eq!(number(path, name), value, "{name} of {path}");
         }
     }
-    // Files of one module cannot declare a name twice, and files of different modules say the same by it.
+    // Files of different modules agree on a name.
     for (name, values) in seen {
         let one_each = [
             "KEYS_PER_THREAD",
@@ -551,7 +550,7 @@ fn constants_agree_with_the_host() {
     }
 }
 
-/// Floats would let a device flush, reorder or ignore special values.
+/// Devices may flush or reorder floats, or ignore special values.
 #[test]
 fn the_box_test_uses_integers_only() {
     let text = include_str!("../../shaders/common/box.wgsl");
@@ -583,22 +582,22 @@ fn the_box_test_uses_integers_only() {
     }
 }
 
-/// What float operations an expression holds the result of.
+/// Origin of an expression's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
-    /// None, or an integer operation came after the last one.
+    /// No float operation since the last integer operation.
     Settled,
-    /// A float operation's, as an integer that nothing was done with.
+    /// A float result as unmodified integer bits.
     Bits,
-    /// A float operation's.
+    /// A float result.
     Float,
 }
 
-/// Follows results of float operations through the functions of a module.
+/// Traces float results through the functions of a module.
 struct FloatFlow<'a> {
     module: &'a Module,
     info: &'a ModuleInfo,
-    /// Operations that take what another float operation left, by function.
+    /// Operations on results of other float operations, by function.
     chained: Vec<String>,
     operations: usize,
 }
@@ -612,7 +611,6 @@ impl FloatFlow<'_> {
         matches!(kind, naga::ScalarKind::Float | naga::ScalarKind::AbstractFloat)
     }
 
-    /// What the function returns of settled arguments or others.
     fn returned(&mut self, handle: naga::Handle<naga::Function>, arguments: &[Origin]) -> Origin {
         let (module, info) = (self.module, self.info);
         self.flow(&module.functions[handle], &info[handle], arguments)
@@ -664,7 +662,7 @@ impl FloatFlow<'_> {
                     _ => Origin::Bits,
                 },
                 Expression::Select { accept, reject, .. } => {
-                    // Of integers it is an operation, of floats it hands one of them on.
+                    // An operation on integers; passes floats through.
                     if self.is_float(info, handle) {
                         most(&[*accept, *reject])
                     } else {
@@ -758,7 +756,7 @@ impl FloatFlow<'_> {
     }
 }
 
-/// Operations that take what another float operation left, and how many operations there are.
+/// Chained float operations, and the number of all.
 fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec<String>, usize)> {
     let mut flow = FloatFlow {
         module,
@@ -780,13 +778,12 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
     Some((flow.chained, flow.operations))
 }
 
-/// Compilers may sum in another order, fuse a product with a sum, and compare before they round. Where an answer rests
-/// on the bits of float operations none of them feeds another one but through an integer operation: there is nothing to
-/// reorder. Other expressions are listed in docs/promises.md with what makes up for it.
+/// Compilers may reorder sums, fuse products, and compare before rounding. Where results depend on float bits, an
+/// integer operation separates every two float operations. docs/promises.md lists the exceptions and their
+/// compensation.
 #[test]
 fn float_operations_that_decide_answers_stand_alone() {
-    // How many there are at least: what is not looked at holds no promise. Then the functions whose operations may be
-    // taken together.
+    // Minimum number of operations, so the test is not vacuous; then functions that may be chained.
     let deciding = [
         ("ray_count", "enter_box", 5, &[][..]),
         ("ray_count", "enter_box_closely", 5, &[]),
@@ -805,7 +802,7 @@ fn float_operations_that_decide_answers_stand_alone() {
         assert_eq!(chained, [""; 0], "{function} of {}", pass.name);
         assert!(operations >= least, "{function} of {}: {operations}", pass.name);
     }
-    // What the test has to see.
+    // Cases the test must detect.
     let chains = |body: &str| {
         let source = format!(
             "fn flush(x: f32) -> f32 {{ return select(x, 0.0, x < 1.0); }}\nfn f(a: f32, b: f32) -> f32 {{ {body} }}"

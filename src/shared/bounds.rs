@@ -1,21 +1,21 @@
-//! What indices, dispatches and bindings hold at most.
+//! Limits of indices, dispatches and bindings.
 
 use super::wgsl::number;
 
-/// Indices stay below 2^29: the bits above are home flags of entries.
+/// Object and entry indices are below 2^29; higher bits are primary flags.
 pub(crate) const LARGEST_COUNT: u64 = 1 << 29;
-/// Workgroups of one dimension, at most: WebGPU's default limit.
+/// Maximum workgroups per dimension: WebGPU's default limit.
 pub(crate) const MAX_GROUPS: u32 = number("common/workgroup", "MAX_GROUPS");
-/// Nearest objects of a query, at most: keeping them in order takes as many turns per box test.
+/// Maximum nearest objects per query: each box test may take this many iterations.
 pub(crate) const MAX_NEAREST: u32 = 1024;
 
-/// Bytes of a buffer for something whose size differs from one recording to the next: with some room to spare.
+/// Rounds up to reduce reallocation: to 1/8 of the next power of two, at least 256 bytes.
 pub(crate) const fn roomy(bytes: u64) -> u64 {
     let eighth = bytes.next_power_of_two() / 8;
     bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
 }
 
-/// Bytes that one buffer may have and bind.
+/// Maximum bytes of a buffer that can be bound.
 pub(crate) fn binding_limit(limits: &wgpu::Limits) -> u64 {
     // Sizes are rounded up to 16 bytes.
     limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15

@@ -1,4 +1,4 @@
-//! Ends work that is no longer wanted, and tells how far it is.
+//! Cancels work and reports its progress.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -6,14 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 thread_local! {
-    /// The watch that work on this thread is under.
     static CURRENT: RefCell<Option<Arc<CancelToken>>> = const { RefCell::new(None) };
 }
 
-/// What work is ended with that is no longer wanted.
 struct Stopped;
 
-/// Ends the work of this thread if its watch was stopped. For rows that may take long each.
+/// Ends the work if cancelled. For rows that may take long.
 pub(crate) fn end_if_stopped() {
     CURRENT.with_borrow(|token| {
         if let Some(token) = token {
@@ -22,7 +20,7 @@ pub(crate) fn end_if_stopped() {
     });
 }
 
-/// Puts a thread under a watch until it is dropped.
+/// Restores the thread's previous token on drop.
 pub(crate) struct Under(Option<Arc<CancelToken>>);
 
 impl Drop for Under {
@@ -31,21 +29,21 @@ impl Drop for Under {
     }
 }
 
-/// Tells another thread how far the [CPU engine](crate::cpu) or a [`BroadPhase`](crate::BroadPhase) is, and ends
-/// its work early.
+/// Reports progress of the [CPU engine](crate::cpu) or a [`BroadPhase`](crate::BroadPhase) to another thread, and
+/// cancels it.
 ///
 /// ```
 /// use std::sync::Arc;
-/// use gpu_broad_phase::cpu::{self, Watch};
+/// use gpu_broad_phase::cpu::{self, CancelToken};
 /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
 ///
-/// let watch = Arc::new(CancelToken::default());
+/// let token = Arc::new(CancelToken::default());
 /// // Another thread has a clone of it, and may call `stop` when the user has had enough.
 /// let objects = [Aabb::new([0.0; 3], [1.0; 3])];
-/// let answer = watch.run(|| cpu::step(&BroadPhaseDescriptor::default(), &objects, &[]));
+/// let answer = token.run(|| cpu::step(&BroadPhaseDescriptor::default(), &objects, &[]));
 /// assert!(answer.is_some());
-/// watch.stop();
-/// assert!(watch.run(|| cpu::step(&BroadPhaseDescriptor::default(), &objects, &[])).is_none());
+/// token.stop();
+/// assert!(token.run(|| cpu::step(&BroadPhaseDescriptor::default(), &objects, &[])).is_none());
 /// ```
 #[derive(Debug, Default)]
 pub struct CancelToken {
@@ -55,25 +53,22 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// Ends the work under this watch, and all that is begun under it from now on. Threads look at it between two rows
-    /// of pairs and of queries, after each 64 other rows, and between two passes. A device's
-    /// [`BroadPhase`](crate::BroadPhase) looks at it every 50 ms: what was submitted by then runs to its end on the
-    /// device, and no more is submitted. In browsers it looks at it before each call alone.
+    /// Cancels the current work and all later work of this token. The CPU checks it between rows of pairs and queries,
+    /// every 64 other rows, and between passes. With a GPU, [`BroadPhase`](crate::BroadPhase) checks every 50 ms:
+    /// submitted work completes, but no more is submitted. In browsers it only checks before each call.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Rows of the pass that runs now: those that are done, and all. A step runs many passes one after the other, of
-    /// which the walks of pairs, rays and queries take longest. On a device these are rounds of a walk that is cut into
-    /// several submissions.
+    /// Returns finished and total rows of the current pass. A step has many passes; walks of pairs, rays and queries
+    /// take longest. With a GPU, counts rounds of a walk that is split into submissions.
     pub fn progress(&self) -> (u32, u32) {
         let total = self.total.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed).min(total), total)
     }
 
-    /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding. So
-    /// [`stop`](Self::stop) ends a program that aborts on panics. A `BroadPhase` whose step was ended needs another one
-    /// before it answers queries.
+    /// Runs `work`. Returns `None` if it was cancelled, by unwinding; so [`stop`](Self::stop) ends a program that
+    /// aborts on panic. After a cancelled step, a `BroadPhase` needs another step before queries.
     pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
         let under = self.over_thread();
         let ended = catch_unwind(AssertUnwindSafe(work));
@@ -85,12 +80,11 @@ impl CancelToken {
         }
     }
 
-    /// Puts this thread under the watch.
+    /// Sets the token of this thread.
     pub(crate) fn over_thread(self: &Arc<Self>) -> Under {
         Under(CURRENT.replace(Some(Arc::clone(self))))
     }
 
-    /// The watch of this thread.
     pub(crate) fn current() -> Option<Arc<Self>> {
         CURRENT.with_borrow(Clone::clone)
     }
@@ -99,18 +93,16 @@ impl CancelToken {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Begins a pass over `rows`.
     pub(crate) fn begin(&self, rows: u32) {
         self.done.store(0, Ordering::Relaxed);
         self.total.store(rows, Ordering::Relaxed);
     }
 
-    /// Counts rows that are done.
     pub(crate) fn count(&self, rows: u32) {
         self.done.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Begins a pass over `rows` under the watch of this thread, and returns that.
+    /// Begins a pass with this thread's token, which it returns.
     pub(crate) fn begin_pass(rows: u32) -> Option<Arc<Self>> {
         let token = Self::current()?;
         token.begin(rows);
@@ -118,10 +110,10 @@ impl CancelToken {
         Some(token)
     }
 
-    /// Counts rows that are done. Ends the work if the watch was stopped.
+    /// Counts finished rows. Ends the work if cancelled.
     pub(crate) fn add_done(&self, rows: u32) {
         if self.is_stopped() {
-            // Unlike a panic this tells nobody on its way.
+            // Unlike a panic, prints no message.
             resume_unwind(Box::new(Stopped));
         }
         self.count(rows);

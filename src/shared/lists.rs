@@ -1,6 +1,6 @@
-//! Lists of rows, one per ray or query, all in one vector.
+//! Lists of rows, one per ray or query, in one vector.
 
-/// Sorts each list by itself, as far as there are rows. `offsets` has one more than lists.
+/// Sorts each list, as far as rows exist. The last of `offsets` is the end.
 pub(crate) fn sort_lists<T, K: Ord>(rows: &mut [T], offsets: &[u32], key: impl Fn(&T) -> K) {
     for ends in offsets.windows(2) {
         let [begin, end] = [ends[0], ends[1]].map(|place| rows.len().min(place as usize));

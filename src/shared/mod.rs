@@ -1,4 +1,4 @@
-//! The bottom layer: numbers out of the WGSL files, float rounding, hashes, submission tracking, threads and a watch.
+//! The bottom layer: numbers from WGSL files, float rounding, hashes, submission tracking, threads, cancellation.
 
 pub(crate) mod bounds;
 pub mod cancel;

@@ -1,6 +1,6 @@
-//! The hash of pairs and of rows of events: `shaders/common/murmur.wgsl`.
+//! Hash of pairs and event rows: `shaders/common/murmur.wgsl`.
 
-/// MurmurHash3 (Appleby, public domain) of some words.
+/// MurmurHash3 (Appleby, public domain).
 pub(crate) fn hash(words: &[u32]) -> u32 {
     let hash = words.iter().fold(0u32, |hash, word| {
         let scattered = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);

@@ -1,5 +1,5 @@
-//! Work on consecutive indices. The feature `rayon` spreads it over the threads of the pool that it is called from.
-//! What comes of it does not depend on that.
+//! Work on consecutive indices. With the feature `rayon`, uses the threads of the current pool. Results do not depend
+//! on it.
 
 use std::ops::Range;
 
@@ -8,21 +8,21 @@ use rayon::prelude::*;
 
 use super::cancel::CancelToken;
 
-/// How many indices may pass before a watch is looked at.
+/// Indices between checks of the token.
 const GLANCE: u32 = 64;
-/// Indices of a run: enough that handing one out costs nothing, few enough that all threads end at about the same time.
+/// Indices per run: large enough to hide overhead, small enough to balance threads.
 pub(crate) const LENGTH: u32 = 1024;
 
-/// What the walk of a row tells beside what it found.
+/// Statistics of a row's walk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walked {
-    /// Box tests, where they are counted.
+    /// Box tests, if counted.
     pub candidates: u32,
-    /// Whether who asks is invalid.
+    /// True if the ray, query or object is invalid.
     pub is_invalid: bool,
 }
 
-/// What `of` gives for each index of `0..count`, in order.
+/// Maps `0..count` in order.
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let of = |index: u32| {
@@ -41,7 +41,7 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
     (0..count).map(of).collect()
 }
 
-/// Hands out items in order, one after the other. The thread's watch counts them, and may end the work between two.
+/// Yields items in order. Counts them, and may end the work between two.
 pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> impl Iterator<Item = I::Item> {
     let items = items.into_iter();
     let token = CancelToken::begin_pass(items.len() as u32);
@@ -52,7 +52,7 @@ pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> im
     })
 }
 
-/// What `work` gives for each run of `0..count`, in order.
+/// Maps each run of `0..count` in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let run = |run: u32| {
@@ -69,7 +69,6 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
     (0..runs).map(run).collect()
 }
 
-/// Hands each of these to `work`.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
     let token = CancelToken::begin_pass(items.len() as u32);
     let work = |item: T| {
@@ -84,7 +83,7 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
     items.into_iter().for_each(work);
 }
 
-/// Sorts by value: equal items cannot be told apart.
+/// Unstable: equal items are indistinguishable.
 pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
     #[cfg(feature = "rayon")]
     items.par_sort_unstable();

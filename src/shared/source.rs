@@ -1,22 +1,21 @@
-//! Where the elements of a caller's buffer lie: `shaders/common/source.wgsl`.
+//! Layout of elements in the caller's buffers.
 
 use super::wgsl::number;
 
-/// Where the elements of a caller's buffer lie, and of which form they are: `SourceLayout` in
-/// `shaders/common/source.wgsl`.
+/// Layout of elements in the caller's buffer: `SourceLayout` in `shaders/common/source.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct SourceLayout {
-    /// Word of the first element, in what is bound of the buffer.
+    /// First word, within the bound range.
     pub first: u32,
-    /// Words from each to the next.
+    /// Words between elements.
     pub stride: u32,
-    /// Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
+    /// Boxes: words from lower to upper corner, or from center to half extents.
     pub second: u32,
-    /// [`UNFILTERED`] and [`CENTER_HALF`]; 0 for words that are taken as they are.
+    /// Flags [`UNFILTERED`] and [`CENTER_HALF`]; 0 for plain words.
     pub form: u32,
 }
 
-/// Boxes that have no filter words.
+/// Boxes without filter words.
 pub const UNFILTERED: u32 = number("common/source", "UNFILTERED");
-/// Boxes that have a centre and half extents, not two corners.
+/// Boxes with center and half extents.
 pub const CENTER_HALF: u32 = number("common/source", "CENTER_HALF");

@@ -1,49 +1,45 @@
-//! What becomes of a recording: its encoder is submitted, is dropped, or is still open.
+//! Tracks recordings: submitted, dropped, or still open.
 //!
-//! wgpu has no call that asks for it. But it runs what was registered with `map_buffer_on_submit` while `Queue::submit`
-//! runs, if the mapping fails at once, and it fails at once where the buffer is mapped already: on every backend, and
-//! without an error of the device. Where the encoder or its command buffer is dropped, what was registered is dropped
-//! as well. So one small buffer that stays mapped tells of both, and nothing polls or waits.
+//! wgpu cannot be asked for this. But `Queue::submit` runs the callback of `map_buffer_on_submit` at once if the
+//! mapping fails. It fails for mapped buffers, on every backend and without a device error. Dropping the encoder or
+//! command buffer drops the callback. So one small buffer that stays mapped reports both, without polling.
 //!
-//! wgpu's documentation says that such a submission panics; versions 30.0.1 and 30.0.2 do not. So the first broad phase
-//! of a program tries it (`src/gpu/submission_probe.rs`). If it fails, recordings learn of their submission only when
-//! the device is done with it, by `on_submitted_work_done`: reads are as exact as before, and the errors of other calls
-//! come some frames later.
+//! wgpu documents a panic here, but versions 30.0.1 and 30.0.2 do not panic. The first broad phase of a program tests
+//! it (`src/gpu/submission_probe.rs`). On failure, `on_submitted_work_done` reports submissions: reads are as exact,
+//! but errors of other calls arrive some frames later.
 //!
-//! Encoders may be submitted in another order than they were recorded in. So each recording says which [`Part`]s of its
-//! owner's buffers it overwrites, and which [`Dependency`]s it reads. It is right if each of these is still the last
-//! that was submitted of its part at the moment of its own submission. Later submissions change nothing of that.
+//! Encoders may be submitted in another order than recorded. So a recording lists the [`Part`]s it overwrites and the
+//! [`Dependency`]s it reads. It is right if each of these is the last submitted write of its part when it is submitted
+//! itself.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// The recordings of one owner, which write into the same buffers and are numbered as they are made.
+/// Recordings of one owner, which write the same buffers and are numbered in order.
 #[derive(Debug)]
 pub(crate) struct Recordings {
-    /// Stays mapped, and no command uses it.
+    /// Stays mapped; no command uses it.
     mapped: wgpu::Buffer,
     order: Arc<Order>,
 }
 
-/// Buffers of an owner that are written and read together.
+/// Buffers that are written and read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The table of a step, with all that walks of it read. Of owners whose recordings all write the same buffers: all
-    /// of them.
+    /// The table of a step. Owners with only one part use this.
     Table,
-    /// The static objects' table, and their boxes ahead of those that move.
+    /// Table and boxes of the static objects.
     Statics,
     /// Pairs and their counts.
     Pairs,
-    /// What counting leaves for the writing of answers.
+    /// Counts between counting and writing.
     Counts,
-    /// Answers to rays and queries, and the counters.
+    /// Results of rays and queries, and the counters.
     Answers,
 }
 
 const PARTS: usize = 5;
 
-/// Something that was recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
     number: u64,
@@ -51,7 +47,7 @@ pub(crate) struct Recording {
     order: Arc<Order>,
 }
 
-/// A recording under way.
+/// A recording in progress.
 #[derive(Debug)]
 pub(crate) struct Draft {
     recording: Recording,
@@ -59,47 +55,45 @@ pub(crate) struct Draft {
     needs: Vec<Dependency>,
 }
 
-/// What a recording left in a part, for others to read. It is there from the recording's submission until the next
-/// submission of one that writes the part.
+/// Contents of a part, valid from the recording's submission until the next submission that writes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
     recording: Recording,
     part: Part,
 }
 
-/// Recordings of an owner of which it does not know yet what became of them.
+/// Recordings with unknown outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<Dependency>);
 
-/// How recordings learn of their submission: `UNTRIED`, `AT_ONCE` or `LATE`.
+/// Reporting of submissions: `UNTRIED`, `AT_ONCE` or `LATE`.
 static REPORTS: AtomicU8 = AtomicU8::new(if cfg!(target_arch = "wasm32") { AT_ONCE } else { UNTRIED });
 
-/// Not tried yet. Recordings made until then learn of it as with `LATE`.
+/// Not tested; treated as `LATE`.
 const UNTRIED: u8 = 0;
-/// Within the submission, by a mapping that fails.
+/// Within the submission, by a failing mapping.
 const AT_ONCE: u8 = 1;
 /// When the device is done, by a callback.
 const LATE: u8 = 2;
 
-/// Returns whether a program has not tried yet how submissions are reported.
 pub(crate) fn is_untried() -> bool {
     REPORTS.load(Ordering::Relaxed) == UNTRIED
 }
 
-/// Makes recordings from now on learn of their submission at once, or else when the device is done with it.
+/// Sets how later recordings learn of their submission: at once, or when the device is done.
 pub fn report_at_once(at_once: bool) {
     REPORTS.store(if at_once { AT_ONCE } else { LATE }, Ordering::Relaxed);
 }
 
-/// Its encoder is still open, or is dropped without a word.
+/// Encoder is open, or was dropped without a report.
 const OPEN: u8 = 0;
-/// As `OPEN`, or it is submitted and the device is not done yet.
+/// Like `OPEN`, or submitted and not done.
 const UNDECIDED: u8 = 5;
-/// Submitted while all was there that it needs.
+/// Submitted; all dependencies were valid.
 const RIGHT: u8 = 1;
-/// Submitted while something else was there, or nothing.
+/// Submitted; a dependency was not valid.
 const WRONG: u8 = 2;
-/// As `WRONG`, and somebody was told.
+/// Like `WRONG`, and reported.
 const TOLD: u8 = 3;
 const DROPPED: u8 = 4;
 
@@ -107,11 +101,11 @@ const DROPPED: u8 = 4;
 struct Order {
     device: wgpu::Device,
     made: AtomicU64,
-    /// Of each part the number of the recording that wrote it and was submitted last.
+    /// Per part, the number of the last submitted recording that wrote it.
     last: [AtomicU64; PARTS],
 }
 
-/// What the encoder keeps of a recording.
+/// Owned by the encoder.
 struct Mark(Draft);
 
 impl Recordings {
@@ -130,7 +124,6 @@ impl Recordings {
         }
     }
 
-    /// Begins a recording.
     pub fn begin(&self) -> Draft {
         Draft {
             recording: Recording {
@@ -146,10 +139,9 @@ impl Recordings {
         }
     }
 
-    /// Ends a recording in its encoder.
     pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
         let mark = Mark(draft);
-        // Its callbacks cross threads, which devices of browsers do not.
+        // This callback must be `Send`, which browser devices are not.
         #[cfg(not(target_arch = "wasm32"))]
         if mark.0.recording.state() == UNDECIDED {
             encoder.on_submitted_work_done(move || mark.submit());
@@ -158,7 +150,7 @@ impl Recordings {
         encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
     }
 
-    /// Ends a recording of one part that overwrites it and reads `needs`.
+    /// Ends a recording that overwrites its only part and reads `needs`.
     pub fn make(&self, encoder: &wgpu::CommandEncoder, needs: impl IntoIterator<Item = Dependency>) -> Dependency {
         let mut draft = self.begin();
         draft.needs(needs);
@@ -169,7 +161,7 @@ impl Recordings {
 }
 
 impl Draft {
-    /// Adds a part that the recording overwrites, and returns what it leaves there.
+    /// Adds a part that is overwritten. Returns its new contents.
     pub fn writes(&mut self, part: Part) -> Dependency {
         self.writes.push(part);
         Dependency {
@@ -178,29 +170,28 @@ impl Draft {
         }
     }
 
-    /// Adds what the recording reads, and what has to run before it.
     pub fn needs(&mut self, needs: impl IntoIterator<Item = Dependency>) {
         self.needs.extend(needs);
     }
 }
 
 impl Dependency {
-    /// Returns whether the recording ran over all that it needs, and nothing has overwritten what it left.
+    /// Returns true if the recording was right and its part is not overwritten.
     pub fn is_there(&self) -> bool {
         self.recording.state() == RIGHT && self.is_last()
     }
 
-    /// Returns whether the recording may have been submitted without a report so far.
+    /// Returns true if the recording may have been submitted without a report yet.
     pub fn is_undecided(&self) -> bool {
         self.recording.state() == UNDECIDED
     }
 
-    /// Returns whether [`is_there`](Self::is_there) can be true once the device is done.
+    /// Returns true if [`is_there`](Self::is_there) holds or may hold once the device is done.
     pub fn may_be_there(&self) -> bool {
         self.is_there() || self.is_undecided()
     }
 
-    /// Returns whether that cannot be any more.
+    /// Returns true if that is no longer possible.
     pub fn is_lost(&self) -> bool {
         match self.recording.state() {
             OPEN | UNDECIDED => false,
@@ -209,25 +200,23 @@ impl Dependency {
         }
     }
 
-    /// Returns whether the recording ran over all that it needs, whatever has overwritten it since.
+    /// Returns true if the recording was right, even if overwritten since.
     pub fn was_right(&self) -> bool {
         self.recording.state() == RIGHT
     }
 
-    /// Returns whether the recording ran over something else than what it needs, the first time that anybody asks
-    /// after that. Every answer that says so is one.
+    /// Returns true once if the recording was wrong. Every result with this error calls it.
     pub fn tells_wrong(&self) -> bool {
         let state = &self.recording.state;
         let told = state.compare_exchange(WRONG, TOLD, Ordering::AcqRel, Ordering::Acquire);
         told.is_ok()
     }
 
-    /// The number of the recording among its owner's, from 1 on in the order of recording.
+    /// Number of the recording, from 1.
     pub fn number(&self) -> u64 {
         self.recording.number
     }
 
-    /// The device that it was recorded for.
     pub fn device(&self) -> &wgpu::Device {
         &self.recording.order.device
     }
@@ -243,8 +232,7 @@ impl Pending {
         self.0.push(written);
     }
 
-    /// Returns whether one of them ran over something else than what it needs, and nobody was told. Forgets those that
-    /// are submitted or dropped.
+    /// Returns true if one was wrong and not yet reported. Drops those that are submitted or dropped.
     pub fn tells_wrong(&mut self) -> bool {
         let mut is_wrong = false;
         self.0.retain(|written| {
@@ -254,7 +242,6 @@ impl Pending {
         is_wrong
     }
 
-    /// Forgets all of them.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -297,7 +284,7 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Fails if the submission was reported already.
+        // Fails if the submission was reported before.
         let state = &self.0.recording.state;
         for open in [OPEN, UNDECIDED] {
             let _ = state.compare_exchange(open, DROPPED, Ordering::AcqRel, Ordering::Acquire);
@@ -305,8 +292,8 @@ impl Drop for Mark {
     }
 }
 
-/// A small buffer that is mapped for writing: wgpu-core 30 never frees what it maps other buffers with, unless they are
-/// unmapped. A device that is lost gives one without memory.
+/// Small buffer mapped for writing. wgpu-core 30 leaks the staging memory of other mapped buffers unless they are
+/// unmapped. On a lost device it has no memory.
 pub(crate) fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("gpu_broad_phase/submissions"),
@@ -316,8 +303,8 @@ pub(crate) fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     })
 }
 
-/// Whether the device is lost. Takes some microseconds, for where something went wrong. Browsers never say so here:
-/// there the device's own callback is the only word.
+/// Returns true if the device is lost. Takes some microseconds, so only used after errors. Always false in browsers,
+/// which only report this to the device's own callback.
 pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let lost = mapped(device).get_mapped_range(..).is_err();

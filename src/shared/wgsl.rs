@@ -1,6 +1,6 @@
-//! The WGSL files, each compiled in once, and the numbers that the host takes from them.
+//! The WGSL files, and constants read from them.
 
-/// A WGSL file: its path under `shaders/` without the ending, and its text.
+/// A file: path under `shaders/` without extension, and text.
 pub(crate) type File = (&'static str, &'static str);
 
 macro_rules! files {
@@ -9,24 +9,24 @@ macro_rules! files {
     };
 }
 
-/// All files, in the order of their paths. Each is compiled in once.
+/// All files, sorted by path.
 pub(crate) static FILES: &[File] = files![
     "common/box",
     "common/candidates",
     "common/cells",
     "common/clusters",
     "common/counters",
-    "common/large_table",
     "common/entry",
     "common/filtered",
-    "common/source",
     "common/grid",
+    "common/large_table",
     "common/murmur",
     "common/page",
     "common/prelude",
     "common/round",
     "common/round_counters",
     "common/rows",
+    "common/source",
     "common/wide",
     "common/workgroup",
     "cull/cull_args",
@@ -124,13 +124,11 @@ pub(crate) static FILES: &[File] = files![
     "sort/sort_tiles",
     "table/base_cell",
     "table/clusters",
-    "table/large_table_emit",
     "table/entry_count",
     "table/entry_emit",
     "table/gather",
-    "table/source_strided",
-    "table/source_tight",
     "table/keys",
+    "table/large_table_emit",
     "table/layout",
     "table/level_statistics",
     "table/levels",
@@ -138,16 +136,17 @@ pub(crate) static FILES: &[File] = files![
     "table/prepare",
     "table/sample_statistics",
     "table/scatter",
+    "table/source_strided",
+    "table/source_tight",
     "table/worlds",
     "table_shader/cast",
     "table_shader/walk",
 ];
 
-/// The number that a file declares as `const NAME: u32 = 12u;` or the like, read while the crate is compiled: it is
-/// typed in WGSL alone.
+/// Reads the number declared as `const NAME: u32 = 12u;` or similar at compile time, so that only WGSL has it.
 ///
 /// # Panics
-/// Where there is no such file or no such line, which is an error of compilation where the number is a constant.
+/// If the file or line is missing; a compile error in constants.
 pub(crate) const fn number(path: &str, name: &str) -> u32 {
     let mut index = 0;
     while index < FILES.len() {
@@ -180,7 +179,7 @@ const fn number_in(text: &[u8], name: &[u8]) -> u32 {
     panic!("the file declares no such number");
 }
 
-/// The number at a place, decimal or with `0x` in front, with the suffix `u` or `i` or none.
+/// Parses a decimal or `0x` number with optional suffix `u` or `i`.
 const fn parsed(text: &[u8], at: usize) -> u32 {
     let (mut at, base) = match after(text, at, b"0x") {
         Some(at) => (at, 16),
@@ -198,7 +197,7 @@ const fn parsed(text: &[u8], at: usize) -> u32 {
     value
 }
 
-/// The place behind a word that stands at `at`.
+/// Position after `word`, if it is at `at`.
 const fn after(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
     let mut index = 0;
     while index < word.len() {

@@ -1,5 +1,7 @@
-//! The limits stage: rays and queries that lie anywhere in a caller's buffer, or of which only the device knows how
-//! many are asked.
+//! The input stage: packs the caller's rays, queries or worlds.
+//!
+//! - `device_count` excludes rows beyond a count that only the device knows.
+//! - `gather_input` copies rows from any layout, up to such a count.
 
 use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
@@ -9,11 +11,11 @@ use crate::layout::blocks::{CountParams, GatherParams, SourceLayout};
 
 passes! {
     "input" {
-        /// Rays or queries of which the device says how many are asked.
+        /// Excludes rays or queries beyond a count on the device.
         DEVICE_COUNT = "device_count"
             if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
 
-        /// Rays, queries or numbers that lie anywhere in a caller's buffer, as rows.
+        /// Packs rays, queries or numbers of any layout.
         GATHER_INPUT = "gather_input"
             if |of| of.uses.strided
                 && (of.has_worlds() || of.uses.casts() || of.uses.queries || of.uses.nearest);
@@ -30,18 +32,14 @@ variables! {
 
 use variable::*;
 
-/// How rows that are asked are made of those that are given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Copying {
-    /// They lie as passes read them, and the device says how many are asked.
     Count(CountParams),
-    /// They lie as this says.
     Gather(GatherParams),
 }
 
 impl Copying {
-    /// How rows of `limit.stride` vectors are made. `given` says how they lie where passes cannot read them, and
-    /// `is_limited` whether the device says how many are asked.
+    /// `layout` is set if rows are not packed. `is_limited`: the device has the count.
     pub fn of(layout: Option<SourceLayout>, is_limited: bool, limit: CountParams) -> Option<Self> {
         match layout {
             Some(layout) => Some(Self::Gather(GatherParams {
@@ -56,7 +54,6 @@ impl Copying {
         }
     }
 
-    /// All of so many numbers.
     pub fn of_words(layout: SourceLayout, elements: u32) -> Self {
         Self::Gather(GatherParams {
             elements,
@@ -65,13 +62,12 @@ impl Copying {
         })
     }
 
-    /// Whether rows are given in a buffer that may be the own one.
+    /// Returns true if source and packed rows may share a buffer.
     pub const fn is_from_own(&self) -> bool {
         matches!(self, Self::Count(_))
     }
 }
 
-/// Rows that are copied, and the uniform block of their pass.
 #[derive(Clone, Copy)]
 pub(crate) struct Copied {
     pass: &'static Pass,
@@ -80,8 +76,7 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    /// Writes the block of rows that are copied. `buffers` hold the limit, the rows that are given and those that are
-    /// asked. The first is of no matter where there is no limit.
+    /// `buffers`: count, source rows, packed rows.
     pub fn new(blocks: &mut Blocks, copying: Copying, buffers: [BufferId; 3]) -> Self {
         let [counts, source, gathered] = buffers;
         let binds = |block, counts| [block, COUNTS.is(counts), SOURCE.is(source), GATHERED.is(gathered)];
@@ -107,7 +102,6 @@ impl Copied {
     }
 }
 
-/// Makes the rays and queries that are asked of those that are given.
 pub(crate) fn record(recorder: &mut Recorder<'_>, copied: [Option<Copied>; 2]) {
     if copied.iter().all(Option::is_none) {
         return;

@@ -1,5 +1,5 @@
-//! The stages of a step. Each has its rows of the pass table, its buffers and their sizes, its uniform blocks, its
-//! rounds, and the recording of its dispatches. None of them knows the step.
+//! Stages of a step, none of which knows the step. Each has its rows of the pass table, its buffers, uniform blocks,
+//! rounds, and recorded dispatches.
 
 pub(crate) mod input;
 pub(crate) mod order;

@@ -1,4 +1,7 @@
-//! The order stage: outputs are put in ascending order.
+//! The order stage: sorts the rows of an output.
+//!
+//! `order_seconds` writes the second key of each row for the sort stage, `order_firsts` then the first key. The sort is
+//! stable, so rows end in order of both. `order_rows` writes them in order; they are copied back.
 
 use super::shape::Shape;
 use super::sort::variable::GRID;
@@ -15,13 +18,13 @@ use crate::layout::grid::Grid;
 
 passes! {
     "order" {
-    /// Rows to sort: their second keys.
+    /// Second keys of the rows.
     ORDER_SECONDS = "order_seconds" if sorts;
 
-    /// Rows to sort: their first keys.
+    /// First keys of the rows.
     ORDER_FIRSTS = "order_firsts" if sorts;
 
-    /// Rows in ascending order.
+    /// Rows in sorted order.
     ORDER_ROWS = "order_rows" if sorts;
     }
 }
@@ -32,21 +35,14 @@ fn sorts(of: &PassContext<'_>) -> bool {
 }
 
 buffers! {
-    /// A key of each row, before or after a digit of the sort.
     KEYS_0 = "order_keys_0": Order;
-    /// Keys on the other side of the sort.
     KEYS_1 = "order_keys_1": Order;
-    /// The rows that the keys are of.
     VALUES_0 = "order_values_0": Order;
-    /// Values on the other side of the sort.
     VALUES_1 = "order_values_1": Order;
-    /// The rows in their order, until they are copied to where they came from.
     ROWS = "order_rows": Order;
-    /// How many keys there are to sort.
     GRID = "order_grid": Order;
 }
 
-/// The sides of the sort.
 const PING_PONG: PingPong = PingPong([
     KeyValueBuffers {
         keys: buffer::KEYS_0,
@@ -59,7 +55,6 @@ const PING_PONG: PingPong = PingPong([
 ]);
 
 variables! {
-    /// Uniform block of the output that is sorted.
     ORDER = "order";
     ROWS = "rows";
     OFFSETS = "offsets";
@@ -68,25 +63,22 @@ variables! {
 
 use variable::*;
 
-/// An output whose rows are put in ascending order.
 pub(crate) struct Ordered {
-    /// The label of its part of the step.
     pub stage: &'static str,
     pub rows: BufferId,
     pub offsets: BufferId,
     pub params: OrderParams,
-    /// How many values the first and the second key may have.
+    /// Number of possible values of the first and second key.
     pub keys: [u32; 2],
 }
 
-/// The uniform blocks of an output: its own, the digits of its second key, and behind them those of its first.
+/// Uniform blocks: the output's own, then digits of the second key, then of the first.
 pub(crate) struct OrderBlocks {
     params: Block,
     digits: Vec<Digit>,
     of_second: usize,
 }
 
-/// What sorting these outputs needs.
 pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
     if outputs.is_empty() {
         return Sizes::new();
@@ -102,13 +94,11 @@ pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
     ]
 }
 
-/// Rows of the largest output.
 fn rows(outputs: &[Ordered]) -> u32 {
     outputs.iter().map(|output| output.params.capacity).fold(0, u32::max)
 }
 
-/// The digits of the second key of each output and behind them those of the first, where the outputs are sorted
-/// together. The first number says how many are of the second key.
+/// Digits of each output, second key first, and their number.
 pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
@@ -126,7 +116,6 @@ pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<Sort
     outputs.iter().map(of).collect()
 }
 
-/// Writes the uniform blocks of each output.
 pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderBlocks> {
     let digits = digits(outputs, shape).into_iter();
     let of = |(output, (of_second, digits)): (&Ordered, _)| OrderBlocks {
@@ -138,7 +127,7 @@ pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> 
 }
 
 impl Ordered {
-    /// Records the sorting of the output, and the copying back of its rows.
+    /// Records the sort and copies the rows back.
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &OrderBlocks) {
         let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {

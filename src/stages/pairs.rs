@@ -1,4 +1,12 @@
-//! The pairs stage: what overlaps is counted, the counts become offsets, the pairs are written.
+//! The pairs stage: counts overlaps per entry, turns counts into offsets, writes pairs.
+//!
+//! 1. `pair_exclude` enters the caller's excluded pairs into a hash table.
+//! 2. `pair_count_*` walks the table and counts. With one entry per object, it also caches the first partners of each
+//!    entry, and in crowded scenes one bit per box test. `pair_static_count_*` does so for static partners.
+//! 3. `world_pairs` counts pairs per world.
+//! 4. One entry per object: counting has left prefix sums per tile. Uniform scheme: the scan stage makes offsets.
+//! 5. `pair_emit_cached` writes cached partners and lists the entries that have more. `pair_replay` writes those by
+//!    their bits. `pair_emit_*` walks for the rest, and `pair_static_emit_*` for static partners.
 
 use super::order;
 use super::scan::Scan;
@@ -21,58 +29,57 @@ use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
-    /// Enters the caller's list of pairs into the hash table that walks look in, and copies the words that the caller's
-    /// function reads.
+    /// Enters excluded pairs into a hash table; copies the pair filter's data.
     PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
 
-    /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
+    /// Pairs per entry, sparse scenes; one entry per object.
     PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
         if |of| are_found(of) && of.is_hierarchical();
 
-    /// Pairs per entry of crowded scenes, schemes of one entry per object: by clusters, and a bit per box is kept.
+    /// Pairs per entry, crowded scenes; one entry per object. Keeps a bit per box test.
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
         if |of| are_found(of) && !of.is_uniform();
 
-    /// Pairs per entry, scheme of covered cells.
+    /// Pairs per entry, uniform scheme.
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Pairs per world, those with static objects included.
+    /// Pairs per world, including static ones.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
-    /// Pairs whose partners were kept, one entry per object.
+    /// Pairs with cached partners; one entry per object.
     PAIR_EMIT_CACHED = "pair_emit_cached" if |of| of.pairs && !of.is_uniform();
 
-    /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
+    /// Pairs of crowded boxes from the bits of counting; one entry per object.
     PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_preparing;
 
-    /// The rest of the pairs, schemes of one entry per object.
+    /// Remaining pairs; one entry per object.
     PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform();
 
-    /// The pairs, scheme of covered cells.
+    /// Pairs, uniform scheme.
     PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Pairs with static objects per moving object, schemes of one entry per object.
+    /// Static pairs per moving object; one entry per object.
     PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
-    /// Pairs with static objects per moving object, scheme of covered cells.
+    /// Static pairs per moving object, uniform scheme.
     PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
 
-    /// The pairs with static objects, schemes of one entry per object.
+    /// Static pairs; one entry per object.
     PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
-    /// The pairs with static objects, scheme of covered cells.
+    /// Static pairs, uniform scheme.
     PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
-/// Whether pairs are found in the variant. With a function of the caller's no step finds them in the plain one.
+/// Returns true if steps find pairs in this variant. With a pair filter, all use the excluding one.
 fn are_found(of: &PassContext<'_>) -> bool {
     let has_filter = of.pair_filter.is_some();
     of.pairs
@@ -83,80 +90,65 @@ fn are_found(of: &PassContext<'_>) -> bool {
 }
 
 buffers! {
-    /// Where the pairs of each entry lie and, behind them, those of each moving object with static ones. Counting
-    /// writes places within tiles, and sums of tiles behind them; the uniform scheme has counts, which a scan makes
-    /// places of. Last comes what entries leave for their next round.
+    /// Offsets of the pairs of entries, then of static pairs per moving object: sums within tiles, then sums of tiles.
+    /// Uniform scheme: counts, which a scan turns into offsets. Data carried between rounds is at the end.
     OFFSETS = "pair_offsets": Objects;
-    /// Partners that counting keeps of each entry, and behind them static ones of each moving object.
+    /// Cached partners per entry, then static ones per moving object.
     SLOTS = "pair_cache": Objects;
-    /// A bit for each box test of an entry, where boxes crowd.
+    /// One bit per box test, in crowded scenes.
     BITS = "pair_bits": Objects;
-    /// How many workgroups walk once more.
+    /// Workgroups of the second walk.
     WALK_GROUPS = "pair_walk_groups": Objects as INDIRECT;
-    /// The pairs.
     PAIRS = "pairs": Pairs;
-    /// Pairs of each world.
     WORLD_PAIRS = "world_pairs": Objects;
-    /// The caller's list of pairs that are not wanted.
     EXCLUDED = "excluded_pairs": Inputs;
-    /// Which row of the list has a slot of the table that walks look it up in. The table itself lies behind the
-    /// objects.
+    /// Row of the list in each hash-table bucket. The table is behind the objects.
     EXCLUSION_ROWS = "exclusion_rows": Objects;
-    /// What the caller's function reads. A copy lies behind the objects.
+    /// Data of the pair filter; copied behind the objects.
     DATA = "pair_filter_data": Inputs;
-    /// The uniform block of what parts pairs beside filters. It is uploaded with the list, whose length may be another
-    /// one in every step.
+    /// Uniform block of exclusions, uploaded with the list.
     EXCLUSIONS = "exclusions": Fixed as UNIFORM;
 }
 
 variables! {
-    /// The entries that walk once more, and how many they are.
+    /// Number of entries to walk a second time, then the entries.
     WALKS = "pair_walks";
-    /// The records of the moving objects, where those of the static ones are walked.
     OWN_RECORDS = "own_records";
 }
 
 use variable::*;
 
 pub(crate) use crate::layout::blocks::MOST_CACHED_PARTNERS;
-/// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
-/// take no more bytes than boxes do.
+/// Partners cached per entry if twelve exceed the binding limit or memory is short.
 pub(crate) const FEW_CACHED_PARTNERS: u32 = 8;
-/// Words of a tile of rows.
 const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
-/// Words of bits that counting keeps of an entry, at most.
+/// Maximum words of test bits per entry.
 const MAX_BIT_WORDS: u64 = 512;
 
-/// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PairPlan {
-    /// Whether pairs are wanted.
     pub are_requested: bool,
-    /// Whether the pairs of an earlier step are kept, so that their buffer has to stay as it is.
+    /// Pairs of an earlier step are kept, so their buffer must not change.
     pub are_existing: bool,
-    /// What parts pairs beside filters, if anything does.
+    /// Exclusions other than filters.
     pub exclusions: Option<Exclusions>,
 }
 
-/// The uniform blocks of the stage.
 pub(crate) struct PairBlocks {
-    /// Of the uniform scheme.
+    /// Uniform scheme only.
     scan: Option<Scan>,
     rounds: Vec<Block>,
     emit_rounds: Vec<Block>,
     static_rounds: Vec<Block>,
-    /// Of walks of the static objects' table.
     static_params: Block,
 }
 
 impl PairPlan {
-    /// Chooses how many pairs the output holds.
     pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) {
         let default = few_each(params.object_count);
         params.pair_capacity = room.rows(capacities.pairs, wanted, default, size_of::<Pair>());
     }
 
-    /// Chooses how many partners of an entry counting keeps.
     pub fn fit_partners(&self, params: &mut Params, binding_limit: u64) {
         let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
         params.cached_partners = match (params.is_uniform(), fits(MOST_CACHED_PARTNERS)) {
@@ -166,8 +158,7 @@ impl PairPlan {
         };
     }
 
-    /// Chooses the form of `pair_count` by what an earlier step was seen to be, so that the device need not. Either
-    /// form gives the same answer.
+    /// Sets the variant of `pair_count` from an earlier step, which saves the device the choice. Pairs are the same.
     pub fn fit_variant(&self, params: &mut Params, crowded: Option<bool>) {
         params.pair_variant = match crowded.filter(|_| self.are_requested && params.has_clusters == 1) {
             None => 0,
@@ -176,12 +167,11 @@ impl PairPlan {
         };
     }
 
-    /// Chooses how many words of bits counting keeps of an entry's box tests, where so many pay. Several rounds keep
-    /// none.
+    /// Sets the words of test bits per entry. None with several rounds.
     pub fn fit_bits(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
         let params = shape.params;
         let entries = u64::from(params.entry_capacity.max(1));
-        // As many tests as a round makes have bits, so that all of them are written anew.
+        // A round makes at least this many tests, so every bit is rewritten.
         let tested = u64::from(shape.round_tests(params.entry_capacity, 1) / u32::BITS);
         let most = tested.min(binding_limit / 4 / entries);
         shape.params.pair_bit_words = if self.are_requested && !params.is_uniform() && shape.rounds == 1 {
@@ -191,20 +181,18 @@ impl PairPlan {
         };
     }
 
-    /// What goes first where memory is short: it only saves time.
+    /// Optimizations to drop, in order, if memory is short.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
     ];
 
-    /// The output that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();
         let rows: CapacityOf = |params| &mut params.pair_capacity;
         (self.are_requested && !self.are_existing && !is_fixed).then_some(rows)
     }
 
-    /// What the stage needs.
     pub fn sizes(&self, shape: &Shape) -> Sizes {
         let params = &shape.params;
         let mut sizes = Sizes::new();
@@ -245,7 +233,6 @@ impl PairPlan {
         sizes
     }
 
-    /// Buffers that have to stay as they are.
     pub fn kept(&self) -> &'static [BufferId] {
         if self.are_existing {
             &[buffer::PAIRS, buffer::WORLD_PAIRS]
@@ -254,7 +241,6 @@ impl PairPlan {
         }
     }
 
-    /// What a caller binds.
     pub fn output(&self, params: &Params, buffers: &Buffers) -> Option<PairOutput> {
         self.are_requested.then(|| PairOutput {
             buffer: buffers.get(buffer::PAIRS).clone(),
@@ -264,7 +250,7 @@ impl PairPlan {
         })
     }
 
-    /// What can be read of the pairs, of which the last answer had so many.
+    /// `last`: the previous number of pairs.
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let rows = [last, params.first_pair, params.pair_capacity];
         let mut outputs = vec![Readable::counted::<Pair>(
@@ -279,7 +265,6 @@ impl PairPlan {
         outputs
     }
 
-    /// The pairs as an output to sort.
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         self.are_requested.then(|| order::Ordered {
             stage: "pair_order",
@@ -290,7 +275,6 @@ impl PairPlan {
         })
     }
 
-    /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape, static_params: Block) -> PairBlocks {
         let params = &shape.params;
         let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
@@ -304,12 +288,10 @@ impl PairPlan {
         }
     }
 
-    /// The variant of a pass that walks.
     fn walk<'p>(&self, pass: &'p Pass) -> Variant<'p> {
         pass.excluding(self.exclusions.is_some())
     }
 
-    /// Records what walks look the caller's list and data up in.
     fn record_exclusions(&self, recorder: &mut Recorder<'_>) {
         let Some(exclusions) = self.exclusions else {
             return;
@@ -324,7 +306,7 @@ impl PairPlan {
         });
     }
 
-    /// Records the counting of pairs, up to their number.
+    /// Records everything up to the counts.
     pub fn record_counts(
         &self,
         recorder: &mut Recorder<'_>,
@@ -378,7 +360,6 @@ impl PairPlan {
         }
     }
 
-    /// Records the writing of pairs.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,
@@ -424,13 +405,12 @@ impl PairPlan {
     }
 }
 
-/// Counts of pairs that a scan makes places of: those of the uniform scheme alone.
+/// Counts for the scan stage, only in the uniform scheme.
 pub(crate) fn scanned(params: &Params) -> Option<u32> {
     params.is_uniform().then(|| params.pair_rows.saturating_add(1))
 }
 
-/// Whether the pass for crowded scenes counts pairs of a scheme of one entry per object. `None` where the device alone
-/// knows.
+/// Returns true if the crowded variant counts. `None`: the device decides.
 fn counts_crowded(params: &Params) -> Option<bool> {
     if params.pair_bit_words > 0 || !params.is_hierarchical() {
         Some(true)
@@ -445,13 +425,12 @@ fn counts_crowded(params: &Params) -> Option<bool> {
     }
 }
 
-/// Workgroups that count pairs with static objects. The first one may share its rows with the last one of the entries.
+/// Workgroups that count static pairs. The first may share rows with the last one of entries.
 const fn static_tiles(params: &Params) -> u32 {
     params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
 }
 
-/// Words of the rows of pair counts, one each and one more per tile: `shaders/pairs/pair_sums.wgsl`. The uniform scheme
-/// has no tiles, and one word more.
+/// Words of pair counts: one per row and tile (`shaders/pairs/pair_sums.wgsl`).
 fn tile_words(params: &Params) -> u64 {
     if params.is_uniform() {
         u64::from(params.pair_rows) + 1
@@ -460,7 +439,7 @@ fn tile_words(params: &Params) -> u64 {
     }
 }
 
-/// Words of the sums of tiles, two for each but the first. The uniform scheme has none.
+/// Words of tile sums: two per tile except the first.
 fn sum_words(params: &Params) -> u64 {
     if params.is_uniform() {
         0
@@ -469,13 +448,12 @@ fn sum_words(params: &Params) -> u64 {
     }
 }
 
-/// Words of all partners that counting keeps, where it keeps so many of an entry.
 fn slot_words(params: &Params, kept: u32) -> u64 {
     let [entries, rows] = [params.entry_capacity, params.static_rows()].map(u64::from);
     u64::from(kept) * entries + u64::from(STATIC_CACHED_PARTNERS) * rows
 }
 
-/// The rounds in which pairs are written: behind those whose bits were kept.
+/// Rounds of writing, which skip the tests that have bits.
 fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
     let params = &shape.params;
     let replayed = u32::BITS * params.pair_bit_words;
@@ -483,21 +461,19 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
         .rounds_of(params.entry_capacity, 1, params.cached_partners)
         .map(move |round| Round {
             first: round.first.saturating_add(replayed),
-            // No test that counting did not make.
+            // Never more tests than counting made.
             tests: round.tests.saturating_sub(replayed),
             ..round
         })
 }
 
 impl PairBlocks {
-    /// What the passes of pairs bind in a round.
     fn binds(&self, sorted: KeyValueBuffers, round: Block) -> Vec<Binds> {
         let mut binds = sorted.binds().to_vec();
         binds.push(ROUND.is_block(round));
         binds
     }
 
-    /// What the passes of pairs with static objects bind in a round.
     fn static_binds(&self, params: &Params, round: Block) -> Vec<Binds> {
         let mut binds = vec![
             PARAMS.is_block(self.static_params),
@@ -509,8 +485,8 @@ impl PairBlocks {
     }
 }
 
-/// Words of bits per entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in
-/// its slots; else there are some four to eight box tests per pair, and objects that have twice as many as the mean.
+/// Useful words of test bits per entry, from the last step's pairs and entries. Few pairs fit the partner cache. Else
+/// an entry has about four to eight box tests per pair, and some have twice the mean.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
     if mean < u64::from(MOST_CACHED_PARTNERS) {

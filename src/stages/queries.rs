@@ -1,4 +1,7 @@
-//! The queries stage: what lies at or near a place, or near each object.
+//! The queries stage: objects at or near a query or each object.
+//!
+//! Lists: `query_count` counts, the scan stage makes offsets, `query_emit` walks again and writes. `query_nearest`
+//! keeps the nearest objects in order during one walk.
 
 use super::input::{Copied, Copying};
 use super::order;
@@ -35,41 +38,33 @@ passes! {
     }
 }
 
-/// Whether partners may be excluded, in the variant that excludes them.
 fn may_exclude(of: &PassContext<'_>) -> bool {
     !of.excludes || of.pair_filter.is_some() || of.uses.excluded_pairs
 }
 
-/// Vectors of two words that a walk for nearest objects leaves to its next round.
+/// Two-word vectors that a nearest walk carries to its next round.
 const STATE_VECTORS: u32 = number("queries/query_nearest", "STATE_VECTORS");
 
 buffers! {
-    /// The queries that are sizes.
     QUERIES = "queries": Inputs;
-    /// The queries as they are given, where they are copied first.
     SOURCE_QUERIES = "source_queries": Inputs;
-    /// A word of this says how many queries are sizes. It is always the caller's.
+    /// Has the number of queries; always the caller's.
     LIMITS = "query_limits": Inputs;
-    /// Results of each query, then their places.
+    /// Results per query, then offsets.
     OFFSETS = "query_offsets": Answers;
-    /// The objects that queries find.
     OBJECTS = "query_objects": Answers;
-    /// The nearest objects of each query.
     NEAREST = "query_nearest": Answers;
 }
 
-/// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
-    /// Whether there is an answer, be it to no queries.
+    /// True if there is a result, even for zero queries.
     pub has_queries: bool,
-    /// Where queries are copied: with a bound on how many are asked, or from anywhere in a caller's buffer.
+    /// Set if queries are copied.
     pub copying: Option<Copying>,
-    /// Whether a list or a function of the caller's parts partners.
     pub has_exclusions: bool,
 }
 
-/// The uniform blocks of the stage.
 pub(crate) struct QueryBlocks {
     pub copied: Option<Copied>,
     scan: Scan,
@@ -77,17 +72,14 @@ pub(crate) struct QueryBlocks {
 }
 
 impl QueryPlan {
-    /// Whether there are lists of results, be it none.
     const fn has_lists(&self, params: &Params) -> bool {
         self.has_queries && params.nearest == 0
     }
 
-    /// Whether there are nearest objects, be it of no query.
     const fn has_nearest(&self, params: &Params) -> bool {
         self.has_queries && params.nearest > 0
     }
 
-    /// The buffer that queries are given in.
     pub const fn source(&self) -> BufferId {
         if self.copying.is_some() {
             buffer::SOURCE_QUERIES
@@ -96,11 +88,10 @@ impl QueryPlan {
         }
     }
 
-    /// Takes in how many queries are sizes.
     pub fn set_sizes(&mut self, sizes: &QuerySizes, params: &Params) {
         self.has_queries = sizes.has_queries;
         let has_own = sizes.queries > 0 && sizes.self_query.is_none();
-        // An excluded query finds nothing.
+        // A query with this value finds nothing.
         let limit = CountParams {
             rows: params.query_count,
             stride: 2 + params.wide_queries,
@@ -111,25 +102,22 @@ impl QueryPlan {
         self.copying = Copying::of(sizes.query_layout, sizes.query_limit.is_some(), limit).filter(|_| has_own);
     }
 
-    /// Chooses how many results the output holds, where earlier steps needed so many.
     pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, is_sorted: bool, room: Room) {
         params.result_capacity = if params.nearest > 0 {
             0
         } else {
-            // Sorting them takes buffers of wider rows.
+            // Sorting needs two words per row.
             let row_bytes = if is_sorted { size_of::<Pair>() } else { size_of::<u32>() };
             room.rows(capacities.results, wanted, few_each(params.query_count), row_bytes)
         };
     }
 
-    /// The output that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.results.is_some();
         let rows: CapacityOf = |params| &mut params.result_capacity;
         (!is_fixed).then_some(rows)
     }
 
-    /// What the stage needs.
     pub fn sizes(&self, shape: &Shape) -> Sizes {
         let params = &shape.params;
         let queries = u64::from(params.query_count);
@@ -154,7 +142,7 @@ impl QueryPlan {
             ]);
         }
         if self.has_nearest(params) {
-            // Two words each, and so is what rounds leave.
+            // Two words per neighbor; carried data too.
             let neighbors = queries.saturating_mul(params.nearest.into());
             let left = shape.carry_words(queries, STATE_VECTORS.into());
             let bytes = neighbors
@@ -165,7 +153,6 @@ impl QueryPlan {
         sizes
     }
 
-    /// What a caller binds.
     pub fn output(&self, params: &Params, buffers: &Buffers) -> QueryOutput {
         QueryOutput {
             objects: self.has_lists(params).then(|| Lists {
@@ -178,12 +165,12 @@ impl QueryPlan {
         }
     }
 
-    /// What can be read, where the last answer had so many results.
+    /// `last`: the previous number of results.
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let queries = u64::from(params.query_count);
         let mut outputs = Vec::new();
         if queries == 0 && self.has_lists(params) {
-            // No list, and its offset.
+            // The single offset of zero lists.
             outputs.push(Readable::known::<u32>(buffer::OFFSETS, 1));
         }
         if asks_all(params) {
@@ -205,7 +192,6 @@ impl QueryPlan {
         outputs
     }
 
-    /// All results as an output to sort.
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         asks_all(params).then(|| order::Ordered {
             stage: "query_order",
@@ -216,7 +202,6 @@ impl QueryPlan {
         })
     }
 
-    /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryBlocks {
         let params = &shape.params;
         QueryBlocks {
@@ -235,7 +220,7 @@ impl QueryPlan {
                 blocks,
                 shape,
                 params.query_count,
-                // Nearest objects are kept in order.
+                // Inserting a nearest object takes up to `nearest` iterations.
                 params.nearest + 1,
                 params.nearest,
                 params.self_query != self_query::NOBODY,
@@ -243,12 +228,11 @@ impl QueryPlan {
         }
     }
 
-    /// The variant of a pass that walks: the pairs of partners alone are excluded.
+    /// Variant of a walk: only partners honor exclusions.
     fn walk<'p>(&self, pass: &'p Pass, params: &Params) -> Variant<'p> {
         pass.excluding(self.has_exclusions && params.self_query == self_query::PARTNERS)
     }
 
-    /// Records everything from the table to the offsets of results.
     pub fn record_counts(
         &self,
         recorder: &mut Recorder<'_>,
@@ -272,7 +256,7 @@ impl QueryPlan {
         }
     }
 
-    /// Records the writing of results; `first` where nearest objects, which have no pages, are found as well.
+    /// `first`: on the first page, which also finds nearest objects.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,
@@ -300,21 +284,17 @@ impl QueryPlan {
     }
 }
 
-/// Whether all results of any queries are wanted.
 const fn asks_all(params: &Params) -> bool {
     params.query_count > 0 && params.nearest == 0
 }
 
-/// Whether the nearest objects of any queries are wanted.
 const fn asks_nearest(params: &Params) -> bool {
     params.query_count > 0 && params.nearest > 0
 }
 
 impl QueryBlocks {
-    /// What the passes of queries bind in a round.
     fn binds(&self, params: &Params, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = round.binds(params, sorted);
-        // The records of the objects that ask are bound in the place of queries.
         if params.self_query != self_query::NOBODY {
             binds.push(buffer::QUERIES.is(match round.asked_by {
                 TableOf::Moving => table::buffer::RECORDS,

@@ -1,4 +1,10 @@
-//! The rays stage: rays are sorted where they are many, and cast through the tables.
+//! The rays stage: casts rays through the tables.
+//!
+//! 1. `ray_keys` and the sort stage order many rays by their start, so that neighbors read the same cells; not in the
+//!    uniform scheme.
+//! 2. All hits: `ray_count` counts and caches, the scan stage makes offsets, `ray_emit` writes. `ray_closest` or
+//!    `ray_any` instead write one result per ray.
+//! 3. `ray_cells_count`, a scan, and `ray_cells_emit` list visited cells.
 
 use super::input::{Copied, Copying};
 use super::order;
@@ -26,7 +32,7 @@ use crate::shared::wgsl::number;
 
 passes! {
     "rays" {
-    /// Keys by which rays are put in the order of where they start.
+    /// Sort keys: the cell of each ray's start.
     RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
 
     /// Hits per ray.
@@ -38,7 +44,7 @@ passes! {
     /// The closest hits.
     RAY_CLOSEST = "ray_closest" if |of| casts_in(of, RayMode::Closest);
 
-    /// Whether rays meet anything.
+    /// Hit flag per ray.
     RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
 
     /// Cells per ray.
@@ -49,7 +55,6 @@ passes! {
     }
 }
 
-/// Whether rays are cast in the variant.
 fn casts(of: &PassContext<'_>) -> bool {
     if of.sweeps { of.uses.swept_rays } else { of.uses.rays }
 }
@@ -58,41 +63,30 @@ fn casts_in(of: &PassContext<'_>, mode: RayMode) -> bool {
     casts(of) && of.outputs.ray_mode == mode
 }
 
-/// Whether rays sweep a box, or have a start or a world.
+/// Returns true if rays sweep a box, or have a start or a world.
 const fn sweeps(params: &Params) -> bool {
     params.ray_stride == SWEPT_STRIDE
 }
 
 buffers! {
-    /// The rays that are cast.
     RAYS = "rays": Inputs;
-    /// The rays as they are given, where they are copied first.
     SOURCE_RAYS = "source_rays": Inputs;
-    /// A word of this says how many rays are cast. It is always the caller's.
+    /// Has the number of rays; always the caller's.
     LIMITS = "ray_limits": Inputs;
-    /// The key of each ray, before or after a digit of the sort.
     KEYS_0 = "ray_keys_0": Answers;
-    /// Keys on the other side of the sort.
     KEYS_1 = "ray_keys_1": Answers;
-    /// The rays that the keys are of.
     VALUES_0 = "ray_values_0": Answers;
-    /// Values on the other side of the sort.
     VALUES_1 = "ray_values_1": Answers;
-    /// How many keys there are to sort.
     GRID = "ray_grid": Answers;
-    /// Hits: of all rays, or the closest of each.
     HITS = "ray_hits": Answers;
-    /// Hits of each ray, then their places, and behind them the hits that counting keeps.
+    /// Hits per ray, then offsets; cached hits follow.
     OFFSETS = "ray_offsets": Answers;
-    /// Whether each ray meets anything.
     ANY = "ray_any": Answers;
-    /// Cells of each ray, then their places.
+    /// Cells per ray, then offsets.
     CELL_OFFSETS = "ray_cell_offsets": Answers;
-    /// The cells that rays visit.
     CELLS = "ray_cells": Answers;
 }
 
-/// The sides of the sort.
 const PING_PONG: PingPong = PingPong([
     KeyValueBuffers {
         keys: buffer::KEYS_0,
@@ -105,38 +99,34 @@ const PING_PONG: PingPong = PingPong([
 ]);
 
 variables! {
-    /// Where the pass that makes keys says how many there are.
+    /// Grid that receives the number of keys.
     SORT_GRID = "sort_grid";
 }
 
 use variable::*;
 
-/// Bits of a ray's key.
 const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
-/// Hits of a ray that counting keeps while nothing is known of them.
+/// Hits cached per ray before any measurement.
 pub(crate) const FIRST_CACHED_HITS: u32 = 8;
-/// Hits of a ray that counting keeps, at most.
+/// Maximum hits cached per ray.
 pub(crate) const MOST_CACHED_HITS: u32 = 64;
-/// Hits of a ray that counting keeps at least, or none: fewer save no walk worth their memory.
+/// Minimum hits cached per ray, or none: fewer do not pay for their memory.
 const FEWEST_CACHED_HITS: u64 = 4;
-/// Bytes of all hits that are kept, at most.
+/// Maximum bytes of the hit cache.
 pub(crate) const CACHED_HITS_BYTES: u64 = 64 << 20;
-/// Rays from which on sorting them takes less than it saves.
+/// Number of rays from which sorting pays.
 pub(crate) const SORTED_RAYS: u32 = 4096;
 
-/// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RayPlan {
     pub mode: RayMode,
-    /// Whether there is an answer, be it to no rays.
+    /// True if there is a result, even for zero rays.
     pub is_cast: bool,
-    /// Whether the cells that they visit are wanted.
     pub cells: bool,
-    /// Where rays are copied: with a bound on how many are cast, or from anywhere in a caller's buffer.
+    /// Set if rays are copied.
     pub copying: Option<Copying>,
 }
 
-/// The uniform blocks of the stage.
 pub(crate) struct RayBlocks {
     pub copied: Option<Copied>,
     hits: Scan,
@@ -146,7 +136,6 @@ pub(crate) struct RayBlocks {
 }
 
 impl RayPlan {
-    /// The buffer that rays are given in.
     pub const fn source(&self) -> BufferId {
         if self.copying.is_some() {
             buffer::SOURCE_RAYS
@@ -155,21 +144,18 @@ impl RayPlan {
         }
     }
 
-    /// Whether all hits are wanted, of any rays.
     pub fn all_hits(&self, params: &Params) -> bool {
         params.ray_count > 0 && self.mode == RayMode::All
     }
 
-    /// Whether cells of any rays are wanted.
     fn has_cells(&self, params: &Params) -> bool {
         params.ray_count > 0 && self.cells
     }
 
-    /// Takes in how many rays are cast, and whether their cells are wanted.
     pub fn set_sizes(&mut self, descriptor: &BroadPhaseDescriptor<'_>, sizes: &QuerySizes, params: &Params) {
         self.is_cast = sizes.casts;
         self.cells = descriptor.outputs.ray_cells && sizes.casts;
-        // A ray with a negative end meets nothing.
+        // A ray with a negative end hits nothing.
         let limit = CountParams {
             rows: params.ray_count,
             stride: params.ray_stride,
@@ -180,12 +166,12 @@ impl RayPlan {
         self.copying = Copying::of(sizes.ray_layout, sizes.ray_limit.is_some(), limit).filter(|_| sizes.rays > 0);
     }
 
-    /// Chooses whether rays are sorted, and how many hits of each counting keeps, where so many pay.
+    /// Decides on sorting and the hit cache. `wanted`: hits per ray worth caching.
     pub fn fit(&self, params: &mut Params, wanted: Option<u32>, binding_limit: u64) {
         params.rays_sorted = u32::from(!params.is_uniform() && params.ray_count >= SORTED_RAYS);
         let rays = u64::from(params.ray_count.max(1));
         let hit_bytes = size_of::<RayHit>() as u64;
-        // Behind a word per ray of offsets, and one that rounds leave.
+        // Offsets, and a word per ray carried between rounds, come before the cache.
         let beside = hit_bytes * rays + 4;
         let most = binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * rays);
         let pays = u64::from(wanted.unwrap_or(FIRST_CACHED_HITS));
@@ -196,7 +182,6 @@ impl RayPlan {
         };
     }
 
-    /// Chooses how many hits and cells the outputs hold, where earlier steps needed so many.
     pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, [hits, cells]: [u32; 2], room: Room) {
         let rays = params.ray_count;
         params.hit_capacity = match self.mode {
@@ -210,10 +195,9 @@ impl RayPlan {
         }
     }
 
-    /// What goes first where memory is short: it only saves time.
+    /// Optimizations to drop, in order, if memory is short.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
 
-    /// The outputs that memory limits may make smaller.
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
         let is_fixed = |capacity: Option<u32>| descriptor.outputs.growth == Growth::Fixed && capacity.is_some();
         let mut rows = Vec::<CapacityOf>::new();
@@ -226,7 +210,6 @@ impl RayPlan {
         rows
     }
 
-    /// What the stage needs.
     pub fn sizes(&self, shape: &Shape) -> Sizes {
         let params = &shape.params;
         let rays = u64::from(params.ray_count);
@@ -268,7 +251,6 @@ impl RayPlan {
         sizes
     }
 
-    /// What a caller binds.
     pub fn output(&self, params: &Params, buffers: &Buffers) -> RayOutput {
         let one_each = |mode, id| {
             let is_there = self.is_cast && self.mode == mode;
@@ -292,12 +274,12 @@ impl RayPlan {
         }
     }
 
-    /// What can be read, where the last answer had so many hits and cells.
+    /// `last_*`: the previous counts.
     pub fn readable(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
         let rays = u64::from(params.ray_count);
         let mut outputs = Vec::new();
         if rays == 0 {
-            // No list, and its offset.
+            // The single offset of zero lists.
             let offsets = [
                 (self.is_cast && self.mode == RayMode::All, buffer::OFFSETS),
                 (self.cells, buffer::CELL_OFFSETS),
@@ -332,7 +314,6 @@ impl RayPlan {
         outputs
     }
 
-    /// All hits as an output to sort.
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         self.all_hits(params).then(|| order::Ordered {
             stage: "ray_order",
@@ -343,7 +324,6 @@ impl RayPlan {
         })
     }
 
-    /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayBlocks {
         let params = &shape.params;
         let of_copy = [buffer::LIMITS, buffer::SOURCE_RAYS, buffer::RAYS];
@@ -358,7 +338,6 @@ impl RayPlan {
         }
     }
 
-    /// Records everything from the table to the offsets of hits and cells.
     pub fn record_counts(
         &self,
         recorder: &mut Recorder<'_>,
@@ -403,7 +382,7 @@ impl RayPlan {
         }
     }
 
-    /// Records the writing of hits and cells; `first` where what has no pages, one answer per ray, is found as well.
+    /// `first`: on the first page, which also finds one result per ray.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,
@@ -435,7 +414,6 @@ impl RayPlan {
     }
 }
 
-/// Puts rays in the order of where they start.
 fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     let params = &shape.params;
     let sort = Sort {
@@ -448,7 +426,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.binds();
         let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
-        // Where most of the objects are.
+        // The table with most objects.
         if params.static_count > params.object_count {
             binds.push(table::buffer::GRID.is(statics::buffer::GRID));
         }
@@ -457,7 +435,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     });
 }
 
-/// What the passes of rays bind in a round: the first of a name counts.
+/// Bindings of a round; the first of each name applies.
 fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
     // The uniform scheme does not sort rays.
     let order = params
@@ -466,21 +444,19 @@ fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: KeyValu
     order.into_iter().chain(round.binds(params, sorted)).collect()
 }
 
-/// The digits of the sort of rays.
 pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
     let key_bits = if shape.params.sorts_rays() { KEY_BITS } else { 0 };
     sort_digits(shape.sort, shape.params.ray_count, key_bits)
 }
 
-/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays, or none of too
-/// many.
+/// Hits per ray worth caching: nearly all hits of most rays, or none if too many.
 pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
     if mean > u64::from(MOST_CACHED_HITS) {
         0
     } else {
-        // In few steps, so that it seldom changes.
+        // Powers of two, so that it seldom changes.
         most_rays
             .next_power_of_two()
             .clamp(FIRST_CACHED_HITS.into(), MOST_CACHED_HITS.into()) as u32

@@ -1,4 +1,7 @@
-//! The scan stage: counts become offsets, and their total is checked against a capacity.
+//! The scan stage: an exclusive prefix sum in place; turns counts into offsets.
+//!
+//! `scan_reduce` sums each tile. `scan_spine` scans the sums, writes the 64-bit total to the counters, and sets a
+//! status bit if it exceeds the capacity. `scan_apply` scans each tile from its offset.
 
 use crate::api::counters::CountedOutput;
 use crate::api::counters::Status;
@@ -11,25 +14,25 @@ use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 passes! {
     "scan" {
-    /// Sums of the tiles of an exclusive scan.
+    /// Sum of each tile.
     SCAN_REDUCE = "scan_reduce" if needed;
 
-    /// Offsets of the tiles of an exclusive scan.
+    /// Offset of each tile.
     SCAN_SPINE = "scan_spine" if needed;
 
-    /// The exclusive scan itself.
+    /// Offset of each word.
     SCAN_APPLY = "scan_apply" if needed;
     }
 }
 
-/// For the uniform scheme's entries and the places of their pairs, and for lists of hits, cells and results.
+/// Entries and pairs of the uniform scheme; lists of hits, cells and results.
 fn needed(of: &PassContext<'_>) -> bool {
     let lists_rays = of.outputs.ray_mode == RayMode::All || of.outputs.ray_cells;
     of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
 }
 
 buffers! {
-    /// The sum of each tile as a 64-bit number, low word first.
+    /// 64-bit sum of each tile, low word first.
     TILE_SUMS = "tile_sums": Objects;
 }
 
@@ -40,7 +43,6 @@ variables! {
 
 use variable::*;
 
-/// A scan, and its uniform block.
 #[derive(Clone, Copy)]
 pub(crate) struct Scan {
     data: BufferId,
@@ -49,14 +51,12 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// Writes the block of a scan of `count` words, the counts of an output's rows. A total above `capacity` sets the
-    /// output's status bit.
+    /// A total above `capacity` sets the status bit of `output`.
     pub fn of(blocks: &mut Blocks, data: BufferId, count: u32, output: &CountedOutput, capacity: u32) -> Self {
         Self::new(blocks, data, count, output.word, capacity, output.status)
     }
 
-    /// Writes the block of a scan of `count` words. The 64-bit total goes to two counters from `total_word` on. A total
-    /// above `capacity` sets the bits of `status`.
+    /// Like [`of`](Self::of). Writes the total to counters `total_word` and the next, low word first.
     pub fn new(
         blocks: &mut Blocks,
         data: BufferId,
@@ -74,7 +74,6 @@ impl Scan {
         Self { data, count, block }
     }
 
-    /// Turns the counts into offsets.
     pub fn record(self, stage: &mut Stage<'_>) {
         let binds = [DATA.is(self.data), SCAN.is_block(self.block)];
         let tiles = tiles(self.count);
@@ -84,7 +83,6 @@ impl Scan {
     }
 }
 
-/// The buffer that scans share, where the largest has so many words.
 pub(crate) fn sizes(count: u32) -> Sizes {
     vec![(buffer::TILE_SUMS, 8 * u64::from(tiles(count)))]
 }

@@ -1,4 +1,4 @@
-//! What all stages know of a step: the uniform block, how walks are cut into rounds, how keys are sorted.
+//! Step parameters shared by all stages: the uniform block, the rounds of walks, the sort strategy.
 
 use crate::api::descriptor::{Growth, SortStrategy};
 use crate::gpu::buffers::buffers;
@@ -6,48 +6,45 @@ use crate::gpu::recorder::variables;
 use crate::layout::blocks::{MAX_ITERATIONS, Round};
 use crate::layout::grid::Params;
 
-/// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
+/// Approximate box tests per dispatch: a fraction of a second on weak hardware, below driver watchdogs.
 const DISPATCH_TESTS: u64 = 1 << 32;
-/// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe
-/// together, unless nearest objects are kept in order.
+/// Factor by which walks are shortened each time a driver cuts them off. Once suffices for any eight lanes of llvmpipe,
+/// except for nearest objects, which are kept sorted.
 const SHRINK_FACTOR: u32 = 8;
-/// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many
-/// more as both, so that nothing is cut where counting was not.
+/// Iterations of a walk beyond counting and the loop over cached results. Counting tries both in its canary loop, so
+/// writing is not cut off if counting was not.
 const WRITING_ITERATIONS: u32 = 8;
-/// Box tests of one walk in one dispatch, at most.
+/// Maximum box tests of one walk per dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
-/// Box tests of one walk in one dispatch, at least.
+/// Minimum box tests of one walk per dispatch.
 const MIN_ROUND_TESTS: u64 = 1024;
 
 buffers! {
-    /// What a step counts, 32 words: every stage adds to it.
+    /// Counters of a step, 32 words, written by every stage.
     COUNTERS = "counters": Fixed;
 }
 
 pub(crate) use buffer::COUNTERS;
 
 variables! {
-    /// The block of a round: `round` in `shaders/common/round.wgsl`.
+    /// Block of a round: `round` in `shaders/common/round.wgsl`.
     ROUND = "round";
 }
 
-/// The capacity of an output, which memory limits may make smaller.
+/// Accessor of a capacity that memory limits may shrink.
 pub(crate) type CapacityOf = fn(&mut Params) -> &mut u32;
 
-/// What all stages know of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
     pub params: Params,
-    /// Dispatches that each walk is cut into.
+    /// Dispatches per walk.
     pub rounds: u32,
-    /// How often walks are cut smaller by [`SHRINK_FACTOR`].
     pub walk_shrink: u32,
-    /// How keys are sorted, as chosen for the device.
     pub sort: SortStrategy,
 }
 
 impl Shape {
-    /// Box tests that a round of so many walks makes of each, where a test takes up to so many turns of a loop.
+    /// Box tests per walk and round; each takes up to `iterations` loop iterations.
     pub fn round_tests(&self, walks: u32, iterations: u32) -> u32 {
         let most = (MAX_ITERATIONS as u64 / u64::from(iterations)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
@@ -60,14 +57,13 @@ impl Shape {
         SHRINK_FACTOR.saturating_pow(self.walk_shrink)
     }
 
-    /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results
-    /// of a walk.
+    /// Rounds of walks with up to `iterations` loop iterations per test and `kept` cached results.
     pub fn rounds_of(&self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
         let tests = self.round_tests(walks, iterations);
         let iterations = MAX_ITERATIONS as u32 / self.cut_smaller();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
-            // A walk that long has no tests left.
+            // A walk of this length has no tests left.
             first: round.saturating_mul(tests),
             tests,
             is_last: u32::from(round + 1 == rounds),
@@ -78,12 +74,12 @@ impl Shape {
         })
     }
 
-    /// Rows that walks leave for their next round, where each leaves so many.
+    /// Rows carried to the next round, `rows` per walk.
     pub fn carry_words(&self, walks: u64, rows: u64) -> u64 {
         if self.rounds > 1 { walks * rows } else { 0 }
     }
 
-    /// Rows that walks leave, one each, where they go on in a further round or through the static objects' table.
+    /// Rows carried to the next round or to the static table, one per walk.
     pub fn carry_table_words(&self, walks: u64) -> u64 {
         if self.params.has_statics() {
             walks
@@ -93,17 +89,15 @@ impl Shape {
     }
 }
 
-/// How much room outputs get.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub growth: Growth,
-    /// Bytes that one buffer may have.
+    /// Maximum bytes per buffer.
     pub binding_limit: u64,
 }
 
 impl Room {
-    /// How many rows an output holds: from its fixed or first capacity, what earlier steps were seen to need, a default
-    /// and the bytes of a row.
+    /// Rows of an output, from its fixed or first capacity, the demand of earlier steps, and a default.
     pub fn rows(self, fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize) -> u32 {
         let default = u32::try_from(default).unwrap_or(u32::MAX);
         let rows = match (fixed, self.growth) {
@@ -111,13 +105,13 @@ impl Room {
             (Some(first), Growth::Grow) => first.max(wanted),
             (None, _) => default.max(wanted),
         };
-        // The largest u32 is no place.
+        // `u32::MAX` is not a valid offset.
         rows.min(u32::try_from(self.binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
             .min(u32::MAX - 1)
     }
 }
 
-/// Rows that an output has room for at first, where so many ask.
+/// Initial rows of an output, for `count` sources.
 pub(crate) const fn few_each(count: u32) -> u64 {
     4 * count as u64 + 1024
 }

@@ -1,4 +1,8 @@
-//! The sort stage: keys with values, digit by digit.
+//! The sort stage: stable radix sort of 32-bit keys with values, least significant digit first.
+//!
+//! `sort_histogram` counts digits per tile; `sort_scatter` (or `_subgroups`, with ballots) computes offsets and moves
+//! keys and values to the other buffers of a [`PingPong`]. On CPUs, serial tiles use one invocation per tile:
+//! `sort_histogram_serial`, `sort_scan_serial`, `sort_scatter_serial`.
 
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -10,30 +14,30 @@ use crate::layout::digits::SERIAL_TILES;
 
 passes! {
     "sort" {
-    /// Digit counts of a radix sort pass, tile by tile.
+    /// Digit counts of each tile.
     SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::SerialTiles;
 
-    /// Digit counts of a radix sort pass, strip by strip.
+    /// Digit counts of each serial tile.
     SORT_HISTOGRAM_SERIAL = "sort_histogram_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
-    /// Digit counts of strips as offsets.
+    /// Offsets from the digit counts of serial tiles.
     SORT_SCAN_SERIAL = "sort_scan_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
-    /// The move of a radix sort pass.
+    /// Moves keys and values.
     SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
 
-    /// The move of a radix sort pass, by ballots.
+    /// Moves keys and values; ranks by subgroup ballots.
     SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
 
-    /// The move of a radix sort pass, strip by strip.
+    /// Moves keys and values of serial tiles.
     SORT_SCATTER_SERIAL = "sort_scatter_serial" if |of| of.sort == SortStrategy::SerialTiles;
     }
 }
 
 buffers! {
-    /// Keys of each digit and tile. With strips they become places.
+    /// Keys per digit and tile; offsets with serial tiles.
     DIGIT_COUNTS = "digit_counts": Objects;
-    /// Keys of each digit in all tiles and in groups of them, for each digit of a sort.
+    /// Keys per digit of the sort, over all tiles and groups of tiles.
     DIGIT_SUMS = "digit_sums": Objects;
 }
 
@@ -41,17 +45,14 @@ variables! {
     SORT = "sort";
     SORTED_KEYS = "sorted_keys";
     SORTED_VALUES = "sorted_values";
-    /// Keys that a pass reads or writes.
     KEYS = "keys";
-    /// Values that a pass reads or writes. Those of the sorted entries are the objects.
+    /// Values read or written by a pass; object indices for sorted entries.
     VALUES = "values";
-    /// The grid that says how many keys there are.
     GRID = "grid";
 }
 
 use variable::*;
 
-/// A buffer of keys and one of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyValueBuffers {
     pub keys: BufferId,
@@ -59,34 +60,29 @@ pub(crate) struct KeyValueBuffers {
 }
 
 impl KeyValueBuffers {
-    /// How passes that read or write entries name them.
     pub fn binds(self) -> [Binds; 2] {
         [KEYS.is(self.keys), VALUES.is(self.values)]
     }
 }
 
-/// The two sides of a sort. Each digit takes the keys and values from one to the other.
+/// The two buffer pairs of a sort. Each digit moves data from one to the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingPong(pub [KeyValueBuffers; 2]);
 
 impl PingPong {
-    /// Where keys and values lie before a sort.
     pub const fn unsorted(self) -> KeyValueBuffers {
         self.0[0]
     }
 
-    /// The side that this one is not.
     pub fn other(self, sorted: KeyValueBuffers) -> KeyValueBuffers {
         self.0[usize::from(sorted == self.0[0])]
     }
 
-    /// Where keys and values lie after so many digits.
     pub const fn after(self, digits: usize) -> KeyValueBuffers {
         self.0[digits % 2]
     }
 }
 
-/// A digit of a sort, and its uniform block.
 #[derive(Clone, Copy)]
 pub(crate) struct Digit {
     params: SortParams,
@@ -94,7 +90,6 @@ pub(crate) struct Digit {
 }
 
 impl Digit {
-    /// Writes the blocks of all digits.
     pub fn all(blocks: &mut Blocks, digits: Vec<SortParams>) -> Vec<Self> {
         let digits = digits.into_iter().map(|params| Self {
             block: blocks.push(&params),
@@ -104,7 +99,6 @@ impl Digit {
     }
 }
 
-/// The buffers that sorts share, where the largest takes so many counts and sums.
 pub(crate) fn sizes(counter_words: u32, sum_words: u32) -> Sizes {
     vec![
         (buffer::DIGIT_COUNTS, 4 * u64::from(counter_words)),
@@ -112,7 +106,6 @@ pub(crate) fn sizes(counter_words: u32, sum_words: u32) -> Sizes {
     ]
 }
 
-/// Puts the sums of all digits to 0, ahead of the stage that sorts by them.
 pub(crate) fn clear_sums(recorder: &mut Recorder<'_>, digits: &[Digit]) {
     let words: u32 = digits.iter().map(|digit| digit.params.sum_words()).sum();
     if words > 0 {
@@ -120,16 +113,14 @@ pub(crate) fn clear_sums(recorder: &mut Recorder<'_>, digits: &[Digit]) {
     }
 }
 
-/// A radix sort of keys with values.
 pub(crate) struct Sort {
     pub strategy: SortStrategy,
     pub ping_pong: PingPong,
-    /// Which grid says how many keys there are.
     pub grid: BufferId,
 }
 
 impl Sort {
-    /// Records two dispatches per digit, or three with strips. Returns the side that ends up sorted.
+    /// Records two dispatches per digit, three with serial tiles. Returns the sorted buffers.
     pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
         let passes = self.strategy.passes();
         digits.iter().fold(unsorted, |from, digit| {
@@ -154,18 +145,16 @@ impl Sort {
     }
 }
 
-/// The passes that sort by one digit.
 pub(crate) struct DigitPasses {
     pub histogram: &'static Pass,
-    /// What turns the counts into places, where no pass beside it does.
+    /// Turns counts into offsets; `None` if another pass does.
     pub scan: Option<&'static Pass>,
     pub scatter: &'static Pass,
 }
 
 impl SortStrategy {
-    /// What a device gets that asks for this.
     pub(crate) fn choose(self, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
-        // naga's ballots have 32 lanes in MSL, and some GPUs of older Macs 64.
+        // naga's ballots have 32 lanes in MSL; some GPUs of older Macs have 64.
         let whole_ballots = info.backend != wgpu::Backend::Metal || info.subgroup_max_size <= 32;
         let has_subgroups = features.contains(wgpu::Features::SUBGROUP) && whole_ballots;
         match self {
@@ -196,7 +185,7 @@ impl SortStrategy {
         }
     }
 
-    /// Workgroups that so many tiles take, or so many digits of the scan.
+    /// Workgroups for `each` tiles, or digits of the scan.
     pub(crate) fn groups(self, each: u32) -> u32 {
         match self {
             Self::SerialTiles => each.div_ceil(SERIAL_TILES),

@@ -1,4 +1,4 @@
-//! The walks of rays and queries, round by round.
+//! Rounds of the walks of rays and queries.
 
 use super::shape::Shape;
 use super::shape::variable::ROUND;
@@ -9,33 +9,27 @@ use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::Round;
 use crate::layout::grid::Params;
 
-/// Whose table: that of the objects that move, or that of the static ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableOf {
     Moving,
     Static,
 }
 
-/// Tables that one ray or query walks, at most. The static objects that ask walk one more.
+/// Maximum tables that one ray or query walks; static querying objects walk one more.
 pub(crate) const MOST_TABLES: usize = 3;
 
-/// A round of the walks of rays or queries.
 pub(crate) struct WalkRound {
     params: Block,
     round: Block,
-    /// Which table is walked.
     table: TableOf,
-    /// Where objects ask: which ones.
+    /// The querying objects, in a self-query.
     pub asked_by: TableOf,
-    /// How many rays, queries or objects ask.
     pub walks: u32,
-    /// Whether it is the first round of its table.
     pub is_first: bool,
 }
 
 impl WalkRound {
-    /// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects
-    /// ask, static ones walk the table of the moving ones alone. A test takes up to `test_iterations` turns of a loop.
+    /// Rounds through all tables, one after another. In a self-query, static objects walk the moving table only.
     pub fn all(
         blocks: &mut Blocks,
         shape: &Shape,
@@ -78,7 +72,6 @@ impl WalkRound {
         all
     }
 
-    /// What the passes bind, where the moving objects' entries lie as sorted.
     pub fn binds(&self, params: &Params, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = vec![PARAMS.is_block(self.params), ROUND.is_block(self.round)];
         match self.table {

@@ -1,4 +1,4 @@
-//! Counts of box tests on scenes in which grids do badly.
+//! Box-test counts on scenes that are hard for grids.
 
 use super::*;
 use crate::api::descriptor::OutputOptions;
@@ -19,7 +19,7 @@ fn power_law(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
         .collect()
 }
 
-/// Answers alone would let brute force pass: the grid must save the work.
+/// Brute force would pass on results alone.
 #[test]
 fn box_tests_are_few_where_the_grid_must_help() {
     let mut random = SplitMix(10);
@@ -85,7 +85,7 @@ fn box_tests_are_few_where_the_grid_must_help() {
     assert!(a_object < 60.0);
 }
 
-/// Nearly equal points and specks far from the origin, scenes of points, one giant: the levels must still separate.
+/// Nearly equal points and specks far from the origin, points, one giant: levels must still separate them.
 #[test]
 fn box_tests_stay_few_on_awkward_scenes() {
     let mut random = SplitMix(11);
@@ -117,7 +117,7 @@ fn box_tests_stay_few_on_awkward_scenes() {
 
 #[test]
 fn rays_slower_than_a_float_can_say_in_cells_still_move() {
-    // A cell of about 1.5 and a direction that the change to cells would flush to zero: t reaches 4 units all the same.
+    // Cells of about 1.5, and a direction that flushes to zero in cell units; t still spans 4 units.
     let mut objects: Vec<Aabb> = (0..400u16)
         .map(|k| {
             let min = [f32::from(k % 20) * 1.5, f32::from(k / 20) * 1.5, 0.0];

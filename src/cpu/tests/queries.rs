@@ -1,4 +1,4 @@
-//! Queries and neighbours against brute force.
+//! Queries and neighbors against brute force.
 
 use super::*;
 use crate::api::error::DescriptorError;
@@ -6,7 +6,7 @@ use crate::api::input::{Queries, Source};
 use crate::api::queries::{NearestObject, Query, QueryMode, SelfQuery};
 use crate::reference::brute_force::Found;
 
-/// Whether the objects are those that have to be found and none beside those that may be.
+/// Returns true if `found` has all required objects and no impossible ones.
 fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
     found.sort_unstable();
     let is_once = found.windows(2).all(|two| two[0] < two[1]);
@@ -21,9 +21,9 @@ fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
     is_once && all && only
 }
 
-/// Whether these are as many of the nearest as are wanted, nearest first.
+/// Returns true if these are the nearest objects, in order.
 fn are_nearest(found: &[NearestObject], expected: &Found) -> bool {
-    // Gaps of denormal coordinates are 0, and those past the largest float are that.
+    // Gaps of denormal coordinates are 0; others saturate.
     let clipped = |distance: f64| {
         if distance < 1e-37 {
             0.0
@@ -35,7 +35,7 @@ fn are_nearest(found: &[NearestObject], expected: &Found) -> bool {
     let every: Vec<_> = expected.surely.iter().chain(&expected.perhaps).copied().collect();
     let mut distances: Vec<_> = every.iter().map(|&(_, distance)| distance).collect();
     distances.sort_by(f64::total_cmp);
-    // Past the range of squares of floats only the order is left.
+    // Beyond the range of squared floats, only the order is tested.
     let is_lost = |squared: f32| !(2f32.powi(-120)..f32::INFINITY).contains(&squared);
     let given = found
         .iter()
@@ -93,7 +93,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) {
     }
 }
 
-/// Boxes, points and spheres at and around the objects, some of them invalid.
+/// Boxes, points and spheres near objects; some are invalid.
 fn queries(random: &mut SplitMix, objects: &[Aabb], worlds: u32) -> Vec<Query> {
     (0..60)
         .map(|_| {
@@ -103,7 +103,7 @@ fn queries(random: &mut SplitMix, objects: &[Aabb], worlds: u32) -> Vec<Query> {
                 1 => Query::point(if random.one_in(2) { object.min } else { object.max }),
                 2 => Query::sphere(object.max, random.range(0.0, 3.0)),
                 3 => Query {
-                    // Just touches where boxes lie on a lattice.
+                    // Just touches lattice neighbors.
                     radius: random.pick(&[0.5, 1.0, 1.5, 2.0]),
                     ..Query::overlaps(object)
                 },
@@ -230,7 +230,7 @@ fn neighbors_agree_with_brute_force() {
     }
 }
 
-/// In both directions each neighbour knows the other; once, each pair comes from its smaller index.
+/// Both ways is symmetric; once keeps the pair from the smaller index.
 #[test]
 fn neighbors_once_are_half_of_neighbors_both_ways() {
     let mut random = SplitMix(33);
@@ -293,7 +293,7 @@ fn query_tests_stay_few() {
     }
 }
 
-/// Compilers of shaders may sum in any order and fuse products with sums.
+/// Shader compilers may reorder sums and fuse products.
 #[test]
 fn search_bounds_hold_in_whatever_order_floats_are_summed() {
     let mut random = SplitMix(36);
@@ -309,7 +309,7 @@ fn search_bounds_hold_in_whatever_order_floats_are_summed() {
             low.abs().mul_add(SLACK, (period + radius) * SLACK),
             (low.abs() + period + radius) * SLACK,
         ];
-        // What rounding may take off a distance, beside that of the radius, which `within` has too.
+        // Rounding of the distance, in addition to that of the radius.
         let exact = f64::from(low) + f64::from(moved) - f64::from(radius);
         let rounded = 4.0 * f64::from(f32::EPSILON) * f64::from(low.abs() + moved.abs() + radius);
         for slack in slacks {
@@ -328,8 +328,7 @@ fn search_bounds_hold_in_whatever_order_floats_are_summed() {
     }
 }
 
-/// Where a radius spans its period, and where boxes cover the same cells, everything is tested against everything, and
-/// not much more than once.
+/// If a radius spans its period, or all boxes share cells, all objects are tested, but hardly more than once.
 #[test]
 fn nothing_costs_more_than_testing_everything_a_few_times() {
     let mut random = SplitMix(35);
@@ -417,8 +416,7 @@ fn periods_and_radii_that_cannot_work_are_refused() {
     }
 }
 
-/// Small radii against long periods, positions far outside: the border may not cost more than rounding of the radius
-/// does.
+/// Small radii, long periods, distant positions: borders add no error beyond that of the radius.
 #[test]
 fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     let mut random = SplitMix(35);
@@ -462,7 +460,7 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     }
 }
 
-/// A step below a period is a position of its own, and one at it is zero.
+/// A step below the period is its own position; the period itself is zero.
 #[test]
 fn positions_are_moved_by_whole_periods_exactly() {
     let mut random = SplitMix(36);
@@ -495,7 +493,7 @@ fn positions_are_moved_by_whole_periods_exactly() {
     }
 }
 
-/// Radius 0 is for what lies at the same position, however close others are.
+/// Radius 0 matches only equal positions.
 #[test]
 fn nothing_apart_is_within_a_radius_of_zero() {
     let tiny = 2f32.powi(-64);

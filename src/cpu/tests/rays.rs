@@ -1,9 +1,9 @@
-//! Rays: hits, cells and the order of walks.
+//! Rays: hits, cells, and walk order.
 
 use super::*;
 use crate::api::descriptor::OutputOptions;
 
-/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid.
+/// Adds layers, swept boxes, starts and worlds; some make rays invalid.
 fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<SweptRay> {
     let sweep = |&ray: &Ray| {
         let mut swept = SweptRay::new(ray).with_world(random.below(worlds));
@@ -41,7 +41,7 @@ fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<Swe
     rays.iter().map(sweep).collect()
 }
 
-/// Both forms of rays, layers, worlds and both numbers of dimensions.
+/// Both ray layouts, layers, worlds, 2D and 3D.
 #[test]
 fn swept_rays_agree_with_brute_force() {
     let mut hits = 0;
@@ -140,8 +140,7 @@ fn reciprocals_are_correctly_rounded() {
     }
 }
 
-/// Eighths are exact in every input, so that the exact answer is known by cross-multiplication. The last size is one at
-/// which growing a box rounds.
+/// Eighths are exact, so cross-multiplication gives the exact result. At the last size, growing a box rounds.
 #[test]
 fn every_exact_hit_is_found_and_t_is_close() {
     let mut random = SplitMix(9);
@@ -157,7 +156,7 @@ fn every_exact_hit_is_found_and_t_is_close() {
         let mut integer = |limit: i64| i64::from(random.below(2 * limit as u32 + 1)) - limit;
         let origin: [i64; 3] = std::array::from_fn(|_| 8 * (shift + integer(size)));
         let direction: [i64; 3] = std::array::from_fn(|_| integer(size.min(1000)));
-        // Of the larger sizes only boxes near the way of the ray meet it now and then.
+        // Large boxes only hit if they are near the ray.
         let low: [i64; 3] = std::array::from_fn(|axis| match size {
             4 => 8 * integer(size),
             1000 => origin[axis] + 8 * (direction[axis] * 3 + integer(3)),
@@ -171,7 +170,7 @@ fn every_exact_hit_is_found_and_t_is_close() {
                 0
             }
         });
-        // Fractions with positive denominators, in eighths.
+        // Fractions of eighths with positive denominators.
         let mut near = (0i64, 1i64);
         let mut far = (1i64 << 30, 1i64);
         let mut meets = true;
@@ -205,7 +204,7 @@ fn every_exact_hit_is_found_and_t_is_close() {
         if meets {
             hits[case as usize % 4] += 1;
             let t = f64::from(t.expect("a hit of exact arithmetic is lost"));
-            // A grown box reaches up to three floats further.
+            // A grown box extends up to three floats further.
             let reach = if is_swept {
                 3.0 * f64::from(f32::EPSILON) * (2.0 * shift as f64 + 64.0)
             } else {
@@ -220,7 +219,7 @@ fn every_exact_hit_is_found_and_t_is_close() {
     assert!(hits.iter().all(|&hits| hits > 1000), "{hits:?}");
 }
 
-/// The box tests of wide rays grow with what they sweep, and never far past testing everything.
+/// Box tests grow with the swept size, up to about one test per object.
 #[test]
 fn box_tests_of_wide_rays_stay_few() {
     let mut random = SplitMix(15);
@@ -241,7 +240,7 @@ fn box_tests_of_wide_rays_stay_few() {
         (Scheme::Adaptive { min_scale: 1.0 }, [1000.0, 1300.0, 5000.0]),
     ];
     for (scheme, most) in schemes {
-        // With clusters, as the adaptive scheme always has them.
+        // The adaptive scheme always has clusters.
         let all = if scheme == schemes[2].0 { 1.25 } else { 1.0 } * count as f64;
         for (radius, most) in [0.0, 0.5, 4.0].into_iter().zip(most).chain([(1e6, all), (1e30, all)]) {
             let rays: Vec<SweptRay> = lines
@@ -283,7 +282,7 @@ fn box_tests_of_wide_rays_stay_few() {
     }
 }
 
-/// A wide ray's row of cells may be longer than a hashed table: no slot may be looked at twice then.
+/// Rows of wide rays may exceed a hashed table; each bucket must be read once.
 #[test]
 fn rows_longer_than_their_table_give_each_hit_once() {
     let mut random = SplitMix(18);
@@ -320,7 +319,7 @@ fn rows_longer_than_their_table_give_each_hit_once() {
     }
 }
 
-/// Whether the exact segment meets a closed box.
+/// Tests an exact segment against a closed box.
 fn segment_meets(ray: &SweptRay, dimensions: usize, low: [f64; 3], high: [f64; 3]) -> bool {
     let (mut near, mut far) = (f64::from(ray.t_min.max(0.0)), f64::from(ray.ray.t_max));
     for axis in 0..dimensions {
@@ -339,7 +338,7 @@ fn segment_meets(ray: &SweptRay, dimensions: usize, low: [f64; 3], high: [f64; 3
     near <= far
 }
 
-/// A ray's cells are all that its segment meets, each once, in the order of the ray.
+/// All cells that meet the segment, once each, in ray order.
 #[test]
 fn cells_of_rays_follow_the_ray() {
     let mut random = SplitMix(16);
@@ -491,7 +490,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
     assert_eq!(cut.counters.ray_cells_needed, joined.len() as u64);
 }
 
-/// An order in which a compiler may take sums and products.
+/// An evaluation order that a compiler may choose.
 #[derive(Clone, Copy, Debug)]
 struct Order(u32);
 
@@ -531,7 +530,7 @@ impl Order {
         }
     }
 
-    /// `1 / a`, off by up to two floats, since a division is as exact as the device likes.
+    /// `1 / a` within two floats: the accuracy of device divisions.
     fn inverse(self, a: f32) -> f32 {
         let inverse = 1.0 / a;
         match self.0 / 54 % 3 {
@@ -544,8 +543,7 @@ impl Order {
     const ALL: u32 = 162;
 }
 
-/// The cells of each slab by the expressions of `shaders/rays/ray_passage.wgsl`, each in the given order; none where
-/// the level is not walked.
+/// Cells of each slab by the expressions of `shaders/rays/ray_passage.wgsl`. `None` if the level is skipped.
 fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &LoadedRay) -> Option<Vec<[[i32; 3]; 2]>> {
     const RELATIVE: f32 = 1.0 / (1u32 << 19) as f32;
     const CELL: f32 = 1.0 / (1u32 << 10) as f32;
@@ -593,7 +591,7 @@ fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &Lo
         return None;
     }
     let slack: [f32; 3] = std::array::from_fn(|axis| rounding[axis] + extent[axis]);
-    // Where the ray is, less or more than the slack.
+    // Position of the ray minus or plus the slack.
     let at = |axis: usize, t: f32, side: f32| order.moved(direction[axis], t, origin[axis], side * slack[axis]);
     let ends = [t_begin, t_end];
     let least = |axis: usize, ts: [f32; 2]| at(axis, ts[0], -1.0).min(at(axis, ts[1], -1.0));
@@ -624,7 +622,6 @@ fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &Lo
     Some(slabs)
 }
 
-/// The cells that a walk visits.
 struct Visited(Vec<[[i32; 3]; 2]>);
 
 impl crate::reference::rays::ray_walk::SlabVisitor for Visited {
@@ -645,9 +642,8 @@ impl crate::reference::rays::ray_walk::SlabVisitor for Visited {
     }
 }
 
-/// Bounds of walks rest on slack: it has to outweigh the rounding in whatever order a compiler takes sums and products,
-/// and the excess of the test of boxes. So each point of a ray lies in a cell that is visited, and so do points as far
-/// beside it as the test of boxes may say that a box is met.
+/// The slack of walks must exceed rounding in any evaluation order, and the tolerance of the box test. So cells of all
+/// points that a box test may accept are visited.
 #[test]
 fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
     let mut random = SplitMix(91);
@@ -670,7 +666,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         let length = random.pick(&[1.0, 100.0, 3000.0]);
         let given = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
         let ray = load_ray(&params, &given);
-        // A point of the ray or beside it, in cells, where a lower corner may lie.
+        // A point on or beside the ray, in cells, as a lower corner.
         let t = random.range(0.0, length);
         let shift = if reach == 0 { 0.5 } else { 0.0 };
         let point: [f64; 3] = std::array::from_fn(|axis| {
@@ -683,7 +679,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
             let back = random.pick(&[0.0, 0.5, 1.0]) * f64::from(reach);
             let corner = if random.one_in(4) {
-                // As far back as a box of the level reaches.
+                // As far back as boxes of the level reach.
                 (point[axis] * factor).floor() / factor - f64::from(reach)
             } else {
                 point[axis] - back
@@ -717,7 +713,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             seen.push(slabs);
             walked += 1;
         }
-        // The expressions above are those of the walk itself.
+        // Checks that `slabs_of` matches the walk.
         if let (Some(slabs), 1) = (slabs_of(Order(0), detail, reach, &level, &ray), reach) {
             let mut grid = grid::Grid {
                 x_detail: detail,

@@ -1,4 +1,15 @@
-//! The table stage: from objects to sorted entries, the cell table and the records.
+//! The table stage: from objects to sorted entries, a cell table and records.
+//!
+//! 1. `prepare` (`prepare_strided` for other layouts) writes packed objects, if anything changes them.
+//! 2. Hierarchical scheme: `sample_statistics` measures sizes and cell occupancy of a sample.
+//! 3. `level_statistics` chooses the finest cell, counts objects and finds bounds per level. `layout` sets the level of
+//!    the uniform scheme.
+//! 4. `keys` writes one entry per object, keyed by its primary cell. `large_table_emit` adds entries of large boxes for
+//!    the large-object table. The uniform scheme instead runs `entry_count`, a scan, and `entry_emit`: one entry per
+//!    covered cell.
+//! 5. The sort stage sorts the entries.
+//! 6. `gather` writes the first entry of each cell, and records in walk order.
+//! 7. Hierarchical and adaptive schemes: `clusters` bounds consecutive records and chooses the pair-counting variant.
 
 pub(crate) mod statics;
 
@@ -23,7 +34,7 @@ use crate::shared::wgsl::number;
 
 passes! {
     "table" {
-    /// Objects as the other passes read them.
+    /// Packed objects.
     PREPARE = "prepare" from "prepare" { source: "tight" }
         if |of| of.prepares()
             || of.pair_filter.is_some()
@@ -31,34 +42,34 @@ passes! {
             || of.uses.device_counts
             || of.uses.excluded_pairs;
 
-    /// Objects that lie anywhere in a caller's buffer, as the other passes read them.
+    /// Packed objects from any layout.
     PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" } if |of| of.uses.strided;
 
-    /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
+    /// Box sizes and cell occupancy per octave, from a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
 
-    /// The finest cell, and objects and bounds of every level.
+    /// Finest cell; object count and bounds per level.
     LEVEL_STATISTICS = "level_statistics" if |_| true;
 
-    /// The level of the uniform scheme.
+    /// Level of the uniform scheme.
     LAYOUT = "layout" if |of| of.is_uniform();
 
-    /// The levels' parts of the cell table, and keys of the schemes of one entry per object.
+    /// Cell-table ranges of levels, and keys; one entry per object.
     KEYS = "keys" if |of| !of.is_uniform();
 
-    /// The cover table and its entries, those of larger boxes.
+    /// The large-object table and its entries.
     LARGE_TABLE_EMIT = "large_table_emit" if has_large_table;
 
-    /// Cells covered by each object of the uniform scheme.
+    /// Cells covered per object, uniform scheme.
     ENTRY_COUNT = "entry_count" if |of| of.is_uniform();
 
     /// Entries of the uniform scheme.
     ENTRY_EMIT = "entry_emit" if |of| of.is_uniform();
 
-    /// The cell table, and boxes in the order of the walks.
+    /// The cell table, and records in walk order.
     GATHER = "gather" if |_| true;
 
-    /// Boxes around those that follow each other, in crowded scenes.
+    /// Bounds of consecutive records, for crowded scenes.
     CLUSTERS = "clusters" if has_clusters;
     }
 }
@@ -72,49 +83,41 @@ fn has_clusters(of: &PassContext<'_>) -> bool {
 }
 
 buffers! {
-    /// The objects as all later passes read them: `Aabb`, static ones first.
+    /// Packed objects, `Aabb`, static ones first.
     OBJECTS = "objects": Inputs;
-    /// The objects as they are given, where the step changes them first.
+    /// Source objects, if the step changes them.
     SOURCE_OBJECTS = "source_objects": Inputs;
-    /// A word of this says how many objects take part. It is always the caller's.
+    /// Has the number of objects; always the caller's.
     OBJECT_LIMITS = "object_limits": Inputs;
-    /// The world of each object, `u32`.
     WORLDS = "worlds": Inputs;
-    /// The worlds as they are given, where they are copied first. It is always the caller's.
+    /// Source worlds, if they are copied; always the caller's.
     SOURCE_WORLDS = "source_worlds": Inputs;
-    /// What a sample of the objects tells of sizes and cells.
     SAMPLE_STATISTICS = "sample_statistics": Fixed;
-    /// The hash tables in which objects of the sample are counted by cells.
+    /// Hash tables that count the sample's objects per cell.
     DENSITY_BUCKETS = "density_buckets": Fixed;
-    /// Objects and bounds of each level.
     LEVEL_STATISTICS = "level_statistics": Fixed;
-    /// The grid before the cover table is chosen.
+    /// The grid before the large-object table is chosen.
     LEVELS = "levels": Fixed;
-    /// The levels: [`Grid`]. A caller's shader may bind it as a uniform block.
+    /// The levels: [`Grid`]. The caller's shaders may bind it as a uniform block.
     GRID = "grid": Fixed as UNIFORM;
-    /// Uniform scheme: entries of each object, then their places.
+    /// Uniform scheme: entries per object, then offsets.
     ENTRY_OFFSETS = "entry_offsets": Objects;
-    /// Entries of objects in the cover table, for each choice of its cells: of all, and of each tile.
+    /// Entries in the large-object table for each cell size: totals, then per tile.
     LARGE_TABLE_SUMS = "large_table_sums": Objects;
-    /// The key of each entry, before or after a digit of the sort.
     KEYS_0 = "keys_0": Objects;
-    /// Keys on the other side of the sort.
     KEYS_1 = "keys_1": Objects;
-    /// The object of each entry, before or after a digit of the sort.
     VALUES_0 = "values_0": Objects;
-    /// Values on the other side of the sort.
     VALUES_1 = "values_1": Objects;
-    /// The first entry of each cell.
+    /// First entry of each cell.
     STARTS = "starts": Objects;
-    /// The objects as walks read them, and behind them the boxes of clusters: [`Record`].
+    /// [`Record`]s of objects, then bounds of clusters.
     RECORDS = "records": Objects;
-    /// How many workgroups count the pairs of a scene that is not crowded: none if it is.
+    /// Workgroups that count pairs of a sparse scene, else none.
     SPARSE_GROUPS = "sparse_groups": Fixed as INDIRECT;
-    /// How many workgroups count the pairs of a crowded scene: none if it is not.
+    /// Workgroups that count pairs of a crowded scene, else none.
     CROWDED_GROUPS = "crowded_groups": Fixed as INDIRECT;
 }
 
-/// The sides of the sort.
 const PING_PONG: PingPong = PingPong([
     KeyValueBuffers {
         keys: buffer::KEYS_0,
@@ -126,39 +129,33 @@ const PING_PONG: PingPong = PingPong([
     },
 ]);
 
-/// Objects of a workgroup of the pass `level_statistics`.
+/// Objects per workgroup of `level_statistics`.
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
 
-/// Words of the statistics of the sample.
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
-/// Choices of the cells of the cover table.
+/// Cell sizes considered for the large-object table.
 const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
-/// Words of the totals of all tiles, two for each choice.
+/// Words of the totals, two per cell size.
 const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 
 variables! {
-    /// Where the objects that are given lie.
     GIVEN_LAYOUT = "source_layout";
-    /// The grid as a pass leaves it.
     NEXT_GRID = "next_grid";
 }
 
 use variable::*;
 
-/// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
-    /// Whether objects are changed before anything else.
     pub prepares: bool,
-    /// Bytes that lie behind the objects.
+    /// Bytes behind the objects.
     pub behind_objects: u64,
-    /// Where objects do not lie as passes read them: how they do. Then they are prepared.
+    /// Set if objects are not packed.
     pub layout: Option<SourceLayout>,
-    /// Where worlds do not lie one behind the other: how they do. Then they are copied.
+    /// Set if worlds are not packed.
     pub source_worlds: Option<SourceLayout>,
 }
 
-/// The uniform blocks of the stage.
 pub(crate) struct TableBlocks {
     layout: Option<Block>,
     worlds: Option<Copied>,
@@ -167,26 +164,24 @@ pub(crate) struct TableBlocks {
 }
 
 impl TablePlan {
-    /// Chooses how many entries and cells the table has, where earlier steps needed so many entries.
+    /// Sets the number of entries and cells. `wanted`: entries that earlier steps needed.
     pub fn fit(params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) -> Result<(), InputError> {
         let (objects, words) = (params.object_count, room.binding_limit / 4);
         if params.is_uniform() {
             let first = grid::first_entries(objects, capacities.entries);
             params.entry_capacity = match (capacities.entries, room.growth) {
                 (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
-                // One word more than entries has to fit: the offsets of their pairs.
+                // One word more than entries: the offsets of their pairs.
                 _ => first.max(wanted.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
             };
         }
-        // More words than cells have to fit: the starts of the large list's slots and of what takes no part, and the
-        // cover table's end.
+        // Words behind the cells: the large list's buckets, ignored objects, and the end of the large-object table.
         let past_cells = u64::from(params.large_mask) + 3;
         let cells = grid::table_capacity(params.scheme, objects, capacities.entries);
         params.table_capacity = cells.min(words - past_cells).min(LARGEST_COUNT - past_cells) as u32;
         Ok(())
     }
 
-    /// The buffer that objects are given in.
     pub const fn source(&self) -> BufferId {
         if self.prepares {
             buffer::SOURCE_OBJECTS
@@ -195,7 +190,6 @@ impl TablePlan {
         }
     }
 
-    /// The buffer that worlds are given in.
     pub const fn worlds(&self) -> BufferId {
         if self.source_worlds.is_some() {
             buffer::SOURCE_WORLDS
@@ -204,7 +198,6 @@ impl TablePlan {
         }
     }
 
-    /// What the stage needs.
     pub fn sizes(&self, params: &Params) -> Sizes {
         let objects = u64::from(params.object_count);
         let entries = u64::from(params.table_entries());
@@ -225,13 +218,13 @@ impl TablePlan {
             (buffer::GRID, size_of::<Grid>() as u64),
             (buffer::SPARSE_GROUPS, 12),
             (buffer::CROWDED_GROUPS, 12),
-            // And the word that a list of walks begins with, which lies where keys were.
+            // One word more: later holds a list of walks and its length.
             (buffer::KEYS_0, 4 * (entries + 1)),
             (buffer::KEYS_1, 4 * (entries + 1)),
             (buffer::VALUES_0, 4 * entries),
             (buffer::VALUES_1, 4 * entries),
             (buffer::STARTS, 4 * slots),
-            // `level_statistics` binds it, and reads it in the hierarchical scheme.
+            // `level_statistics` always binds it.
             (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
             (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
         ];
@@ -250,7 +243,6 @@ impl TablePlan {
         sizes
     }
 
-    /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableBlocks {
         let params = &shape.params;
         TableBlocks {
@@ -270,7 +262,7 @@ impl TablePlan {
         }
     }
 
-    /// Records everything from the objects to the records. Returns the side of the sorted entries.
+    /// Records the stage. Returns the buffers of the sorted entries.
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> KeyValueBuffers {
         let params = &shape.params;
         let objects = params.object_count;
@@ -287,7 +279,7 @@ impl TablePlan {
             recorder.stage(label!("worlds"), |stage| worlds.record(stage));
         }
         if self.prepares {
-            // Any buffer will do where all objects take part.
+            // Unused if there is no limit, so any buffer will do.
             let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
             let layout = blocks.layout.map(|block| GIVEN_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
@@ -338,7 +330,7 @@ impl TablePlan {
             stage.run(&GATHER, objects.max(params.entry_capacity + 1), &sorted.binds());
         });
         if params.has_clusters != 0 {
-            // One workgroup says which pass counts pairs, be there records or not.
+            // Runs even without records: it chooses the pair-counting variant.
             let tiles = (objects + params.large_table_capacity)
                 .div_ceil(CLUSTER_TILE as u32)
                 .max(1);
@@ -350,17 +342,16 @@ impl TablePlan {
     }
 }
 
-/// The keys of the side that is not that of the sorted entries: of no use any more.
+/// Key buffer that the sort left free.
 pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {
     PING_PONG.other(sorted).keys
 }
 
-/// Words that count the entries of objects: one per object for each group of entries.
+/// Words that count entries of objects: one per object and group of entries.
 pub(crate) const fn entry_counts(params: &Params) -> u32 {
     grid::ENTRY_GROUPS * params.object_count
 }
 
-/// Workgroups of the passes that write keys, and entries of the cover table.
 const fn large_table_tiles(params: &Params) -> u32 {
     params.object_count.div_ceil(LARGE_TABLE_TILE as u32)
 }

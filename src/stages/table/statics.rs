@@ -1,4 +1,4 @@
-//! The table of the static objects: built where they change, kept while they do not.
+//! The table of static objects, rebuilt only when they change.
 
 use super::{TablePlan, buffer as moving};
 use crate::api::input::{Placement, Source};
@@ -13,50 +13,42 @@ use crate::stages::sort::KeyValueBuffers;
 use crate::stages::sort::variable::VALUES;
 
 buffers! {
-    /// The levels of the static objects.
     GRID = "static_grid": Fixed;
-    /// The records of the static objects.
     RECORDS = "static_records": Objects;
-    /// The first entry of each cell of the static objects' table.
     STARTS = "static_starts": Objects;
-    /// The sorted entries of the static objects' table.
     VALUES = "static_values": Objects;
 }
 
-/// What walks read of the table: buffers of the table itself, and what they are called beside those of the moving
-/// objects.
+/// Buffers that walks read, and their names in a step.
 const WALKED: [(BufferId, BufferId); 3] = [
     (moving::GRID, buffer::GRID),
     (moving::RECORDS, buffer::RECORDS),
     (moving::STARTS, buffer::STARTS),
 ];
 
-/// The inputs of a step that are the table's.
 pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer::STARTS, buffer::VALUES];
 
-/// A table on the device. It holds what its generation says once everything recorded so far has run.
+/// A table on the device. Its contents match `generation` once all recorded work has run.
 pub(crate) struct StaticTable {
     pub generation: u64,
-    /// What built it, or moved its boxes since.
+    /// The recording that built it or last moved its boxes.
     pub written: Dependency,
     pub params: Params,
     pub sorted: KeyValueBuffers,
-    /// By the names that the buffers of moving objects have.
+    /// Named like the buffers of moving objects.
     pub buffers: Buffers,
 }
 
 impl StaticTable {
-    /// Whether it is that of these objects as long as they lie at the front of the objects' buffer.
+    /// Returns true if it is valid for these objects.
     pub fn is_of(&self, generation: u64, params: &Params) -> bool {
         !self.written.is_lost() && self.generation == generation && self.params == *params
     }
 
-    /// Gives up what only the building of the table took.
     pub fn drop_scratch(&mut self) {
         self.buffers.keep(&kept(&self.params, self.sorted.values));
     }
 
-    /// What walks bind.
     pub fn inputs(&self) -> Vec<Input> {
         let values = self.params.is_uniform().then_some((self.sorted.values, buffer::VALUES));
         let bound = WALKED.into_iter().chain(values);
@@ -64,15 +56,13 @@ impl StaticTable {
     }
 }
 
-/// Buffers of a table that are kept once it is built, of those its sorted values.
 pub(crate) fn kept(params: &Params, values: BufferId) -> Vec<BufferId> {
     let values = params.is_uniform().then_some(values);
     let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
     kept.into_iter().chain(values).collect()
 }
 
-/// How walks of the table name what they bind. Only the uniform scheme's read values; for the others any buffer will
-/// do.
+/// Bindings for walks of the table. Only the uniform scheme reads values; otherwise any buffer will do.
 pub(crate) fn binds(params: &Params) -> [Binds; 4] {
     let [grid, records, starts] = WALKED.map(|(of, id)| of.is(id));
     let values = if params.is_uniform() {
@@ -83,7 +73,6 @@ pub(crate) fn binds(params: &Params) -> [Binds; 4] {
     [grid, records, starts, VALUES.is(values)]
 }
 
-/// What building the table reads: the boxes and worlds as they are given, and where the boxes go.
 pub(crate) fn sources(
     device: &wgpu::Device,
     label: &str,
@@ -95,7 +84,7 @@ pub(crate) fn sources(
     let boxes = source(device, label, moving::SOURCE_OBJECTS, statics.objects);
     let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
     if !params.has_worlds() {
-        // Nobody looks at them.
+        // Not read.
         inputs.push(Input {
             variable: moving::WORLDS.into(),
             ..boxes.clone()
@@ -117,7 +106,7 @@ pub(crate) fn sources(
     inputs
 }
 
-/// A part of a buffer of the caller's, or a buffer that is given up once the table is built.
+/// The caller's range, or a buffer dropped after building.
 fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, source: Source<'_, T>) -> Input {
     let Placement { offset, bytes, .. } = source.placement(device.limits().min_storage_buffer_offset_alignment);
     let buffer = match source {
