@@ -1,4 +1,4 @@
-//! Cell sizes of the uniform and adaptive schemes, from the boxes.
+//! Cell sizes of the uniform and adaptive schemes.
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::api::types::{Aabb, Dimensions};
@@ -6,21 +6,23 @@ use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
-/// 32 layers hold boxes 2^31 times as long as the finest cell, less a few layers for boxes across their borders.
+/// 32 layers span a factor of 2^31; a few are left for boxes across borders.
 const LAYERED: f64 = (1u32 << 27) as f64;
-/// The lengths that a descriptor takes, less some room for rounding.
+/// The descriptor's limits, with room for rounding.
 const SMALLEST_LENGTH: f64 = 1e-30;
 const LARGEST_CELL: f64 = 1e30;
 const LARGEST_SCALE: f64 = 1e27;
-/// Cells that few boxes share are at most this many times as long as the chosen ones: walks that look that far would
-/// meet empty cells alone. The layers of the adaptive scheme make up for some of that.
+/// Largest ratio of the cell that a few boxes share to the chosen one: finer cells would mostly be visited empty.
+/// Adaptive layers allow more.
 const FINER_CELL: f64 = 2.0;
 const FINER_SCALE: f64 = 8.0;
 
 impl Scheme {
-    /// [`Scheme::Uniform`] with cells as long as half of the boxes are at most: the median longest side. If that is less
-    /// than half of what a few boxes share, as it is for points, the cells are that large: the finest cell that
-    /// [`Scheme::Hierarchical`] would choose, or the side of a cube (in 2D a square) that holds one box on average.
+    /// Returns [`Scheme::Uniform`] with the median longest side of `objects` as cell size.
+    ///
+    /// For much smaller boxes, such as points, returns the cell that a few boxes share, if more than twice as long: the
+    /// finest cell of [`Scheme::Hierarchical`] or, if shorter, the side of a cube (in 2D a square) that holds one box
+    /// on average.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let mut sides = longest_sides(objects, dimensions);
         let middle = sides.len() / 2;
@@ -33,9 +35,11 @@ impl Scheme {
         }
     }
 
-    /// [`Scheme::Adaptive`] with the smallest longest side above zero as smallest scale, but no finer than the largest
-    /// box has layers for. If that is less than an eighth of what a few boxes share, as it is for points, the cells of
-    /// [`uniform_for`](Self::uniform_for).
+    /// Returns [`Scheme::Adaptive`] with the smallest positive longest side of `objects` as smallest scale, or the
+    /// finest one that has layers for the largest box.
+    ///
+    /// As in [`uniform_for`](Self::uniform_for), returns the cell that a few boxes share if it is more than eight times
+    /// as long.
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);
@@ -47,12 +51,11 @@ impl Scheme {
     }
 }
 
-/// The axes that count.
 fn axes(dimensions: Dimensions) -> usize {
     dimensions.count() as usize
 }
 
-/// The boxes that take part and have finite bounds on every axis that counts.
+/// Finite, included boxes with unused axes set to 0.
 fn finite(objects: &[Aabb], dimensions: Dimensions) -> impl Iterator<Item = Aabb> {
     objects.iter().filter_map(move |object| {
         let mut object = *object;
@@ -81,7 +84,7 @@ fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f
     }
 }
 
-/// The side of a cube, or a square, that holds one of these finite boxes on average.
+/// Side of a cube, or a square, that holds one box on average.
 fn spacing(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     let extents = (0..3).map(|axis| {
         let low = boxes.iter().map(|object| f64::from(object.min[axis]));
@@ -92,7 +95,6 @@ fn spacing(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     extents.fold(0.0, f64::max) / along
 }
 
-/// The side of the finest cell that the hierarchical scheme chooses for finite boxes.
 fn finest_cell(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     let descriptor = BroadPhaseDescriptor {
         dimensions,
@@ -138,7 +140,7 @@ mod tests {
         assert_eq!(cell_size(&points, Three), (8.0 / 2f64.cbrt()) as f32);
         assert_eq!(cell_size(&points, Two), 8.0 / 2f32.sqrt());
         assert!(cell_size(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])], Three) <= 1e30);
-        // Out of play in two dimensions.
+        // z is ignored in two dimensions.
         assert_eq!(cell_size(&[Aabb::new([0.0, 0.0, f32::NAN], [3.0, 1.0, 9.0])], Two), 3.0);
     }
 
@@ -151,7 +153,7 @@ mod tests {
         assert!(min_scale(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])], Three) <= 2f32.powi(90));
     }
 
-    /// Points that were rounded outward, and points of which one lies far away: cells hold a few of them.
+    /// Points that were rounded outward, and points with one far outlier.
     #[test]
     fn cells_are_no_finer_than_what_a_few_boxes_share() {
         let points = |side: f32| {
@@ -171,7 +173,6 @@ mod tests {
                 assert!((0.5..=2.0).contains(&length), "{length}");
             }
         }
-        // Boxes that are not far smaller say it themselves.
         let boxes = |side| points(side).collect::<Vec<_>>();
         assert_eq!(
             [cell_size(&boxes(0.75), Three), min_scale(&boxes(0.25), Three)],

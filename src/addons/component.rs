@@ -1,4 +1,4 @@
-//! What is recorded beside the broad phase, over a step's outputs, with buffers of its own.
+//! Base of the optional components.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,27 +19,22 @@ use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 variables! {
-    /// The counters of the step whose outputs are read.
     STEP_COUNTERS = "step_counters";
 }
 
-/// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
 pub(crate) struct Component {
     pub label: String,
     pipelines: Arc<Pipelines>,
     passes: Vec<&'static Pass>,
     pub bindings: Bindings,
     pub buffers: Buffers,
-    /// Where the pipelines are, once there are any.
     context: OnceLock<Arc<DeviceContext>>,
-    /// Made with the first call, on its device.
     recordings: Option<Recordings>,
-    /// Calls so far, until somebody knows what became of them.
+    /// Calls whose outcome is not yet known.
     pending: Pending,
     errors: DeviceErrors,
 }
 
-/// Refuses what a device cannot bind.
 pub(crate) fn check_sizes(what: &'static str, sizes: &Sizes, device: &wgpu::Device) -> Result<(), InputError> {
     let limit = binding_limit(&device.limits());
     match sizes.iter().find(|&&(_, bytes)| bytes > limit) {
@@ -49,7 +44,6 @@ pub(crate) fn check_sizes(what: &'static str, sizes: &Sizes, device: &wgpu::Devi
 }
 
 impl Component {
-    /// `constants` are those of its passes.
     pub fn new(
         label: &str,
         passes: impl IntoIterator<Item = &'static Pass>,
@@ -69,7 +63,6 @@ impl Component {
         }
     }
 
-    /// All of its pipelines, which are still to be made for the steps of a broad phase.
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         let context = self.context.get_or_init(|| Arc::clone(broad_phase.context()));
         let variants = self.passes.iter().flat_map(|pass| pass.variants());
@@ -77,12 +70,11 @@ impl Component {
         preparation.refused(context.check(broad_phase.context()).is_err())
     }
 
-    /// Begins a call that reads `needs` of a step: returns the device, where it is that of the first call. Refuses what
-    /// is known to be lost.
+    /// Begins a call that reads `needs`. Fails on another device than that of the first call, or if an input is lost.
     pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<DeviceContext>, StepError> {
         let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));
         context.check(&step.table.context)?;
-        // Nobody could be told when it was submitted.
+        // Submissions cannot report errors, so the next call does.
         if self.pending.tells_wrong() || needs.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
@@ -113,7 +105,7 @@ impl Component {
         }
     }
 
-    /// Ends a call that reads `needs`. Where the device is known to have refused it, the buffers are given up.
+    /// Registers a call that reads `needs`.
     pub fn end(
         &mut self,
         encoder: &wgpu::CommandEncoder,
@@ -128,12 +120,12 @@ impl Component {
         Ok(written)
     }
 
-    /// Ends the copying of what a call wrote; `None` before the first call.
+    /// Registers a copy of a call's output. `None` before the first call.
     pub fn end_copy(&self, encoder: &wgpu::CommandEncoder, written: &Dependency) -> Option<Dependency> {
         Some(self.recordings.as_ref()?.beside().make(encoder, [written.clone()]))
     }
 
-    /// Gives up the buffers where the device is known to have refused what was recorded.
+    /// Drops the buffers if the device refused the recording.
     pub fn heed(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {
         self.errors = scopes.end().after(std::mem::take(&mut self.errors));
         match self.errors.now() {
@@ -145,17 +137,16 @@ impl Component {
         }
     }
 
-    /// Forgets the calls so far, so that the next one does not tell of them.
+    /// Forgets past calls, so that none of their errors is reported.
     pub fn forget(&mut self) {
         self.pending.clear();
     }
 
-    /// The device of the calls so far.
     pub fn context(&self) -> Option<&Arc<DeviceContext>> {
         self.context.get()
     }
 
-    /// The device of what was recorded, once it has nothing to say against it.
+    /// Waits for pending errors.
     pub async fn await_errors(&mut self) -> Result<Arc<DeviceContext>, ReadBackError> {
         let context = self.context.get().cloned().ok_or(ReadBackError::NoStep)?;
         match std::mem::take(&mut self.errors).wait().await {
@@ -164,7 +155,7 @@ impl Component {
         }
     }
 
-    /// Gives up all buffers, since those that a device refused look like any others, and what binds them.
+    /// Drops all buffers: invalid ones look like valid ones.
     pub fn clear(&mut self) {
         self.buffers.clear();
         self.bindings.clear();

@@ -1,4 +1,4 @@
-//! Culling: which objects of a step each of several views sees.
+//! Frustum culling on the GPU.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,99 +33,83 @@ const VIEW_BYTES: u64 = size_of::<Frustum>() as u64;
 
 passes! {
     "cull" {
-    /// Views as the other passes read them.
     CULL_VIEWS = "cull_views";
 
-    /// Which objects of a table each view sees.
     CULL_OBJECTS = "cull_objects";
 
-    /// How many objects each view sees, and each word of bits has.
     CULL_COUNT = "cull_count";
 
-    /// The lists of the objects that views see.
     CULL_EMIT = "cull_emit";
 
-    /// Where lists begin, and indirect draws.
     CULL_ARGS = "cull_args";
     }
 }
 
 buffers! {
-    /// The views as they are given: [`Frustum`].
     FRUSTA = "frusta": Inputs;
-    /// The views as the passes read them.
     VIEWS = "views": Inputs;
-    /// A bit for each object and view.
     VISIBLE = "visible": Answers;
-    /// How many bits each word has, then the place of its first in the lists.
+    /// Bit counts of words; after the scan, each word's first list row.
     PLACES = "places": Answers;
-    /// The objects that views see.
     LISTS = "lists": Answers;
-    /// Where the list of each view begins.
     OFFSETS = "offsets": Fixed;
-    /// Indirect draws, one per view.
     DRAWS = "draws": Fixed as INDIRECT;
-    /// What was counted.
     COUNTERS = "counters": Fixed;
 }
 
 variables! {
-    /// The uniform block of the passes.
     CULL = "cull";
 }
 
 use variable::*;
 
-/// What is wanted of [`Culling`] beside the bits, and what it draws.
+/// Optional outputs of [`Culling`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CullOptions {
-    /// Lists of the objects that views see, with room for so many rows in all. More than objects times views are never
-    /// made room for, so that `u32::MAX` holds whatever is seen. `None` for no lists.
+    /// Rows for lists of visible objects, all views together. Capped at objects times views, so `u32::MAX` holds every
+    /// result. `None`: no lists.
     pub list_capacity: Option<u32>,
-    /// Indirect draws of what each view sees. `None` for no draws.
+    /// Indirect draws of each view's visible objects. `None`: no draws.
     pub draw: Option<CullDraw>,
 }
 
-/// What is drawn of each object that a view sees: one instance, all of them from the same vertices.
+/// Geometry drawn per visible object: one instance, with the same vertices for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CullDraw {
-    /// So many vertices: four `u32` per view, as `draw_indirect` reads them.
+    /// Number of vertices: four `u32` per view, for `draw_indirect`.
     Vertices(u32),
-    /// So many indices: five `u32` per view, as `draw_indexed_indirect` reads them.
+    /// Number of indices: five `u32` per view, for `draw_indexed_indirect`.
     Indices(u32),
 }
 
-/// What views see: buffers with the usages `STORAGE` and `COPY_SRC`. The next call of [`Culling::record`] may write
-/// into them or replace them.
+/// Results of culling: buffers with the usages `STORAGE` and `COPY_SRC`. The next [`Culling::record`] may overwrite or
+/// replace them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CullOutput {
-    /// A bit for each view and object, static objects first, `u32`: the view `v` sees the object `o` where the bit
-    /// `o % 32` of the word `v * words + o / 32` is set.
+    /// `u32`: view `v` sees object `o` if bit `o % 32` of word `v * words + o / 32` is set. Static objects come first.
     pub visible: wgpu::Buffer,
     /// Words of bits per view.
     pub words: u32,
-    /// Where [`CullOptions::list_capacity`] is given: the objects that each view sees, `u32`, ascending, a list per
-    /// view.
+    /// Visible objects per view, `u32`, ascending, if [`CullOptions::list_capacity`] is set.
     pub lists: Option<Lists>,
-    /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other: that of view `v` begins
-    /// at byte `16 * v`, or `20 * v` where indices are drawn. The number of instances is that of the objects that the
-    /// view sees, with lists those that its list holds. All offsets and the first instance are 0. The buffer has the
-    /// usage `INDIRECT` as well.
+    /// One indirect draw per view if [`CullOptions::draw`] is set, with the additional usage `INDIRECT`.
+    ///
+    /// The draw of view `v` starts at byte `16 * v`, or `20 * v` with indices. Its instances are the visible objects;
+    /// with lists, those in its list. Offsets and first instance are 0.
     pub draws: Option<wgpu::Buffer>,
-    /// 40 `u32`: 0 the views that are invalid, 2 and 3 with lists the rows that they need (64 bits, low word first),
-    /// from 8 on the objects that each view sees. Others are the library's own.
+    /// 40 `u32`: word 0 counts invalid views, words 2 and 3 the list rows needed (64 bits, low first, only with lists),
+    /// words 8 and up each view's visible objects. Others are reserved.
     pub counters: wgpu::Buffer,
 }
 
-/// Finds which objects of a step each of several views sees, on the GPU: cameras, cascades of a shadow map, faces of a
-/// cube map, portals, regions that are simulated closely.
+/// Finds the objects of a step that each of several views sees, on the GPU: for cameras, shadow cascades, cube-map
+/// faces, portals, or regions to simulate closely.
 ///
-/// It reads the table of the step, so nothing is uploaded but the views. The boxes are those that the step compared:
-/// with the margin, and on axes with a period at the place in `0 <= p < period` of their lower corners, not across the
-/// border. Invalid and [excluded](crate::Aabb::EXCLUDED) objects are never seen. [`Frustum`] says exactly which others
-/// are.
+/// It reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, they are placed
+/// with their lower corner in `0 <= p < period`, not across the border. Invalid and [excluded](crate::Aabb::EXCLUDED)
+/// objects are never seen; [`Frustum`] defines which others are.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, Scene, wgpu};
@@ -149,13 +133,11 @@ pub struct CullOutput {
 /// # }
 /// ```
 ///
-/// [`reference::cull`](crate::reference::cull) says the same on the CPU. Another descriptor of the broad phase needs
-/// nothing of this.
+/// [`reference::cull`](crate::reference::cull) is the CPU equivalent. A `Culling` stays usable after
+/// [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor).
 ///
-/// Nothing is read back: the device counts the objects. One `Culling` holds the output of its last call. Several may be
-/// recorded behind one step.
-///
-/// Memory: 1 bit for each object and view. With lists as much again, and 4 bytes per row.
+/// The device counts the objects; nothing is read back. One `Culling` holds the output of its last call; several may
+/// follow one step. Memory: 1 bit per object and view. Lists double that and add 4 bytes per row.
 pub struct Culling {
     own: Component,
     uploads: Staging,
@@ -164,25 +146,23 @@ pub struct Culling {
     last: Option<Recorded>,
 }
 
-/// A call that was recorded.
 #[derive(Clone)]
 struct Recorded {
     written: Dependency,
     params: CullParams,
 }
 
-/// The uniform blocks of a call.
 struct CullBlocks {
     cull: Block,
     scan: Option<Scan>,
 }
 
 impl Culling {
-    /// Most views of a call.
+    /// Maximum number of views per call.
     pub const MOST_VIEWS: u32 = frustum::MOST_VIEWS;
 
-    /// Culling behind the steps of broad phases on one device. `label` is put before the labels of all buffers,
-    /// bind groups and passes, `gpu_broad_phase/cull` where there is none.
+    /// Creates culling for broad phases on one device. `label` prefixes all labels; the default is
+    /// `gpu_broad_phase/cull`.
     pub fn new(label: Option<&str>) -> Self {
         let passes = [PASSES, scan::PASSES].into_iter().flatten().copied();
         Self {
@@ -194,27 +174,26 @@ impl Culling {
         }
     }
 
-    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    /// Creates the pipelines before the first call: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records the finding of what views see behind a step: up to 32 views, [`MOST_VIEWS`](Self::MOST_VIEWS). Never
-    /// submits, waits or reads back. A [`page`](crate::GpuBroadPhase::page) or a
-    /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place, and so will the output of an earlier step
-    /// as long as no other one is submitted before this call's encoder.
+    /// Records culling for up to 32 views ([`MOST_VIEWS`](Self::MOST_VIEWS)) after a step. Never submits, waits or
+    /// reads back. `step` may be a [`page`](crate::GpuBroadPhase::page), a [`query`](crate::GpuBroadPhase::query), or
+    /// an earlier step if no later one is submitted before this encoder.
     ///
     /// # Errors
-    /// [`InputError::TooMany`](crate::InputError::TooMany) for more views,
-    /// [`InputError::Usage`](crate::InputError::Usage), [`InputError::NotInPlace`](crate::InputError::NotInPlace) and
-    /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) for a buffer of views that cannot be read,
-    /// [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where bits or lists do not fit a binding of
-    /// the device, [`StepError::OtherDevice`] on another device than in the first call,
-    /// [`InputError::OwnOutput`](crate::InputError::OwnOutput) for views in a buffer that the call writes,
-    /// [`StepError::Dropped`] where the encoder of the step is known to have been dropped, where a later step was
-    /// submitted, or once where the last call was submitted out of order: nothing is recorded then.
-    /// [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
-    /// later: the next call returns it.
+    /// Nothing is recorded, except with [`StepError::Device`].
+    /// - [`InputError::TooMany`](crate::InputError::TooMany): too many views.
+    /// - [`InputError::Usage`](crate::InputError::Usage), [`InputError::NotInPlace`](crate::InputError::NotInPlace),
+    ///   [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall): the buffer of views cannot be read.
+    /// - [`InputError::OwnOutput`](crate::InputError::OwnOutput): this call writes the buffer of views.
+    /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): bits or lists exceed the binding limit.
+    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`StepError::Dropped`]: the step's encoder was dropped, a later step was submitted, or (reported once) the
+    ///   last call was submitted out of order.
+    /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -315,8 +294,8 @@ impl Culling {
         record_outputs(&mut recorder, params, blocks_of_call);
     }
 
-    /// Gives all memory back. What was bound of steps is given up too, which keeps their outputs' memory for up to
-    /// eight further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory, and drops the bindings that keep outputs of up to eight past steps alive. Call it with
+    /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
         self.own.clear();
@@ -324,19 +303,20 @@ impl Culling {
         self.readings.clear();
     }
 
-    /// Bytes of the buffers on the device, and what they are for.
+    /// Device memory by use, in bytes.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }
 
-    /// Reads what the views of the last call see, once that was submitted: all of it, whatever room lists have. Submits
-    /// copies. On native targets the call waits for the device, in the browser it awaits it.
+    /// Reads the objects that each view of the last call sees, independent of list capacity. Call it after submission.
+    /// Submits copies. Waits for the device on native targets, awaits it in browsers.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
-    /// not submitted, or a later step was submitted in between, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`]
-    /// where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes,
-    /// [`ReadBackError::Device`] where it refused the recording.
+    /// - [`ReadBackError::NoStep`]: nothing was recorded.
+    /// - [`ReadBackError::NotSubmitted`]: the call or its step was not submitted, or a later step was in between.
+    /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
+    /// - [`ReadBackError::Timeout`]: no result within ten minutes.
+    /// - [`ReadBackError::Device`]: the device refused the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
         let context = self.own.await_errors().await.inspect_err(|_| self.trim())?;
         let Recorded { written, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
@@ -350,12 +330,12 @@ impl Culling {
         seen
     }
 
-    /// Records the copying of what the views of the last call see to the host, right behind it and in the same encoder:
-    /// the way for a frame loop, which never waits. It arrives a frame or two later, whatever is recorded meanwhile:
-    /// see [`Readback`].
+    /// Records a copy of the last call's result to the host, directly after it in the same encoder. Never waits: the
+    /// result arrives a frame or two later. See [`Readback`].
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first call, [`StepError::Dropped`] where its encoder was dropped.
+    /// - [`StepError::NoStep`]: nothing was recorded.
+    /// - [`StepError::Dropped`]: the last call's encoder was dropped.
     pub fn record_read_back(&self, encoder: &mut wgpu::CommandEncoder) -> Result<Readback<Visible>, StepError> {
         let context = self.own.context().ok_or(StepError::NoStep)?;
         let Recorded { written, params } = self.last.clone().ok_or(StepError::NoStep)?;
@@ -377,7 +357,6 @@ impl Culling {
         ))
     }
 
-    /// Records the copies of a read-back.
     fn copy_out(&self, context: &DeviceContext, encoder: &mut wgpu::CommandEncoder, params: &CullParams) -> Reading {
         let words = u64::from(params.view_count * params.words);
         let copies = [(buffer::COUNTERS, word::COUNT as u64), (buffer::VISIBLE, words)].map(|(id, words)| Copy {
@@ -390,12 +369,11 @@ impl Culling {
     }
 }
 
-/// What views see, once it is mapped.
 fn seen(reading: &Reading, params: &CullParams) -> Result<Visible, ReadBackError> {
     let words = u64::from(params.view_count * params.words);
     let counters: Vec<u32> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64)?;
     let bits: Vec<u32> = reading.rows(buffer::VISIBLE.name, words)?;
-    // Nothing was mapped of a device that is lost.
+    // A lost device maps nothing.
     let invalid = *counters.get(word::INVALID).ok_or(ReadBackError::DeviceLost)?;
     if (bits.len() as u64) < words {
         return Err(ReadBackError::DeviceLost);
@@ -410,7 +388,6 @@ fn seen(reading: &Reading, params: &CullParams) -> Result<Visible, ReadBackError
     })
 }
 
-/// The objects whose bits are set.
 fn objects_in(words: &[u32]) -> impl Iterator<Item = u32> {
     let words = (0..).zip(words);
     words.flat_map(|(place, &word)| {
@@ -420,7 +397,6 @@ fn objects_in(words: &[u32]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Counts, lists, offsets and draws.
 fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: CullBlocks) {
     let words = params.view_count * params.words;
     let binds = [CULL.is_block(blocks.cull)];
@@ -440,9 +416,7 @@ fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: Cull
     });
 }
 
-/// What the passes read of a table.
 fn inputs(table: &Table) -> Vec<Input> {
-    // The recorder has the block.
     let parts = table.parts().into_iter().filter(|(variable, _)| *variable != PARAMS);
     parts
         .map(|(variable, part)| Input {
@@ -454,7 +428,6 @@ fn inputs(table: &Table) -> Vec<Input> {
         .collect()
 }
 
-/// The uniform block of a call.
 fn params(objects: u32, filters: bool, view_count: u32, options: CullOptions) -> CullParams {
     let (draw_words, draw_count) = match options.draw {
         None => (0, 0),
@@ -475,7 +448,6 @@ fn params(objects: u32, filters: bool, view_count: u32, options: CullOptions) ->
     }
 }
 
-/// The buffers of a call and their bytes.
 fn sizes(params: &CullParams, are_views_caller_owned: bool) -> Sizes {
     let view_count = u64::from(params.view_count.max(1));
     let words = u64::from(params.view_count) * u64::from(params.words);

@@ -1,4 +1,4 @@
-//! Indirect dispatches over what a step wrote: as many workgroups as there are rows, without asking the host.
+//! Indirect dispatch arguments.
 
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
@@ -17,8 +17,7 @@ use crate::layout::blocks::DispatchParams;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
-/// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
-/// over the pairs of the step recorded before it:
+/// Writes the arguments of an indirect dispatch with one invocation per output row, such as a narrow phase over pairs:
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, Scene, wgpu};
@@ -36,8 +35,8 @@ use crate::step::output::StepOutput;
 /// # }
 /// ```
 ///
-/// In the shader the place of a row is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and
-/// there are `args[3]` of them. One `DispatchArgs` holds the arguments of its last call.
+/// In the shader, the row index is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and
+/// `args[3]` is the number of rows. One `DispatchArgs` holds the arguments of its last call.
 pub struct DispatchArgs {
     own: Component,
     whole_only: bool,
@@ -45,26 +44,23 @@ pub struct DispatchArgs {
 
 passes! {
     "dispatch" {
-    /// Indirect dispatches over an output's rows.
     DISPATCH_ARGS = "dispatch_args";
     }
 }
 
 buffers! {
-    /// Workgroups in three dimensions, and rows.
+    /// Workgroups in x, y and z, then rows.
     ARGS = "args": Fixed as INDIRECT;
 }
 
 variables! {
-    /// The uniform block of the pass.
     DISPATCH = "dispatch";
 }
 
 use variable::*;
 
 impl DispatchArgs {
-    /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the bind group and the
-    /// pass, `gpu_broad_phase/dispatch` where there is none.
+    /// Creates the component for one device. `label` prefixes all labels; the default is `gpu_broad_phase/dispatch`.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
@@ -73,30 +69,33 @@ impl DispatchArgs {
         }
     }
 
-    /// Makes all arguments 0, the number of rows included, if the step's output is not whole: a solver then runs on all
-    /// contacts or on none. The status has the reason, and with [`Growth::Grow`](crate::Growth::Grow) a later step has
-    /// room. Record it before a [`query`](GpuBroadPhase::query) of the same broad phase, which replaces the status of
-    /// the walks. A [page](GpuBroadPhase::page) of an answer that did not fit is not whole either.
+    /// Sets all arguments to 0, the row count included, if the output is incomplete: a solver then runs on all contacts
+    /// or none.
+    ///
+    /// The status gives the reason; with [`Growth::Grow`](crate::Growth::Grow), a later step has room. Record before a
+    /// [`query`](GpuBroadPhase::query) of the same broad phase, which replaces the status. A
+    /// [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
     #[must_use]
     pub const fn whole_only(mut self) -> Self {
         self.whole_only = true;
         self
     }
 
-    /// What makes its pipeline ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    /// Creates the pipeline before the first call: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records what fills a buffer with four `u32`: workgroups in three dimensions, at most 65,535 each and at least
-    /// one in all, and the rows that the output shows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`;
-    /// the next call fills it anew.
+    /// Records writing four `u32`: workgroups in x, y and z (each at most 65,535, at least one in total), then the rows
+    /// in the output. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call overwrites it.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of no rows,
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the rows will
-    /// never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the device
-    /// refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
+    /// - [`StepError::NoOutput`]: the step has no such output.
+    /// - [`InputError::Zero`]: `workgroup_rows` is 0.
+    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`StepError::Dropped`]: the rows will never be written, or (reported once) the last call was submitted out of
+    ///   order.
+    /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -151,7 +150,7 @@ impl DispatchArgs {
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 
-    /// Bytes of the buffers on the device, and what they are for.
+    /// Device memory by use, in bytes.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }

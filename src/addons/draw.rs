@@ -1,4 +1,4 @@
-//! Lines that show what a step found, in a buffer that a renderer draws from.
+//! Debug lines.
 
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
@@ -23,31 +23,30 @@ use crate::stages::{pairs, rays};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
 
-/// What is drawn.
+/// Kinds of lines for [`DebugDraw`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DebugLines {
-    /// The boxes of all objects, with the margin where the descriptor has one. Infinite ones are left out.
+    /// Boxes of all objects, including the margin. Infinite boxes are skipped.
     Boxes,
-    /// The cells that objects are entered in, each level in a colour of its own: with the schemes of one entry an
-    /// object those of lower corners, with the uniform scheme all that objects cover. Static objects are left out:
-    /// their cells are [`StaticCells`](Self::StaticCells).
+    /// Cells with entries of moving objects, one colour per level: those of lower corners, or with
+    /// [`Scheme::Uniform`](crate::Scheme::Uniform) all covered cells.
     Cells {
-        /// A bit for each level, the lowest for the finest.
+        /// One bit per level, the lowest for the finest.
         levels: u32,
     },
-    /// Occupied cells of the static objects' table.
+    /// Occupied cells of static objects.
     StaticCells {
-        /// A bit for each level, the lowest for the finest.
+        /// One bit per level, the lowest for the finest.
         levels: u32,
     },
-    /// From the middle of one box of each pair to the middle of the other.
+    /// A line between the centres of each pair.
     Pairs,
-    /// The cells that rays visit, [`RayOutput::cells`](crate::RayOutput::cells), each level in a colour of its own.
+    /// Cells visited by rays ([`RayOutput::cells`](crate::RayOutput::cells)), one colour per level.
     RayCells,
 }
 
-/// Makes lines of what a step found, to look at while a program runs:
+/// Draws a step's boxes, cells, pairs or ray cells as lines:
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{DebugDraw, DebugLines, GpuBroadPhase, Scene, wgpu};
@@ -67,9 +66,8 @@ pub enum DebugLines {
 /// # }
 /// ```
 ///
-/// Nothing is read back: the device counts the lines. One `DebugDraw` holds the lines of its last call.
+/// The device counts the lines; nothing is read back. One `DebugDraw` holds the lines of its last call.
 pub struct DebugDraw {
-    /// As the uniform block numbers it.
     scheme: u32,
     own: Component,
 }
@@ -78,34 +76,27 @@ pub struct DebugDraw {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DebugOutput {
-    /// [`LineVertex`], two per line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
+    /// [`LineVertex`], two per line. Usages: `VERTEX`, `STORAGE`, `COPY_SRC`.
     pub vertices: wgpu::Buffer,
-    /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all
-    /// boxes, all pairs or visited cells that their output shows, or all occupied cells would have. A buffer with the
-    /// usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
+    /// Five `u32`: an indirect draw (vertices, instances, first vertex, first instance), then the vertices needed to
+    /// draw all boxes, shown pairs or ray cells, or occupied cells. Usages: `INDIRECT`, `STORAGE`, `COPY_SRC`.
     pub args: wgpu::Buffer,
 }
 
 passes! {
     "draw" {
-    /// Lines of the objects' boxes.
     DRAW_BOXES = "draw_boxes";
 
-    /// Lines of occupied cells.
     DRAW_CELLS = "draw_cells";
 
-    /// Lines between the boxes of pairs.
     DRAW_PAIRS = "draw_pairs";
 
-    /// Lines of the cells that rays visit.
     DRAW_RAY_CELLS = "draw_ray_cells";
     }
 }
 
 buffers! {
-    /// The ends of lines: [`LineVertex`].
     LINES = "lines": Answers as VERTEX;
-    /// An indirect draw, and the vertices of all lines.
     ARGS = "draw_args": Fixed as INDIRECT;
 }
 
@@ -115,31 +106,29 @@ variables! {
 
 use variable::*;
 
-/// What a kind of lines is made of.
 struct Source {
     pass: &'static Pass,
-    /// Boxes, records, pairs or cells that there may be.
     rows: u32,
     first: u32,
     row_vertices: u32,
-    /// Cells that a row may have; 1 for what is no cell.
+    /// Maximum number of cells per row, else 1.
     row_cells: u32,
     levels: u32,
-    /// What the pass reads.
     needs: Vec<Dependency>,
     table: Table,
 }
 
 impl DebugDraw {
-    /// How render pipelines read [`LineVertex`]: location 0 is `vec3<f32>`, location 1 is `vec4<f32>` between 0 and 1.
+    /// Vertex layout of [`LineVertex`]: location 0 is the position `vec3<f32>`, location 1 the colour `vec4<f32>` in 0
+    /// to 1.
     pub const VERTICES: wgpu::VertexBufferLayout<'static> = wgpu::VertexBufferLayout {
         array_stride: size_of::<LineVertex>() as u64,
         step_mode: wgpu::VertexStepMode::Vertex,
         attributes: &wgpu::vertex_attr_array![0 => Float32x3, 1 => Unorm8x4],
     };
 
-    /// Lines of the steps of broad phases with this descriptor's scheme, on one device. `label` is put before the
-    /// labels of the buffers, the bind groups and the passes, `gpu_broad_phase/debug_draw` where there is none.
+    /// Creates the component for this descriptor's scheme, on one device. `label` prefixes all labels; the default is
+    /// `gpu_broad_phase/debug_draw`.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, label: Option<&str>) -> Self {
         let scheme = grid::scheme_number(descriptor.scheme);
         let constants = [("SCHEME", f64::from(scheme))];
@@ -153,21 +142,23 @@ impl DebugDraw {
         }
     }
 
-    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    /// Creates the pipelines before the first call: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records the making of lines behind a step: of at most `max_lines`, whole boxes and cells, 32 bytes each. Where
-    /// there are more, the first boxes, pairs and visited cells are drawn, and any of the occupied cells. `color` is
-    /// red, green, blue and alpha; of cells alpha alone counts.
+    /// Records at most `max_lines` lines, 32 bytes each, after a step; boxes and cells are never cut. If more are
+    /// needed, draws the first boxes, pairs and ray cells, and any of the occupied cells. `color` is RGBA; cells use
+    /// only its alpha.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another
-    /// scheme, [`InputError::BufferTooLarge`] for more than a binding of the device holds,
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where what is drawn
-    /// will never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the
-    /// device refuses a buffer: the encoder then has to be dropped.
+    /// - [`StepError::NoOutput`]: the step has no such output.
+    /// - [`StepError::OtherTable`]: the step has another scheme.
+    /// - [`InputError::BufferTooLarge`]: the lines exceed the binding limit.
+    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`StepError::Dropped`]: the output will never be written, or (reported once) the last call was submitted out
+    ///   of order.
+    /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -180,7 +171,7 @@ impl DebugDraw {
         if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
         }
-        // Whole boxes, and none where there is no room for one.
+        // Whole boxes only; 0 if not even one fits.
         let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
         let capacity = most / source.row_vertices * source.row_vertices;
         let capacity = capacity.min(
@@ -198,7 +189,7 @@ impl DebugDraw {
         let context = self.own.begin(step, &source.needs)?;
         let device = context.device();
         let scopes = Scopes::begin(device);
-        // One bind group per call costs less than buffers that others gave up and this one would keep alive.
+        // Cheaper than keeping replaced buffers alive.
         self.own.bindings.clear();
         drop(
             self.own
@@ -229,12 +220,12 @@ impl DebugDraw {
         })
     }
 
-    /// Bytes of the buffers on the device, and what they are for.
+    /// Device memory by use, in bytes.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }
 
-    /// Gives all memory back, that of the last step's outputs among it, which its bind group keeps alive otherwise.
+    /// Frees all memory, and drops the bind group that keeps the last step's outputs alive.
     pub fn trim(&mut self) {
         self.own.clear();
     }
@@ -291,7 +282,6 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
     }
 }
 
-/// What the passes read.
 fn inputs(step: &StepOutput, table: &Table) -> Vec<Input> {
     let static_grid = &step.static_table.as_ref().unwrap_or(&step.table).grid;
     let whole = [
@@ -309,7 +299,6 @@ fn inputs(step: &StepOutput, table: &Table) -> Vec<Input> {
     let whole = whole
         .into_iter()
         .filter_map(|(variable, buffer): (Variable, _)| Some((variable, RangeRef::from(buffer?))));
-    // The recorder has the block.
     let of_table = table.parts().into_iter().filter(|(variable, _)| *variable != PARAMS);
     of_table
         .chain(whole)

@@ -1,4 +1,4 @@
-//! Pair events: which pairs begin, persist and end from one step to the next.
+//! Pair events.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,143 +37,118 @@ use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
-/// Pairs that may begin and end unforeseen where nobody waits to ask how many: 64 KiB each.
+/// Spare rows for unforeseen changes: 64 KiB.
 const FEW_CHANGES: u32 = 4096;
 
 passes! {
     "events" {
-    /// Which pairs of a step the step before had as well.
     EVENT_MATCH = "event_match";
 
-    /// Pairs that persist and pairs that begin.
     EVENT_EMIT = "event_emit";
 
-    /// Pairs that begin, on their own: what read-backs without a wait copy.
     EVENT_BEGUN = "event_begun";
 
-    /// Pairs that end.
     EVENT_END = "event_end";
 
-    /// The hash table of a step's pairs.
     EVENT_INSERT = "event_insert";
     }
 }
 
 buffers! {
-    /// The pairs of a step with generations, those that persist first. The next two take turns, step by step.
+    /// Pairs with generations, persisting first. Buffers `_0` and `_1` alternate by step.
     ROWS_0 = "rows_0": Pairs;
-    /// The rows of every other step.
     ROWS_1 = "rows_1": Pairs;
-    /// How many rows a step has.
     COUNTERS_0 = "counters_0": Fixed;
-    /// The counters of every other step.
     COUNTERS_1 = "counters_1": Fixed;
-    /// Workgroups over the rows of a step.
     GROUPS_0 = "groups_0": Fixed as INDIRECT;
-    /// Workgroups over the rows of every other step.
     GROUPS_1 = "groups_1": Fixed as INDIRECT;
-    /// What stands for the step before the first: zeros that nobody writes to.
+    /// Zeros for the first step.
     NOTHING = "nothing": Fixed as INDIRECT;
-    /// The hash table of a step's pairs.
     TABLE = "table": Pairs;
-    /// 1 for each pair that the step before had as well, then places.
+    /// 1 for persisting pairs; after the scan, row indices.
     MARKS = "marks": Pairs;
-    /// 1 for each pair of the step before that this one has as well, then places.
+    /// 1 for previous pairs that persist; after the scan, row indices.
     MATCHED = "matched": Pairs;
-    /// The pairs that end.
     ENDED = "ended": Pairs;
-    /// The pairs that begin, as many as a read-back without a wait copies.
     BEGUN = "begun": Pairs;
-    /// The generation of each static object.
     STATIC_GENERATIONS = "static_generations": Inputs;
-    /// The generation of each moving object.
     GENERATIONS = "generations": Inputs;
-    /// The generations of static objects as they are given, where they are copied first. It is always the caller's.
+    /// Caller's generations, before they are copied.
     GIVEN_STATIC_GENERATIONS = "given_static_generations": Inputs;
-    /// The generations of moving objects as they are given, where they are copied first. It is always the caller's.
     GIVEN_GENERATIONS = "given_generations": Inputs;
 }
 
-/// Buffers that take turns, step by step.
 const ROW_SIDES: [BufferId; 2] = [buffer::ROWS_0, buffer::ROWS_1];
 const COUNTER_SIDES: [BufferId; 2] = [buffer::COUNTERS_0, buffer::COUNTERS_1];
 const GROUP_SIDES: [BufferId; 2] = [buffer::GROUPS_0, buffer::GROUPS_1];
 
 variables! {
-    /// The uniform block of the passes.
     EVENT = "event";
-    /// The rows of the step that is recorded.
     ROWS = "rows";
-    /// The counters of the step that is recorded.
     COUNTERS = "counters";
-    /// The rows of the step before.
     PREVIOUS_ROWS = "previous_rows";
-    /// The counters of the step before.
     PREVIOUS_COUNTERS = "previous_counters";
-    /// The hash table of the step before.
     PREVIOUS_TABLE = "previous_table";
 }
 
 use variable::*;
 
-/// What names the objects of a step for good: an index, and a generation that tells apart the objects that have it one
-/// after the other. [`ObjectSet::names`](crate::ObjectSet::names) gives those of its handles. The default takes the
-/// indices of the step as they are: then an index has to go on standing for the same object.
+/// Lasting names of a step's objects: an index, and a generation that distinguishes successive objects with that index.
+///
+/// [`ObjectSet::names`](crate::ObjectSet::names) returns those of its handles. The default uses indices alone, so each
+/// must always mean the same object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObjectNames<'a> {
-    /// How many static objects the step has, which results name first. They are named by their index with its top bit
-    /// set, so that their number may change, and moving objects by their index among themselves.
+    /// Number of static objects, which may change. They are named by index with the top bit set, moving objects by
+    /// index among themselves.
     pub static_count: u32,
-    /// The generation of each static object; that of others is 0. Any number that the object before at this index did
-    /// not have.
+    /// Generation of each static object: any number that the previous object with this index did not have. Missing ones
+    /// are 0.
     pub static_generations: Source<'a, u32>,
-    /// The generation of each moving object, like those of static ones.
+    /// Generation of each moving object, as for static ones.
     pub generations: Source<'a, u32>,
 }
 
-/// The events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two calls of [`PairEvents::record`]
-/// may write into them or replace them.
+/// Events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two [`PairEvents::record`] calls may
+/// overwrite or replace them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EventOutput {
-    /// The step's pairs as [`PairEvent`]s: those that the step before had too, in the order of the pairs, and behind
-    /// them those that begin, in that order.
+    /// The step's pairs as [`PairEvent`]: persisting, then begun ones, each in pair order.
     pub rows: wgpu::Buffer,
-    /// [`PairEvent`]s that the step before had and this one does not, persisting ones of that step first.
+    /// [`PairEvent`]s that only the previous step has, in its row order.
     pub ended: wgpu::Buffer,
-    /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status
-    /// that say that pairs are missing ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]):
-    /// what is missing counts as ended, and begins when it is back.
+    /// Eight `u32`: words 0, 4 and 6 count persisting, begun and ended pairs. Word 5 has the status bits for missing
+    /// pairs ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]). Missing pairs count as
+    /// ended, and begin when they return.
     pub counters: wgpu::Buffer,
-    /// Rows that there is room for. As many as pairs, so that they always fit.
+    /// Capacity of `rows`, which always suffices.
     pub capacity: u32,
-    /// Pairs that ended and fit.
+    /// Capacity of `ended`.
     pub ended_capacity: u32,
 }
 
-/// The events of a step on the host.
+/// Events of a step on the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Events {
-    /// Pairs that the step before had too, in the order of the step's pairs; none after
-    /// [`read_changes`](PairEvents::read_changes).
+    /// Pairs that the previous step also had, in pair order. Empty after [`read_changes`](PairEvents::read_changes).
     pub persisting: Vec<PairEvent>,
-    /// Pairs that it did not have, in that order.
+    /// Pairs that the previous step lacked, in pair order.
     pub begun: Vec<PairEvent>,
-    /// Pairs that only the step before had.
+    /// Pairs that only the previous step had.
     pub ended: Vec<PairEvent>,
-    /// [`Status::PAIRS`] and the like where pairs of the step are missing: they count as ended. 0 where all are there.
+    /// Status bits for missing pairs, such as [`Status::PAIRS`]; these count as ended. 0 if complete.
     pub status: Status,
-    /// Pairs that began or ended and are missing here: more than [`record_read_back`](PairEvents::record_read_back) copied.
+    /// Begun and ended pairs that [`record_read_back`](PairEvents::record_read_back) had no room to copy.
     pub unread: u32,
 }
 
-/// Finds which pairs begin, persist and end from one step of a broad phase to the next, on the GPU.
+/// Finds the pairs that begin, persist and end from one step to the next, on the GPU.
 ///
-/// Pairs are told apart by what names their objects for good, see [`ObjectNames`]. So a pair ends where one of its
-/// objects is removed, and another begins where a new object at the same index overlaps the other one. The order of
-/// events follows from that of the pairs and is as deterministic. Another descriptor of the broad phase changes no
-/// name: events go on without a [`reset`](Self::reset).
+/// Pairs are identified by lasting names ([`ObjectNames`]): a pair ends when one of its objects is removed, and another
+/// begins if a new object with that index overlaps. Events follow pair order and are as deterministic. They continue
+/// after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a [`reset`](Self::reset).
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
@@ -194,48 +169,41 @@ pub struct Events {
 /// # }
 /// ```
 ///
-/// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 per object for generations
-/// from the host, which are uploaded in every call.
+/// Memory: 64 to 72 bytes per row of pair capacity, over both steps, and 4 per object for host generations, which each
+/// call uploads.
 pub struct PairEvents {
     own: Component,
     uploads: Staging,
     readings: Staging,
     timeout: Duration,
     last: Option<Recorded>,
-    /// How many pairs began and ended in late answers that arrived without a wait.
+    /// Recent numbers of begun and ended pairs.
     changes: Arc<[AtomicU32; 2]>,
 }
 
-/// A step that was recorded.
 #[derive(Clone)]
 struct Recorded {
-    /// Its own rows, which need all before them.
     written: Dependency,
     rows: RowSide,
-    /// The device of the broad phase that the step is of.
     context: Arc<DeviceContext>,
 }
 
-/// Where the rows of a step lie.
 #[derive(Clone, Copy)]
 struct RowSide {
-    /// Which buffers of [`ROW_SIDES`] and [`COUNTER_SIDES`] are its own.
     side: usize,
     capacity: u32,
-    /// Rows that the step before has room for.
     previous_capacity: u32,
 }
 
 impl RowSide {
-    /// Slots of the hash table less one: at most half of them are in use.
+    /// Hash table size minus one; at most half is used.
     fn table_mask(self) -> u32 {
         (2 * self.capacity.max(1)).next_power_of_two() - 1
     }
 }
 
 impl PairEvents {
-    /// Finds the events of the steps of one broad phase, on its device. `label` is put before the labels of all
-    /// buffers, bind groups and passes, `gpu_broad_phase/events` where there is none.
+    /// Creates events for one broad phase. `label` prefixes all labels; the default is `gpu_broad_phase/events`.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {
@@ -256,27 +224,28 @@ impl PairEvents {
         }
     }
 
-    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    /// Creates the pipelines before the first call: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records the finding of the events of a step, right behind it and before any
-    /// [`page`](crate::GpuBroadPhase::page). In the first call, and after [`reset`](Self::reset), all pairs begin.
-    /// Never submits, waits or reads back.
-    ///
-    /// The encoders of all calls have to be submitted, in the order of the calls.
+    /// Records the events of a step, directly after it and before any [`page`](crate::GpuBroadPhase::page). In the
+    /// first call and after [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back. Submit the
+    /// encoders of all calls, in call order.
     ///
     /// # Errors
-    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order, behind a later step among
-    /// it: which pairs the device knows is not certain then, and [`reset`](Self::reset) lets all begin again.
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::OtherBroadPhase`] for a step
-    /// of another broad phase than before without a [`reset`](Self::reset). [`StepError::NoOutput`] for a step without
-    /// pairs, [`StepError::Page`] for the output of a page, [`InputError::Usage`](crate::InputError::Usage),
-    /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like for a buffer of generations that
-    /// cannot be read, [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where the rows do not fit a
-    /// binding of the device: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the
-    /// encoder has to be dropped.
+    /// Nothing is recorded, except with [`StepError::Device`].
+    /// - [`StepError::Dropped`]: an encoder was dropped or submitted out of order, so the previous pairs are uncertain.
+    ///   Call [`reset`](Self::reset) to let all begin again.
+    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`StepError::OtherBroadPhase`]: a step of another broad phase, without a [`reset`](Self::reset).
+    /// - [`StepError::NoOutput`]: the step has no pairs.
+    /// - [`StepError::Page`]: `step` is a page.
+    /// - [`InputError::Usage`](crate::InputError::Usage),
+    ///   [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like: a buffer of generations cannot
+    ///   be read.
+    /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): the rows exceed the binding limit.
+    /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -314,7 +283,6 @@ impl PairEvents {
             capacity: pairs.capacity,
             previous_capacity: previous.map_or(0, |previous| previous.capacity),
         };
-        // What the caller brings takes none where it is read in place.
         let generations = [names.static_generations, names.generations].map(|source| {
             let alignment = limits.min_storage_buffer_offset_alignment;
             let is_in_place = source.is_caller_owned() && source.placement(alignment).layout.is_none();
@@ -357,7 +325,7 @@ impl PairEvents {
         sizes: Sizes,
         recorded: RowSide,
     ) {
-        // Where the table has to grow, the old one is still looked in.
+        // If the table grows, passes still read the old one.
         let table = self.own.buffers.existing(buffer::TABLE).cloned();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         let own = |id| self.own.buffers.get(id);
@@ -457,7 +425,7 @@ impl PairEvents {
         });
     }
 
-    /// Forgets the step before: all pairs of the next one begin.
+    /// Forgets the previous step: all pairs of the next one begin.
     pub fn reset(&mut self) {
         self.last = None;
         self.own.forget();
@@ -467,9 +435,8 @@ impl PairEvents {
         self.last.as_ref().map(|last| last.rows)
     }
 
-    /// Gives all memory back, along with the step before. What was bound of steps is given up too, which keeps their
-    /// outputs' memory for up to eight further calls otherwise: call it along with
-    /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory, forgets the previous step, and drops the bindings that keep outputs of up to eight past steps
+    /// alive. Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.reset();
         self.own.clear();
@@ -477,25 +444,25 @@ impl PairEvents {
         self.readings.clear();
     }
 
-    /// Bytes of the buffers on the device, and what they are for.
+    /// Device memory by use, in bytes.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }
 
-    /// Reads the events of the last step that was recorded, once it was submitted. Submits copies. On native targets
-    /// the call waits for the device, in the browser it awaits it.
+    /// Reads the events of the last step after its submission. Submits copies. Waits for the device on native targets,
+    /// awaits it in browsers.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset),
-    /// [`ReadBackError::NotSubmitted`] where that step or one before it was not submitted,
-    /// [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where
-    /// the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`]
-    /// where it refused the recording.
+    /// - [`ReadBackError::NoStep`]: nothing was recorded since the start or [`reset`](Self::reset).
+    /// - [`ReadBackError::NotSubmitted`]: that step or an earlier one was not submitted.
+    /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
+    /// - [`ReadBackError::Timeout`]: no result within ten minutes.
+    /// - [`ReadBackError::Device`]: the device refused the recording.
     pub async fn read_back(&mut self) -> Result<Events, ReadBackError> {
         self.read(true).await
     }
 
-    /// Reads the events of the last step without the pairs that persist, which are most of all as a rule.
+    /// Reads the last step's begun and ended pairs, usually a small share.
     ///
     /// # Errors
     /// As [`read_back`](Self::read_back).
@@ -503,18 +470,16 @@ impl PairEvents {
         self.read(false).await
     }
 
-    /// Records the copying of the events of the last step to the host, right behind it and in the same encoder, without
-    /// the pairs that persist: the way for a frame loop, which never waits. They arrive a frame or two later, whatever
-    /// is recorded meanwhile: see [`Readback`].
+    /// Records a copy of the last step's begun and ended pairs to the host, directly after it in the same encoder.
+    /// Never waits: the result arrives a frame or two later. See [`Readback`].
     ///
-    /// How many pairs begin and end only the device knows. As many are copied as late answers that arrived had, a
-    /// quarter more, and up to 4,096 beyond. [`Events::unread`] counts what is left out, and the next answer has room
-    /// for as many.
+    /// Row counts are known only on the device, so the copy has room for those of recent results, a quarter more, and
+    /// up to 4,096 spare rows. [`Events::unread`] counts rows left out; the next copy has room for them.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step and after [`reset`](Self::reset), [`StepError::Dropped`] where its
-    /// encoder was dropped, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be
-    /// dropped.
+    /// - [`StepError::NoStep`]: nothing was recorded since the start or [`reset`](Self::reset).
+    /// - [`StepError::Dropped`]: the last step's encoder was dropped.
+    /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
     pub fn record_read_back(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Readback<Events>, StepError> {
         let context = self.own.context().cloned().ok_or(StepError::NoStep)?;
         let Recorded { written, rows, .. } = self.last.clone().ok_or(StepError::NoStep)?;
@@ -522,7 +487,7 @@ impl PairEvents {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
-        // In steps, so that what depends on it is not made anew with each answer.
+        // Rounded up, so that buffers seldom change.
         let room = |last: u32, most: u32| {
             let steps = last.saturating_add(last / 4) / FEW_CHANGES + 1;
             steps.saturating_mul(FEW_CHANGES).min(most)
@@ -574,7 +539,7 @@ impl PairEvents {
             if let Ok(counters) = read_counters(reading) {
                 for (late, word) in changes.iter().zip([word::BEGUN, word::ENDED]) {
                     let before = late.load(Ordering::Relaxed);
-                    // Bursts come again.
+                    // Decays slowly: bursts tend to return.
                     let after = counters.get(word).copied().unwrap_or(0).max(before - before / 16);
                     late.store(after, Ordering::Relaxed);
                 }
@@ -582,7 +547,7 @@ impl PairEvents {
         };
         let decode = move |reading: &Reading| {
             let counters = read_counters(reading)?;
-            // Nothing was mapped of a device that is lost.
+            // A lost device maps nothing.
             let counted = |word| counters.get(word).copied().ok_or(ReadBackError::DeviceLost);
             let [began, ends] = [counted(word::BEGUN)?, counted(word::ENDED)?];
             let begun: Vec<_> = reading.rows(buffer::BEGUN.name, began.into())?;
@@ -659,8 +624,6 @@ impl PairEvents {
     }
 }
 
-/// The buffers of a step and their bytes. `generations` are the static objects and the moving ones that have one which
-/// is not read in place.
 fn sizes(recorded: RowSide, generations: [u64; 2]) -> Sizes {
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
     let [static_generations, generations] = generations.map(|count| 4 * count.max(1));

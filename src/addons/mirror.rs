@@ -1,5 +1,5 @@
-//! A buffer on the device that follows boxes on the host. All writes go through the encoder, so that each step recorded
-//! into one encoder sees the boxes as they were when it was recorded.
+//! A device buffer that follows boxes on the host. Writes go through the encoder, so each step sees the boxes as of its
+//! recording.
 
 use std::sync::Arc;
 
@@ -22,7 +22,6 @@ use crate::shared::submission::{Dependency, Recordings};
 
 passes! {
     "table" {
-        /// Changed boxes to the slots of an [`ObjectSet`](crate::ObjectSet).
         SCATTER = "scatter";
     }
 }
@@ -33,28 +32,24 @@ const BOX_BYTES: u64 = size_of::<Aabb>() as u64;
 #[derive(Default)]
 pub(crate) struct Mirror {
     resident: Option<Resident>,
-    /// Bytes that the last update uploaded.
     pub uploaded: u64,
 }
 
-/// What lies on a device. The buffer holds the boxes of the last update, once everything recorded so far has run.
+/// The buffer holds the boxes of the last update once all recordings have run.
 struct Resident {
     context: KnownDevice,
     device: wgpu::Device,
     recordings: Recordings,
-    /// The last update that wrote into the buffer.
     written: Option<Dependency>,
     pipelines: Arc<Pipelines>,
     bindings: Bindings,
     uploads: Staging,
-    /// What the pass reads changes from.
     changes: Staging,
     buffer: wgpu::Buffer,
 }
 
 impl Mirror {
-    /// Records what makes the buffer hold `boxes`. `changed` lists, once each, the slots that differ from the boxes of
-    /// the last update or had no box then; all slots of an update stay slots in later ones.
+    /// `changed` lists new and changed slots, once each. The number of slots never falls.
     pub fn update(
         &mut self,
         device: &wgpu::Device,
@@ -63,7 +58,7 @@ impl Mirror {
         changed: &[u32],
     ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
         self.uploaded = 0;
-        // A lost device gives a buffer that it refuses, too, when a step binds it: that is where it is told.
+        // A lost device returns an invalid buffer; the step that binds it fails.
         let scopes = Scopes::begin(device);
         let updated = self.update_buffer(device, encoder, boxes, changed);
         drop(scopes.end());
@@ -80,7 +75,7 @@ impl Mirror {
         let limit = binding_limit(&device.limits());
         check_count(device, boxes.len())?;
         self.resident.take_if(|resident| !resident.context.is(device));
-        // What an update left behind that never ran is not known.
+        // Undefined if the last update never ran.
         let is_known = |resident: &Resident| resident.written.as_ref().is_some_and(|written| !written.is_lost());
         let is_new = !self.resident.as_ref().is_some_and(is_known);
         let resident = self
@@ -88,7 +83,7 @@ impl Mirror {
             .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
         resident.begin();
         let outgrown = resident.fit(boxes.len() as u64, limit);
-        // Collecting boxes from all over takes about twice the time of copying as many in a row.
+        // Gathering costs about twice as much per box as copying in a row.
         self.uploaded = if is_new || changed.len() > boxes.len() / 2 {
             resident.upload_all(encoder, boxes)
         } else {
@@ -104,7 +99,6 @@ impl Mirror {
         Ok((&resident.buffer, resident.written.as_ref()))
     }
 
-    /// The pipeline of later updates on a device, which is still to be made.
     pub fn prepare(&mut self, context: &Arc<DeviceContext>) -> Preparation {
         let device = context.device();
         self.resident.take_if(|resident| !resident.context.is(device));
@@ -113,13 +107,11 @@ impl Mirror {
         Preparation::new(context, &resident.pipelines, variants.collect())
     }
 
-    /// Bytes on the device: of the boxes, and of what changes are read from.
     pub fn bytes(&self) -> u64 {
         let resident = self.resident.iter();
         resident.map(|of| of.buffer.size() + of.changes.free_bytes()).sum()
     }
 
-    /// Gives up what lies on the device: the next update starts over.
     pub fn invalidate(&mut self) {
         self.resident = None;
     }
@@ -140,14 +132,13 @@ impl Resident {
         }
     }
 
-    /// Begins an update: gives up what the last ones did not use.
     fn begin(&mut self) {
         self.bindings.begin();
         self.uploads.begin();
         self.changes.begin();
     }
 
-    /// Makes room for `count` boxes; returns the buffer that proved too small.
+    /// Returns the old buffer if it was too small.
     fn fit(&mut self, count: u64, limit: u64) -> Option<wgpu::Buffer> {
         let held = self.buffer.size() / BOX_BYTES;
         if count <= held {
@@ -165,7 +156,6 @@ impl Resident {
         bytes.len() as u64
     }
 
-    /// Returns the bytes uploaded.
     fn upload_changes(&mut self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb], changed: &[u32]) -> u64 {
         if changed.is_empty() {
             return 0;
@@ -207,7 +197,6 @@ impl Resident {
         uploaded as u64
     }
 
-    /// Puts changes into a buffer for the pass to read.
     fn upload(&self, encoder: &mut wgpu::CommandEncoder, name: &str, bytes: &[u8]) -> staging::Buffer {
         let to = self.changes.take(&self.device, &label(name), bytes.len() as u64);
         self.uploads.upload(&self.device, encoder, LABEL, bytes, &to.buffer);
@@ -215,10 +204,9 @@ impl Resident {
     }
 }
 
-/// The bytes of a uniform block.
 fn block(params: &ScatterParams) -> Vec<u8> {
     let mut block = UniformBuffer::new([0; 16]);
-    // The block has room for it: that cannot fail.
+    // Cannot fail: 16 bytes suffice.
     let written = block.write(params);
     debug_assert!(written.is_ok());
     block.into_inner().to_vec()
@@ -231,14 +219,14 @@ fn label(name: &str) -> String {
 fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(&label("object_set")),
-        // A buffer may not be empty.
+        // Buffers cannot be empty.
         size: BOX_BYTES * capacity.max(1),
         usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     })
 }
 
-/// Whether a device binds so many boxes.
+/// Fails if `boxes` exceed the binding limit.
 pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), InputError> {
     let limit = binding_limit(&device.limits());
     let what = "objects";

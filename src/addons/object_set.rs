@@ -1,4 +1,4 @@
-//! Objects that live across steps: boxes under handles, and a buffer on the device that follows them.
+//! Objects with handles that persist across steps.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -13,43 +13,37 @@ use crate::gpu::preparation::Preparation;
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::step::broad_phase::GpuBroadPhase;
 
-/// What a slot without an object holds: a point at the origin that takes no part.
+/// A free slot: an excluded point at the origin.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 
-/// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing
-/// again.
+/// Identifies an object of one [`ObjectSet`]. Once the object is removed, the handle is stale forever.
 ///
-/// Of use with the set that made it alone. Another set takes it for stale: sets count the generations of their slots
-/// from numbers that are far apart. With up to 1,024 sets in a program, no two have a handle in common before a slot
-/// had a million objects.
-///
-/// Handles order by part, moving objects first, then by index.
+/// It is also stale in other sets. With up to 1,024 sets in a program, no handles coincide before a slot has held a
+/// million objects. Order: moving objects before static ones, then by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
-    /// The slot; the top bit is set where it is one of the static part.
+    /// Top bit set for static objects.
     slot: u32,
-    /// Odd, as that of a slot with an object.
+    /// Odd, as for all slots with an object.
     generation: u32,
 }
 
 impl Handle {
-    /// The index of the object in [`ObjectSet::slots`], or in [`ObjectSet::static_slots`] for a static one. In a set
-    /// without static objects it names the object in results, too; else [`ObjectSet::object_of`] says how results name
-    /// it.
+    /// Index of the object in [`ObjectSet::slots`] or, if static, in [`ObjectSet::static_slots`]. Results use this
+    /// index if the set has no static objects; otherwise see [`ObjectSet::object_of`].
     pub const fn index(self) -> u32 {
         self.slot & !STATIC_SLOT
     }
 
-    /// Whether the object is a static one.
+    /// Returns `true` for a static object.
     pub const fn is_static(self) -> bool {
         self.slot & STATIC_SLOT != 0
     }
 }
 
 impl From<PairEvent> for [Handle; 2] {
-    /// The objects of an event: of use where the step's objects were those of an [`ObjectSet`]. That of an event that
-    /// ended may be gone.
+    /// Objects of an event, if the step used an [`ObjectSet`]. They may be removed if the event ended.
     fn from(event: PairEvent) -> Self {
         [(event.a, event.a_generation), (event.b, event.b_generation)]
             .map(|(slot, generation)| Handle { slot, generation })
@@ -57,7 +51,7 @@ impl From<PairEvent> for [Handle; 2] {
 }
 
 impl From<[Handle; 2]> for PairEvent {
-    /// The event of a pair, its objects in the order of their names in results: static ones first, then by index.
+    /// Event of a pair, its objects in result order: static first, then by index.
     fn from([a, b]: [Handle; 2]) -> Self {
         Self {
             a: a.slot,
@@ -79,24 +73,22 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-/// A handle whose object was removed, or that is of another set: see [`Handle`].
+/// The object was removed, or the [`Handle`] belongs to another set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no object of the set")]
 pub struct StaleHandle(
-    /// The handle.
+    /// The stale handle.
     pub Handle,
 );
 
-/// Whether the slot with this generation has an object.
 const fn is_live(generation: u32) -> bool {
     generation % 2 == 1
 }
 
-/// Boxes that live across steps, each under a [`Handle`], and buffers on the device that follow them.
+/// Boxes with [`Handle`]s that persist across steps, mirrored in device buffers.
 ///
-/// An object keeps its index for as long as it lives; the next insertion takes the index of a removed one. Every change
-/// takes constant time. [`upload`](Self::upload) uploads what changed since its last call and gives the sources of a
-/// step:
+/// An object keeps its index while it lives; insertions reuse free indices. Every change takes constant time.
+/// [`upload`](Self::upload) uploads changes since its last call and returns the input of a step:
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, Scene, wgpu};
@@ -121,44 +113,42 @@ const fn is_live(generation: u32) -> bool {
 ///
 /// # Static objects
 ///
-/// Objects that seldom change belong into the static part, with [`insert_static`](Self::insert_static): steps keep
-/// their table while none of them changes (see [`Statics`]), and a change to any of them lets the next step build it
-/// anew. Static objects never pair with one another. Results name the static slots first, then the others: static
-/// object `i` is `i`, any other is its index plus the number of [static slots](Self::static_slots) at the time of the
-/// step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) translate. To make a static object move,
-/// remove it and insert it again.
+/// Use [`insert_static`](Self::insert_static) for objects that seldom change: steps reuse their table until one changes
+/// (see [`Statics`]). They never pair with each other. To move one, remove it and insert it again.
+///
+/// Results number static slots first: static object `i` is `i`; others are their index plus the number of [static
+/// slots](Self::static_slots) at that step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of)
+/// translate.
 pub struct ObjectSet {
     moving: Part,
     statics: Part,
-    /// Which state of the static part was recorded last; no two sets have one in common.
+    /// Last recorded state of the static part; unique among all sets.
     generation: u64,
 }
 
-/// The moving or the static objects.
 #[derive(Default)]
 struct Part {
     boxes: Vec<Aabb>,
-    /// The generation of a slot that had no object yet: an even number, and another one than that of other sets.
+    /// Even, and distant from other sets'.
     first_generation: u32,
-    /// Of each slot the first generation and the number of insertions and removals: odd while it has an object.
+    /// `first_generation` plus insertions and removals: odd with an object.
     generations: Vec<u32>,
-    /// Whether a slot is listed in `changed`.
+    /// True for slots in `changed`.
     listed: Vec<bool>,
-    /// Slots without an object that may get one.
     free: Vec<u32>,
-    /// Slots whose box is not yet recorded for upload, once each.
+    /// Slots to upload.
     changed: Vec<u32>,
     live: usize,
     mirror: Mirror,
 }
 
 impl ObjectSet {
-    /// A set without objects. Buffers on the device come with the first [`upload`](Self::upload).
+    /// Creates an empty set. The first [`upload`](Self::upload) creates its buffers.
     pub fn new() -> Self {
         Self::with_capacity(0)
     }
 
-    /// A set without objects that has room on the host for `objects` that move.
+    /// Creates an empty set with host memory for `objects` moving objects.
     pub fn with_capacity(objects: usize) -> Self {
         static SETS: AtomicU32 = AtomicU32::new(0);
         let first_generation = first_generation(SETS.fetch_add(1, Ordering::Relaxed));
@@ -178,19 +168,19 @@ impl ObjectSet {
         }
     }
 
-    /// Adds an object.
+    /// Adds a moving object.
     ///
     /// # Panics
-    /// With the 2^31st slot: 64 GiB of boxes.
+    /// At the 2^31st slot (64 GiB).
     pub fn insert(&mut self, object: Aabb) -> Handle {
         let (slot, generation) = self.moving.insert(object);
         Handle { slot, generation }
     }
 
-    /// Adds an object to the static part.
+    /// Adds a static object.
     ///
     /// # Panics
-    /// With the 2^31st slot: 64 GiB of boxes.
+    /// At the 2^31st slot (64 GiB).
     pub fn insert_static(&mut self, object: Aabb) -> Handle {
         let (slot, generation) = self.statics.insert(object);
         Handle {
@@ -199,93 +189,93 @@ impl ObjectSet {
         }
     }
 
-    /// Takes an object out and returns its box.
+    /// Removes an object and returns its box.
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn remove(&mut self, handle: Handle) -> Result<Aabb, StaleHandle> {
         let object = *self.get(handle)?;
         self.part_mut(handle).release(handle.index());
         Ok(object)
     }
 
-    /// Removes all objects: their handles are stale from now on. Slots stay, and so does room for as many objects.
+    /// Removes all objects. Slots and memory stay.
     pub fn clear(&mut self) {
         self.moving.clear();
         self.statics.clear();
     }
 
-    /// The box of an object.
+    /// Returns the box of an object.
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn get(&self, handle: Handle) -> Result<&Aabb, StaleHandle> {
         let (part, index) = (self.part(handle), handle.index() as usize);
-        // A handle made of an event, or read from a file, may have any number.
+        // Handles from events or files may hold any number.
         match part.generations.get(index) {
             Some(&generation) if generation == handle.generation && is_live(generation) => Ok(&part.boxes[index]),
             _ => Err(StaleHandle(handle)),
         }
     }
 
-    /// Gives an object another box, layers and owner word included. The same bits once more are no change.
+    /// Replaces a box, including layers and owner. Identical bits are not a change.
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn set(&mut self, handle: Handle, object: Aabb) -> Result<(), StaleHandle> {
         self.change(handle, |_| object)
     }
 
-    /// Gives an object other bounds.
+    /// Replaces the bounds of an object.
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn move_to(&mut self, handle: Handle, min: [f32; 3], max: [f32; 3]) -> Result<(), StaleHandle> {
         self.change(handle, |object| Aabb { min, max, ..object })
     }
 
-    /// Lets an object take no part in steps, until it is [included](Self::include) again: sets [`Aabb::EXCLUDED`].
+    /// Makes steps ignore an object until it is [included](Self::include): sets [`Aabb::EXCLUDED`].
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn exclude(&mut self, handle: Handle) -> Result<(), StaleHandle> {
         self.change(handle, |object| object.with_owner(object.owner | Aabb::EXCLUDED))
     }
 
-    /// Lets an object take part in steps again: clears [`Aabb::EXCLUDED`].
+    /// Includes an object again: clears [`Aabb::EXCLUDED`].
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn include(&mut self, handle: Handle) -> Result<(), StaleHandle> {
         self.change(handle, |object| object.with_owner(object.owner & !Aabb::EXCLUDED))
     }
 
-    /// Whether an object takes no part in steps.
+    /// Returns `true` if steps ignore the object.
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn is_excluded(&self, handle: Handle) -> Result<bool, StaleHandle> {
         Ok(self.get(handle)?.owner & Aabb::EXCLUDED != 0)
     }
 
-    /// Makes an object a member of the layers in `membership` that meets the layers in `mask`: see [`Aabb::layers`].
+    /// Sets the layers of an object and its mask: see [`Aabb::layers`].
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn set_layers(&mut self, handle: Handle, membership: u16, mask: u16) -> Result<(), StaleHandle> {
         self.change(handle, |object| object.with_layers(membership, mask))
     }
 
-    /// Whether the object is still in the set.
+    /// Returns `true` if the object is in the set.
     pub fn contains(&self, handle: Handle) -> bool {
         self.get(handle).is_ok()
     }
 
-    /// How results of a step name the object: [`Pair::a`](crate::Pair::a), [`Pair::b`](crate::Pair::b),
-    /// [`RayHit::object`](crate::RayHit::object) and the like. A new static slot moves the names of all that move.
+    /// Returns the object's number in results, such as [`Pair::a`](crate::Pair::a) or
+    /// [`RayHit::object`](crate::RayHit::object). Each new static slot shifts the numbers of moving objects.
     ///
     /// # Errors
-    /// [`StaleHandle`] where the object is no longer in the set.
+    /// [`StaleHandle`]: no such object.
     pub fn object_of(&self, handle: Handle) -> Result<u32, StaleHandle> {
         self.get(handle)?;
         let first = if handle.is_static() {
@@ -296,9 +286,11 @@ impl ObjectSet {
         Ok(first as u32 + handle.index())
     }
 
-    /// The object that results name so now; `None` for a free slot, for one past the slots and for
-    /// [`NONE`](crate::NONE). Results speak of the objects at the time of their step: one that was removed since may
-    /// have passed its index on, and a static slot that is new since has moved the names of moving objects by one.
+    /// Returns the object with this number in results. `None` for free slots, numbers past the slots, and
+    /// [`NONE`](crate::NONE).
+    ///
+    /// Uses current numbers. Since the step, indices may have been reused, and new static slots have each shifted
+    /// moving objects by one.
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
@@ -312,9 +304,8 @@ impl ObjectSet {
         })
     }
 
-    /// Names of the objects that last from step to step, for [`PairEvents::record`](crate::PairEvents::record). They
-    /// are those of the set as it is: take them along with the step, before anything is inserted or removed. Unlike
-    /// boxes they are uploaded as a whole, 4 bytes a slot.
+    /// Returns lasting names for [`PairEvents::record`](crate::PairEvents::record). Call it with the step, before
+    /// further insertions or removals. All names are uploaded, 4 bytes per slot.
     pub fn names(&self) -> ObjectNames<'_> {
         ObjectNames {
             static_count: self.statics.boxes.len() as u32,
@@ -323,38 +314,36 @@ impl ObjectSet {
         }
     }
 
-    /// Objects in the set, static and excluded ones among them.
+    /// Number of objects, including static and excluded ones.
     pub fn len(&self) -> usize {
         self.moving.live + self.statics.live
     }
 
-    /// Whether the set has no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The objects, in the order of their names in results.
+    /// Iterates over the objects in result order.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &Aabb)> {
         (0..)
             .zip(self.statics.boxes.iter().chain(&self.moving.boxes))
             .filter_map(|(index, object)| Some((self.handle_of(index)?, object)))
     }
 
-    /// The boxes that move by index, as steps see them: for [`Source::Host`] and
-    /// [`cpu::step`](crate::cpu::step). Free slots hold points at the origin with [`Aabb::EXCLUDED`], which
-    /// steps count as [`Counters::excluded`](crate::Counters::excluded). Slots are as many as objects have ever been in
-    /// the set at once (and one more for each 2^31 objects that an index had); they never become fewer.
+    /// Boxes of the moving slots, for [`Source::Host`] and [`cpu::step`](crate::cpu::step). Free slots are excluded
+    /// points at the origin and count in [`Counters::excluded`](crate::Counters::excluded).
+    ///
+    /// The number of slots is the peak number of objects, plus one per 2^31 objects of an index. It never falls.
     pub fn slots(&self) -> &[Aabb] {
         &self.moving.boxes
     }
 
-    /// The static boxes by index, like [`slots`](Self::slots).
+    /// Boxes of the static slots, like [`slots`](Self::slots).
     pub fn static_slots(&self) -> &[Aabb] {
         &self.statics.boxes
     }
 
-    /// The slots as a scene on the host with nothing else in it: for the CPU's answer, or for a `Snapshot` of a frame
-    /// that went wrong.
+    /// Returns the slots as a host scene without other inputs, for the CPU engine or a `Snapshot` of a faulty frame.
     ///
     /// ```
     /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, Ray, Scene, cpu};
@@ -387,26 +376,22 @@ impl ObjectSet {
         }
     }
 
-    /// Records the upload of what changed since the last call, and gives the objects as the input of a step that is
-    /// recorded into `encoder` afterwards, with its static ones where there are any, and nothing else in it. Never
-    /// submits, waits or reads back. Calls and steps may take turns in one encoder: each step sees the objects as they
-    /// were at the call before it.
+    /// Records the upload of changes since the last call. Returns the objects as input of a step recorded later into
+    /// `encoder`. Never submits, waits or reads back. Calls and steps may alternate in one encoder: each step sees the
+    /// objects as of the call before it.
     ///
-    /// The sources are buffers of the set's own with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, that hold
-    /// [`slots`](Self::slots) and [`static_slots`](Self::static_slots). Their room doubles as needed; what they held is
-    /// then copied on the device. A change takes 36 bytes, its slot and its box, and a compute pass puts it in place.
-    /// Where more than half of the slots of a part changed all its boxes are uploaded as a whole, and so they are in
-    /// the first call and in the first with another device. After no change nothing is recorded.
-    ///
-    /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or
-    /// submitted in another order, the next call uploads everything; a step that was recorded meanwhile is told as
-    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). So is what is asked of an earlier step's
-    /// table, where that reads the layers and owners of these buffers and a later upload was submitted first. The
-    /// device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
+    /// - **Buffers** hold [`slots`](Self::slots) and [`static_slots`](Self::static_slots), with the usages `STORAGE`,
+    ///   `COPY_SRC` and `COPY_DST`. Capacity doubles as needed, by a copy on the device.
+    /// - **Cost**: 36 bytes per change and a compute pass; nothing without changes. If over half of the static or
+    ///   moving slots changed, or on a new device, all of them are uploaded.
+    /// - **Order**: submit the encoders of all calls in call order. Otherwise the next call uploads everything, and
+    ///   steps recorded in between return [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). So do
+    ///   queries of an earlier step's table if they read layers and owners from these buffers after a later upload.
+    /// - **Device**: needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
-    /// [`InputError::TooMany`] or [`InputError::BufferTooLarge`] where the slots do not fit the device.
-    /// Nothing is recorded then, and no change is lost.
+    /// [`InputError::TooMany`], [`InputError::BufferTooLarge`]: the slots exceed the device's limits. Nothing is
+    /// recorded; changes stay pending.
     pub fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -432,8 +417,7 @@ impl ObjectSet {
         Ok(input)
     }
 
-    /// What makes its pipelines ahead of the first upload of single boxes, on the device of a broad phase: see
-    /// [`Preparation`].
+    /// Creates the pipelines before the first partial upload: see [`Preparation`].
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase) -> Preparation {
         let context = broad_phase.context();
         self.moving
@@ -442,15 +426,15 @@ impl ObjectSet {
             .and(self.statics.mirror.prepare(context))
     }
 
-    /// Drops the buffers on the device, so that the next [`upload`](Self::upload) starts over and uploads everything,
-    /// and the step after it builds the table of static objects anew. Another device is found out without it.
+    /// Drops the device buffers. The next [`upload`](Self::upload) uploads everything, and its step rebuilds the static
+    /// table. Not needed for a change of device.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();
         self.generation = 0;
     }
 
-    /// Bytes of the buffers on the device, and what they are for.
+    /// Device memory by use, in bytes.
     pub fn memory(&self) -> MemoryUse {
         let [moving, statics] = [&self.moving, &self.statics].map(|part| part.mirror.bytes());
         MemoryUse {
@@ -459,7 +443,7 @@ impl ObjectSet {
         }
     }
 
-    /// Bytes that the last [`upload`](Self::upload) uploads, once submitted; copies on the device do not count.
+    /// Bytes of the last [`upload`](Self::upload), without copies on the device.
     pub const fn uploaded_bytes(&self) -> u64 {
         self.moving.mirror.uploaded + self.statics.mirror.uploaded
     }
@@ -493,21 +477,18 @@ impl Default for ObjectSet {
     }
 }
 
-/// The generation that the slots of a set begin with, the first of all sets with 0. Those of the first `2^n` sets are
-/// `2^(32 - n)` apart or more.
+/// Generation of new slots in the `set`-th set. The first `2^n` sets are at least `2^(32 - n)` apart.
 const fn first_generation(set: u32) -> u32 {
-    // Even, so that a slot without an object is told.
+    // Even: new slots are free.
     set.reverse_bits() & !1
 }
 
-/// A number that no set had before.
 fn next_generation() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl Part {
-    /// Returns the slot and its generation.
     fn insert(&mut self, object: Aabb) -> (u32, u32) {
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
         let generation = &mut self.generations[index as usize];
@@ -519,7 +500,7 @@ impl Part {
     }
 
     fn clear(&mut self) {
-        // The lowest index is free last and thus taken first.
+        // Reversed, so that the lowest index is reused first.
         for index in (0..self.generations.len() as u32).rev() {
             if is_live(self.generations[index as usize]) {
                 self.release(index);
@@ -539,7 +520,7 @@ impl Part {
         Ok(Source::filled(buffer, self.boxes.len() as u32, recording))
     }
 
-    /// A slot at the end. It is listed as changed whatever comes into it: the device has no box there yet.
+    /// Adds a free slot, listed as changed: the device has no box there yet.
     fn add_slot(&mut self) -> u32 {
         let index = self.boxes.len() as u32;
         assert!(u64::from(index) + 1 < LARGEST_COUNT, "more slots than a step can have");
@@ -550,8 +531,7 @@ impl Part {
         index
     }
 
-    /// Takes the object out of a slot that has one. The slot is not used again once its generation has wrapped, since
-    /// an old handle would come alive.
+    /// Frees a slot. It is never reused once its generation has wrapped: old handles would become valid.
     fn release(&mut self, index: u32) {
         self.write(index, FREE);
         self.live -= 1;
@@ -585,7 +565,6 @@ mod tests {
 
     const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
 
-    /// As if everything was uploaded.
     fn forget_changes(set: &mut ObjectSet) {
         set.moving.changed.clear();
         set.moving.listed.fill(false);
@@ -622,7 +601,7 @@ mod tests {
         assert_eq!(set.moving.changed, [0]);
     }
 
-    /// The device has zeros there, which are no excluded box.
+    /// The device has zeros there, not an excluded box.
     #[test]
     fn a_new_slot_is_listed_even_if_its_box_is_that_of_a_free_one() {
         let mut set = ObjectSet::new();
@@ -655,7 +634,6 @@ mod tests {
         let mut firsts: Vec<_> = (0..1024).map(first_generation).collect();
         assert!(firsts.iter().all(|&first| !is_live(first)));
         firsts.sort_unstable();
-        // A million objects take two million generations.
         assert!(firsts.windows(2).all(|pair| pair[1] - pair[0] >= 2_000_000));
         assert!(u32::MAX - firsts[1023] >= 2_000_000);
     }

@@ -1,4 +1,4 @@
-//! The overlapping pairs on the host, kept up by events that arrive late.
+//! Pairs on the host, from late events.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,13 +10,14 @@ use crate::gpu::readback::Readback;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
-/// The set of overlapping pairs on the host, kept up without waiting for the device.
+/// The overlapping pairs on the host, updated without waiting for the device.
 ///
-/// [`record`](Self::record) records [`PairEvents`] behind a step and their copy to the host. [`update`](Self::update)
-/// returns the changes of each step that has arrived, a frame or two later. If events are lost, because pairs had no
-/// room or an encoder was dropped or submitted out of order, the tracker starts the events again in the next step. It
-/// then returns the difference to the pairs that it knows; pairs that came and went in between are not reported. An
-/// encoder that is never finished holds back the events of all later steps.
+/// [`record`](Self::record) records [`PairEvents`] after a step and their copy to the host. [`update`](Self::update)
+/// returns the changes of each step that has arrived, a frame or two later.
+///
+/// If pairs did not fit, or an encoder was dropped or submitted out of order, events restart in the next step. The
+/// tracker then reports the difference to the pairs it knows, without pairs that came and went in between. An encoder
+/// that is never finished delays the events of all later steps.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairTracker, wgpu};
@@ -42,13 +43,12 @@ pub struct PairTracker {
     events: PairEvents,
     in_flight: VecDeque<InFlight>,
     pairs: HashSet<PairEvent>,
-    /// True if the pairs are those of the last step that has arrived.
+    /// True if `pairs` are those of the last arrived step.
     is_synced: bool,
-    /// True if the next step starts the events again.
+    /// True if events restart in the next step.
     restarts: bool,
 }
 
-/// Events that are on their way.
 struct InFlight {
     events: Readback<Events>,
     /// True if all pairs of the step begin.
@@ -56,7 +56,7 @@ struct InFlight {
 }
 
 impl PairTracker {
-    /// Creates a tracker for the steps of one broad phase. `label` is that of its [`PairEvents`].
+    /// Creates a tracker for one broad phase. `label` is that of [`PairEvents::new`].
     pub fn new(label: Option<&str>) -> Self {
         Self {
             events: PairEvents::new(label),
@@ -72,11 +72,11 @@ impl PairTracker {
         self.events.prepare(broad_phase)
     }
 
-    /// Records the events of a step, right behind it, and their copy to the host. Never submits, waits or polls.
+    /// Records the events of a step, directly after it, and their copy to the host. Never submits, waits or polls.
     ///
     /// # Errors
-    /// As [`PairEvents::record`], except that [`StepError::Dropped`] and [`StepError::OtherBroadPhase`] are returned
-    /// only if the step itself cannot be used: the events start again otherwise.
+    /// As [`PairEvents::record`], but [`StepError::Dropped`] and [`StepError::OtherBroadPhase`] only if the step itself
+    /// is unusable: otherwise events restart.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -103,13 +103,12 @@ impl PairTracker {
         Ok(recorded)
     }
 
-    /// Applies the events of the next step that has arrived, in the order of the steps, and returns its changes:
-    /// [`begun`](Events::begun) and [`ended`](Events::ended) pairs, each ascending. `None` if no further step has
-    /// arrived. Native devices report what has arrived in the course of later submissions, or of
-    /// [`wgpu::Device::poll`].
+    /// Applies the next step that has arrived, in step order. Returns its [`begun`](Events::begun) and
+    /// [`ended`](Events::ended) pairs, each ascending, or `None` if none has arrived. On native targets, steps arrive
+    /// during later submissions or [`wgpu::Device::poll`].
     ///
     /// # Errors
-    /// [`ReadBackError::DeviceLost`] or [`ReadBackError::Map`] if the device is lost.
+    /// [`ReadBackError::DeviceLost`], [`ReadBackError::Map`]: the device is lost.
     pub fn update(&mut self) -> Result<Option<Events>, ReadBackError> {
         while self.in_flight.front().is_some_and(|front| front.events.is_ready())
             && let Some(InFlight { mut events, is_restart }) = self.in_flight.pop_front()
@@ -139,7 +138,7 @@ impl PairTracker {
                 changes.ended.retain(|event| self.pairs.remove(event));
                 changes.begun.retain(|event| self.pairs.insert(*event));
             } else {
-                // Nothing can be said until the events have started again.
+                // Unknown until events restart.
                 continue;
             }
             changes.begun.sort_unstable();
@@ -149,33 +148,32 @@ impl PairTracker {
         Ok(None)
     }
 
-    /// Returns the pairs of the last step that has arrived, in no particular order.
+    /// Returns the pairs of the last arrived step, in no particular order.
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = PairEvent> + '_ {
         self.pairs.iter().copied()
     }
 
-    /// Returns whether `pair` overlapped in the last step that has arrived.
+    /// Returns `true` if `pair` overlapped in the last arrived step.
     pub fn contains(&self, pair: PairEvent) -> bool {
         self.pairs.contains(&pair)
     }
 
-    /// Returns whether the pairs are all those of the last step that has arrived. Not before the first, nor while
-    /// events start again.
+    /// Returns `true` if the pairs are complete for the last arrived step: not before the first, nor while events
+    /// restart.
     pub const fn is_synced(&self) -> bool {
         self.is_synced
     }
 
-    /// Returns the number of recorded steps whose events have not been applied yet.
+    /// Number of recorded steps not yet applied.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Returns the events, for instance for [`memory`](PairEvents::memory).
+    /// The underlying events, for instance for [`memory`](PairEvents::memory).
     pub const fn events(&self) -> &PairEvents {
         &self.events
     }
 
-    /// Starts the events again in the next step.
     fn restart(&mut self) {
         self.is_synced = false;
         self.restarts = true;

@@ -1,4 +1,4 @@
-//! The table of a step in a caller's own shaders.
+//! WGSL for callers' shaders.
 
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
@@ -10,71 +10,70 @@ use crate::shared::submission::Dependency;
 use crate::shared::wgsl::File;
 use crate::step::output::{Table, TableKind, table_kind};
 
-/// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of
-/// particles that are no objects, a ray of a path tracer, an agent that looks around, with no output of the broad phase
-/// in between.
+/// WGSL that lets your own shaders search the table of a step.
 ///
-/// [`source`](Self::source) is a text that stands before the caller's own in one module, or behind it where that begins
-/// with directives such as `enable`. It declares a bind group of its own and names that all begin with the prefix. What
-/// a shader needs of it, with the prefix `bp_`:
+/// For compute, vertex and fragment shaders: particles that collide with objects, rays of a path tracer, agents that
+/// look around. The broad phase writes nothing in between.
+///
+/// Put [`source`](Self::source) before your WGSL in one module, or after it if yours begins with directives such as
+/// `enable`. It declares one bind group, and all names begin with the prefix. With prefix `bp_`:
 ///
 /// | WGSL | |
 /// |---|---|
-/// | `bp_box_query(lower: vec3f, upper: vec3f) -> bp_Query` | what meets a box: closed boxes, as in [`Queries::Boxes`](crate::Queries::Boxes) |
-/// | `bp_sphere_query(center: vec3f, radius: f32) -> bp_Query` | what comes within a radius, as in [`Query::sphere`](crate::Query::sphere) |
-/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | the words of an [`Aabb`](crate::Aabb) with its layers and owner, a radius and a world |
-/// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | a walk before its first object |
-/// | `bp_next_object(&walk) -> bool` | goes to the next object, false past the last one |
-/// | `bp_walk_is_whole(&walk) -> bool` | whether the walk came to its end, so that it left no object out |
-/// | `walk.object`, `walk.squared_distance`, `walk.record` | what was found; distances are 0 where the radius is |
-/// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of the box that was found |
-/// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels that have objects, up to `bp_NO_LEVEL` |
-/// | `bp_cell_size(level: u32) -> vec3f` | sides of a level's cells |
-/// | `bp_cell_at(level: u32, position: vec3f) -> vec3i` | the cell that a position lies in |
-/// | `bp_cell_entries(level: u32, cell: vec3i, world: u32) -> vec2u` | first entry and the one past the last, among which are all of the cell |
-/// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | whether an entry is one of the cell: hashed cells share slots |
-/// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | the box and the object of an entry |
+/// | `bp_box_query(lower: vec3f, upper: vec3f) -> bp_Query` | objects that meet a closed box, as [`Queries::Boxes`](crate::Queries::Boxes) |
+/// | `bp_sphere_query(center: vec3f, radius: f32) -> bp_Query` | objects within a radius, as [`Query::sphere`](crate::Query::sphere) |
+/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | words of an [`Aabb`](crate::Aabb) with layers and owner, radius, world |
+/// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | starts before the first object |
+/// | `bp_next_object(&walk) -> bool` | moves to the next object; false at the end |
+/// | `bp_walk_is_whole(&walk) -> bool` | true if the walk reached its end, so missed nothing |
+/// | `walk.object`, `walk.squared_distance`, `walk.record` | the object; distances are 0 for radius 0 |
+/// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of its box |
+/// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels with objects, then `bp_NO_LEVEL` |
+/// | `bp_cell_size(level: u32) -> vec3f` | cell sides of a level |
+/// | `bp_cell_at(level: u32, position: vec3f) -> vec3i` | cell of a position |
+/// | `bp_cell_entries(level: u32, cell: vec3i, world: u32) -> vec2u` | range `[first, end)` with all entries of the cell |
+/// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | true if the entry is in the cell: hashed cells share buckets |
+/// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | box and object of an entry |
 ///
-/// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and
-/// owners count. Objects are numbered as in results, static ones first, whichever of the two tables they are found in.
-/// Walks are not cut into rounds: an invocation takes as long as its query is large, at most some times
-/// as long as a look at every object. Some drivers end loops on their own and tell nobody: Mesa's software drivers do
-/// after 65,535 turns of a few invocations together. After a loop that was ended so, or by a `break`,
-/// `bp_walk_is_whole` is false.
+/// Each object is found once, in no defined order. Layers and owners apply if filters are on. Objects are numbered as
+/// in results, static first, in either table.
 ///
-/// What is static has a table of its own, [`StepOutput::static_table`](crate::StepOutput::static_table), for a second
-/// dispatch or, with the text of [`second_table`](Self::second_table), for the same one. WebGPU grants eight storage
-/// buffers to a shader stage:
+/// Walks are not split into rounds: a large query may take a few times as long as testing every object. Some drivers
+/// silently end long loops, such as Mesa's software drivers after 65,535 iterations of a few invocations together.
+/// `bp_walk_is_whole` is then false, as after a `break`.
+///
+/// Static objects have their own table, [`StepOutput::static_table`](crate::StepOutput::static_table). Search it in a
+/// second dispatch or, with [`second_table`](Self::second_table), in the same one. WebGPU guarantees eight storage
+/// buffers per stage; tables use:
 ///
 /// | storage buffers | most schemes | without [`filters`](BroadPhaseDescriptor::filters) | [`Scheme::Uniform`](crate::Scheme::Uniform) |
 /// |---|---|---|---|
 /// | one table | 3 | 2 | 4 |
-/// | both tables, the second by [`second_table`](Self::second_table) | 5 | 4 | 7 |
+/// | both, with [`second_table`](Self::second_table) | 5 | 4 | 7 |
 ///
-/// With filters the objects are one of them, for their layers and owners. Rays take no further one.
+/// # Rays
 ///
-/// Texts of [`with_rays`](Self::with_rays) and [`with_swept_rays`](Self::with_swept_rays) cast rays, too:
+/// [`with_rays`](Self::with_rays) and [`with_swept_rays`](Self::with_swept_rays) add rays, without more buffers:
 ///
 /// | WGSL | |
 /// |---|---|
-/// | `bp_ray(origin: vec3f, direction: vec3f, t_max: f32) -> bp_Ray` | a ray, as in [`Ray::new`](crate::Ray::new) |
-/// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | the words of a [`SweptRay`](crate::SweptRay): origin and `t_max`, direction and layers, half extents and `t_min`, the world |
-/// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | the first object that the ray meets: the smallest `t`, ties to the smallest object |
-/// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | whichever object is found first |
-/// | `hit.is_hit`, `hit.is_whole` | whether there is one, and whether that is sure: false where a loop was cut before |
-/// | `hit.object`, `hit.t`, `hit.record` | what was hit, and where the ray enters its box; without a hit `bp_NO_OBJECT` and the largest float |
-/// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | all hits, before the first one |
-/// | `bp_next_hit(&hits) -> bool` | goes to the next hit, false past the last one |
-/// | `bp_cast_is_whole(&hits) -> bool` | whether the cast came to its end, so that it left no hit out |
-/// | `hits.object`, `hits.t`, `hits.record` | what was hit, in no order that could be relied on |
+/// | `bp_ray(origin: vec3f, direction: vec3f, t_max: f32) -> bp_Ray` | as [`Ray::new`](crate::Ray::new) |
+/// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | words of a [`SweptRay`](crate::SweptRay): origin and `t_max`, direction and layers, half extents and `t_min`, world |
+/// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | smallest `t`, then smallest object |
+/// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | first hit found |
+/// | `hit.is_hit`, `hit.is_whole` | true if there is a hit; false if a loop was cut |
+/// | `hit.object`, `hit.t`, `hit.record` | object and entry point; `bp_NO_OBJECT` and the largest float without a hit |
+/// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | starts before the first of all hits |
+/// | `bp_next_hit(&hits) -> bool` | moves to the next hit; false at the end |
+/// | `bp_cast_is_whole(&hits) -> bool` | true if the cast reached its end, so missed nothing |
+/// | `hits.object`, `hits.t`, `hits.record` | the hit, in no defined order |
 ///
-/// All rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay), and `t` of a hit has the same bits as
-/// in a [`RayHit`](crate::RayHit). (The `t` of [`RayHit::MISS`](crate::RayHit::MISS) is infinite, which WGSL does not
-/// know.) A ray that is invalid meets nothing. To cast through both tables, cast the same ray
-/// through each: of two closest hits the one of the smaller `t` counts, then that of the smaller object. Do not shorten
-/// `t_max` in between: it bounds `t`. (In WGSL `cast` is no name for a variable.)
+/// Rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay); invalid rays hit nothing. `t` has the same
+/// bits as in [`RayHit`](crate::RayHit), except without a hit ([`RayHit::MISS`](crate::RayHit::MISS) is infinite). WGSL
+/// reserves the word `cast`.
 ///
-/// Rays through both tables, where boxes move and where they are static:
+/// For both tables, cast the same ray in each and take the smaller `t`, then the smaller object. Do not shorten `t_max`
+/// in between: it bounds `t`.
 ///
 /// ```
 /// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, StepError, StepOutput, TableShader, wgpu};
@@ -130,9 +129,8 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// # validator.validate(&module).unwrap();
 /// ```
 ///
-/// Entries of the large list and, with the schemes of one entry per object, boxes that reach into a cell
-/// from the one before are not among that cell's entries: walks find them. The table of a step with
-/// [`Status::ENTRIES`](crate::Status::ENTRIES) lacks objects.
+/// Cell ranges omit entries of the large list and, with one entry per object, boxes that reach in from a previous cell;
+/// walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table lacks objects.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
@@ -172,14 +170,12 @@ use crate::step::output::{Table, TableKind, table_kind};
 pub struct TableShader {
     kind: TableKind,
     casts: Casts,
-    /// The name by which it reads the objects.
     objects: String,
-    /// Whether it is another text's, which binds them.
+    /// True if another text declares the objects.
     borrows_objects: bool,
     source: String,
 }
 
-/// Which rays a text casts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Casts {
     None,
@@ -188,36 +184,32 @@ enum Casts {
 }
 
 const OBJECTS: &str = "objects";
-/// The name of the object of each entry.
 const VALUES: &str = "values";
 
 impl TableShader {
-    /// The text for tables of broad phases with this descriptor, of which the scheme and
-    /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, and its bindings are those of
-    /// `group`.
+    /// Creates the text for this descriptor's scheme and [`filters`](BroadPhaseDescriptor::filters). Names begin with
+    /// `prefix`; bindings are in `group`.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix) where no names of WGSL come out. A prefix is made of ASCII
-    /// letters, digits and `_`, and begins with a letter or one `_`. It is refused, too, where it and one name of the
-    /// text make another name of the text, as `un` and `ordered` do.
+    /// [`InputError::Prefix`](crate::InputError::Prefix): `prefix` is not made of ASCII letters, digits and `_`, or
+    /// does not begin with a letter or a single `_`. Also if it makes one name of the text from another, as `un` and
+    /// `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::None, prefix, group, None)
     }
 
-    /// The text of [`new`](Self::new) that casts rays, too. They sweep no boxes: half extents do not count. They have
-    /// layers, a `t_min` and a world.
+    /// As [`new`](Self::new), with rays that have layers, a `t_min` and a world. Half extents are ignored.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`new`](Self::new). There are more names.
+    /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new).
     pub fn with_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::Plain, prefix, group, None)
     }
 
-    /// The text of [`with_rays`](Self::with_rays) for rays that may sweep a box, each one its own or none. Each test of
-    /// a box takes longer for it.
+    /// As [`with_rays`](Self::with_rays), for rays that may each sweep a box. Box tests take longer.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`with_rays`](Self::with_rays).
+    /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new).
     pub fn with_swept_rays(
         descriptor: &BroadPhaseDescriptor<'_>,
         prefix: &str,
@@ -226,13 +218,11 @@ impl TableShader {
         Self::write(table_kind(descriptor), Casts::Swept, prefix, group, None)
     }
 
-    /// The text for a second table of the same broad phase in the same shader, the static one beside that of the
-    /// objects that move. It stands in one module with this text and reads the objects by its binding, so that both
-    /// tables of a step need fewer buffers. It casts rays if this text does.
+    /// Creates the text for a second table in the same module, such as the static one of the same broad phase. It
+    /// shares this text's object binding and ray support.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix) as [`new`](Self::new), and where both texts would have names
-    /// in common.
+    /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new), or both texts share names.
     pub fn second_table(&self, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(self.kind, self.casts, prefix, group, Some(self))
     }
@@ -253,9 +243,9 @@ impl TableShader {
         ] {
             text = with_constant(&text, name, &value);
         }
-        // Uniform blocks are granted apart from storage buffers.
+        // Uniform blocks do not count as storage buffers.
         text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
-        // What names them is not run.
+        // The code that reads them is unreachable.
         if !reads_objects(kind) {
             text = unbound(&text, OBJECTS, "vec4<u32>");
         }
@@ -290,8 +280,6 @@ impl TableShader {
         })
     }
 
-    /// Number and name of each of its bindings: entries beside records where these do not come in the same order, and
-    /// the objects where it reads them and no other text binds them.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let binds_objects = reads_objects(self.kind) && !self.borrows_objects;
         let bindings = link::bindings(&files(self.casts)).into_iter();
@@ -301,12 +289,12 @@ impl TableShader {
             .map(|(number, _, name)| (number, name))
     }
 
-    /// The WGSL.
+    /// The WGSL source.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The layout of its bind group: two uniform blocks, and storage buffers that are only read.
+    /// Creates the bind group layout: two uniform blocks and read-only storage buffers.
     pub fn layout(&self, device: &wgpu::Device, visibility: wgpu::ShaderStages) -> wgpu::BindGroupLayout {
         let entry = |(binding, name)| wgpu::BindGroupLayoutEntry {
             binding,
@@ -328,13 +316,13 @@ impl TableShader {
         })
     }
 
-    /// The bind group of a step's table. Later steps may replace the buffers: make one per step, behind it.
+    /// Creates the bind group for a step's table. Create one per step, after it, since later steps may replace buffers.
+    /// Submit the encoder that uses it before that of the next step.
     ///
     /// # Errors
-    /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of
-    /// filters, [`StepError::Dropped`] where it is known that the step of the table will never run, or that a later
-    /// step was submitted since, [`StepError::Device`] for a layout of another device of the same instance. What is
-    /// recorded with the bind group is the caller's: its encoder has to be submitted before the next step's.
+    /// - [`StepError::OtherTable`]: the table has another scheme or filter setting.
+    /// - [`StepError::Dropped`]: the step will never run, or a later one was submitted.
+    /// - [`StepError::Device`]: `layout` belongs to another device of the same instance.
     pub fn bind(&self, layout: &wgpu::BindGroupLayout, table: &Table) -> Result<wgpu::BindGroup, StepError> {
         if table.kind != self.kind {
             return Err(StepError::OtherTable);
@@ -367,22 +355,20 @@ impl TableShader {
     }
 }
 
-/// Whether walks of such tables read the objects: their layers and owners, or which of them have entries in cells.
+/// Layers and owners, or which objects have entries.
 const fn reads_objects(kind: TableKind) -> bool {
     kind.1 || kind.0 == grid::SCHEME_UNIFORM
 }
 
-/// Whether walks of such tables read which object each entry is of.
 const fn reads_values(kind: TableKind) -> bool {
     kind.0 == grid::SCHEME_UNIFORM
 }
 
-/// Whether a line of the text declares this variable.
 fn declares(line: &str, variable: &str) -> bool {
     line.contains(&format!("> {variable}:"))
 }
 
-/// The text with a private array of one element in place of a bound one.
+/// Makes a bound variable a private array of one element.
 fn unbound(text: &str, variable: &str, element: &str) -> String {
     let lines = text.lines().map(|line| match declares(line, variable) {
         true => format!("var<private> {variable}: array<{element}, 1>;\n"),
@@ -391,7 +377,6 @@ fn unbound(text: &str, variable: &str, element: &str) -> String {
     lines.collect()
 }
 
-/// What walks a table.
 fn files(casts: Casts) -> Vec<File> {
     let root = if casts == Casts::None {
         "table_shader/walk"
@@ -401,7 +386,7 @@ fn files(casts: Casts) -> Vec<File> {
     link::link(root, &[])
 }
 
-/// The text with a constant in place of what passes leave to their pipelines.
+/// Makes a pipeline override a constant.
 fn with_constant(text: &str, declared: &str, value: &str) -> String {
     let begin = format!("override {declared} = ");
     let lines = text.lines().map(|line| match line.strip_prefix(&begin) {
@@ -411,7 +396,7 @@ fn with_constant(text: &str, declared: &str, value: &str) -> String {
     lines.collect()
 }
 
-/// The names that a text declares at its outermost level.
+/// Names declared at module scope.
 fn declared(text: &str) -> Vec<&str> {
     let name = |line: &str| {
         let word = |rest: &str| rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len());
@@ -438,20 +423,20 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The words of a text outside of comments, names among them.
+/// Words outside of comments.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     code.flat_map(|line| line.split(|c| !is_of_name(c)))
 }
 
-/// Whether what begins with it can be a name. WGSL keeps two `_` at the front to itself.
+/// WGSL reserves a leading `__`.
 fn begins_names(prefix: &str) -> bool {
     prefix.chars().all(is_of_name)
         && prefix.starts_with(|first: char| !first.is_ascii_digit())
         && !prefix.starts_with("__")
 }
 
-/// The text with other names in place of those that it declares. Comments keep their words.
+/// Renames outside of comments.
 fn renamed(text: &str, names: &[(String, String)]) -> String {
     let mut all = String::with_capacity(2 * text.len());
     for line in text.lines() {
@@ -471,7 +456,7 @@ fn renamed(text: &str, names: &[(String, String)]) -> String {
     all
 }
 
-/// A text of every kind, for the tests that all WGSL of the crate has to pass.
+/// For tests of all WGSL.
 #[cfg(test)]
 pub(crate) fn texts() -> Vec<String> {
     use crate::api::descriptor::Scheme;
@@ -507,7 +492,6 @@ mod tests {
 
     const MAKERS: [Make; 3] = [TableShader::new, TableShader::with_rays, TableShader::with_swept_rays];
 
-    /// Whatever scheme and rays: valid WGSL that declares nothing outside its prefix and its group.
     #[test]
     fn texts_are_valid_and_keep_to_their_prefix_and_group() {
         let schemes = [
@@ -581,7 +565,6 @@ mod tests {
         }
     }
 
-    /// Rays make the text longer, and take no further buffer. A ray's own text is there once.
     #[test]
     fn rays_come_on_request_and_take_no_buffers() {
         let descriptor = BroadPhaseDescriptor::default();
@@ -598,7 +581,6 @@ mod tests {
                 .source()
                 .contains("fn static_closest_hit(")
         );
-        // As the documentation has it.
         let own = "fn sees(eye: vec3f, place: vec3f) -> bool {
                 return !bp_any_hit(bp_ray(eye, place - eye, 1.0)).is_hit;
             }
@@ -611,7 +593,6 @@ mod tests {
         assert!(naga::front::wgsl::parse_str(&text).is_ok());
     }
 
-    /// In a caller's shader that makes use of all of it.
     #[test]
     fn texts_translate_to_spirv_hlsl_and_msl() {
         let queries = "
@@ -665,7 +646,6 @@ mod tests {
         }
     }
 
-    /// What comes out is WGSL, or the prefix is refused.
     #[test]
     fn prefixes_that_make_no_names_are_refused() {
         let descriptor = BroadPhaseDescriptor::default();
@@ -687,7 +667,7 @@ mod tests {
             }
         }
 
-        // Words that WGSL keeps to itself come out of no prefix.
+        // No prefix yields a reserved word.
         for (make, casts) in MAKERS.into_iter().zip([Casts::None, Casts::Plain, Casts::Swept]) {
             let text = link::join(&files(casts), None);
             let names = declared(&text);

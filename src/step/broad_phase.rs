@@ -1,4 +1,4 @@
-//! The broad phase of a caller's device: what it is made of, and its calls.
+//! The broad phase.
 
 use std::sync::Arc;
 
@@ -35,38 +35,34 @@ use crate::stages::table::statics::{self, StaticTable};
 use crate::stages::walks::TableOf;
 use crate::stages::{input, order, pairs, queries, rays, scan, sort, table};
 
-/// A broad phase on a device of the caller's.
+/// A broad phase on your own device. Records compute passes into your command encoders.
 pub struct GpuBroadPhase {
     pub(super) label: String,
     pub(super) descriptor: BroadPhaseDescriptor<'static>,
     pub(super) pipelines: Arc<Pipelines>,
     pub(super) buffers: Buffers,
     pub(super) bindings: Bindings,
-    /// What read-backs are copied to.
     pub(super) readings: Staging,
-    /// What data of the host is copied from.
     pub(super) uploads: Staging,
     pub(super) timing: Option<Timing>,
     pub(super) demand: DemandTracker,
     pub(super) context: Arc<DeviceContext>,
     pub(super) recordings: Recordings,
-    /// The recording under way.
     pub(super) draft: Draft,
-    /// Recordings so far, until somebody knows what became of them.
+    /// Recordings whose outcome is not yet known.
     pub(super) pending: Pending,
     pub(super) errors: DeviceErrors,
     pub(super) counter_readback: CounterReadback,
     pub(super) warnings: Warnings,
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
-    /// The step of the last query, in a query set.
     pub(super) query_source: Option<Arc<QuerySource>>,
-    /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
+    /// True if a long recording may be submitted in pieces, in encoders that replace the caller's.
     pub(super) splits_submissions: bool,
 }
 
 impl GpuBroadPhase {
-    /// The limits that every device needs to have: those of WebGPU's defaults that compute passes use.
+    /// Limits that every device needs: those WebGPU defaults that compute passes use.
     pub fn required_limits() -> wgpu::Limits {
         let defaults = wgpu::Limits::default();
         wgpu::Limits {
@@ -84,16 +80,16 @@ impl GpuBroadPhase {
         }
     }
 
-    /// The features that are used where the device has them.
+    /// Features that are used if the device has them.
     pub fn optional_features() -> wgpu::Features {
         wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE
     }
 
-    /// What to ask an adapter for where the device is made for the broad phase:
-    /// [`required_limits`](Self::required_limits) with bindings and buffers as large as the adapter has them, and those
-    /// of [`optional_features`](Self::optional_features) that it has. A renderer joins them to what it asks for itself,
-    /// as the [guide](crate::guide) shows: this asks for nothing that drawing needs, and for no textures above 2,048
-    /// pixels per side.
+    /// Returns a device descriptor for the broad phase alone: [`required_limits`](Self::required_limits), the adapter's
+    /// largest bindings and buffers, and its [`optional_features`](Self::optional_features).
+    ///
+    /// A renderer merges it with its own needs (see the [guide](crate::guide)): it requests nothing for drawing, and no
+    /// textures above 2,048 pixels per side.
     pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let available = adapter.limits();
         wgpu::DeviceDescriptor {
@@ -108,13 +104,14 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Creates the pipelines that every step with this descriptor needs; those of optional inputs are created when they
-    /// are first used. Buffers come with the first step. The first call of a program submits an empty encoder.
+    /// Creates the pipelines that every step with this descriptor needs. Those of optional inputs, and all buffers, are
+    /// created on first use. A program's first call submits an empty encoder.
     ///
     /// # Errors
-    /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
-    /// are below [`required_limits`](Self::required_limits), [`CreateError::Device`] where the
-    /// device refuses the pipelines, [`CreateError::DeviceLost`] where it is lost.
+    /// - [`CreateError::Descriptor`]: the descriptor is invalid.
+    /// - [`CreateError::Limit`]: a device limit is below [`required_limits`](Self::required_limits).
+    /// - [`CreateError::Device`]: the device refused the pipelines.
+    /// - [`CreateError::DeviceLost`]: the device is lost.
     pub fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -123,9 +120,8 @@ impl GpuBroadPhase {
         Self::create(device, queue, descriptor, None)
     }
 
-    /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked
-    /// up there and put there, now and when they are first used. Where the cache comes from, what it holds and when it
-    /// is saved is the caller's. wgpu has caches on Vulkan alone. Its pipelines are not shared with other broad phases.
+    /// As [`new`](Self::new), with your pipeline cache, which is used for pipelines created later, too. You load and
+    /// save it; wgpu has caches on Vulkan only. Pipelines are not shared with other broad phases.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -145,13 +141,13 @@ impl GpuBroadPhase {
         cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
-        // Pipelines say nothing of it.
+        // Creating pipelines would not report it.
         if submission::is_lost(device) {
             return Err(CreateError::DeviceLost);
         }
         let mut missing = None;
         let mut required = Self::required_limits();
-        // Devices that keep strictly to WebGPU have none of these.
+        // Strict WebGPU devices have none of these.
         required.zero_native_only();
         required.check_limits_with_fail_fn(&device.limits(), true, |limit, needed, available| {
             missing = Some(CreateError::Limit {
@@ -195,7 +191,6 @@ impl GpuBroadPhase {
         ))
     }
 
-    /// A broad phase over pipelines that are there.
     pub(super) fn over(
         context: Arc<DeviceContext>,
         pipelines: Arc<Pipelines>,
@@ -233,10 +228,9 @@ impl GpuBroadPhase {
         }
     }
 
-    /// What makes the pipelines that steps with these uses may need and that are not there yet: those of inputs that
-    /// come now and then, and of scenes that turn out to be crowded. Without it each is made when it is first used, in
-    /// the middle of a frame. See [`Preparation`] for how to do it beside frames that go on.
-    /// [`PairEvents::prepare`](crate::PairEvents::prepare) and the like do the same for what stands beside the step.
+    /// Prepares the pipelines that steps with `uses` may need, such as those of occasional inputs and crowded scenes.
+    /// Otherwise each is created on first use, in the middle of a frame. [`Preparation`] can run beside frames.
+    /// Components have their own calls, such as [`PairEvents::prepare`](crate::PairEvents::prepare).
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{CreateError, GpuBroadPhase, Uses};
@@ -248,18 +242,19 @@ impl GpuBroadPhase {
         Preparation::new(&self.context, &self.pipelines, variants(&self.descriptor, Some(uses)))
     }
 
-    /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
-    /// depend on the scheme, on [`filters`](BroadPhaseDescriptor::filters),
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) and
-    /// [`count_candidates`](BroadPhaseDescriptor::count_candidates), on whether there are several worlds and on whether
-    /// there are periods; and of these each depends on few. Margins, ray modes, capacities, orders and the rest cost no
-    /// more than passes that no step had needed before. Call [`prepare`](Self::prepare) again for what later steps use
-    /// beside the descriptor, that of query sets among it. Buffers stay, and so does what they grew to; what another
-    /// scheme needs more, such as entries of [`Scheme::Uniform`](crate::Scheme::Uniform), comes as outputs grow. There
-    /// is no last step then; answers that are under way arrive. The label stays, too.
+    /// Replaces the descriptor. Only pipelines that differ are created again.
     ///
-    /// To change some fields alone, take the others from [`descriptor`](Self::descriptor). A descriptor without a
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) takes that of the broad phase away.
+    /// - **Pipelines** depend on the scheme, [`filters`](BroadPhaseDescriptor::filters),
+    ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter),
+    ///   [`count_candidates`](BroadPhaseDescriptor::count_candidates), and on having several worlds or any periods.
+    ///   Other changes cost at most passes not used before. Call [`prepare`](Self::prepare) again for optional inputs,
+    ///   and for query sets.
+    /// - **Buffers** and the label stay. Further needs of another scheme, such as entries of
+    ///   [`Scheme::Uniform`](crate::Scheme::Uniform), are met by growth.
+    /// - **Results**: the last step is discarded; pending read-backs still arrive.
+    ///
+    /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Without a
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter), the current one is removed.
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{BroadPhaseDescriptor, CreateError, GpuBroadPhase};
@@ -269,7 +264,7 @@ impl GpuBroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new): this stays as it was.
+    /// As [`new`](Self::new); nothing changes.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
         let context = Arc::clone(&self.context);
         let device = context.device();
@@ -299,7 +294,7 @@ impl GpuBroadPhase {
         if descriptor.outputs.timestamps != self.descriptor.outputs.timestamps {
             self.timing = Timing::new(device, &self.label, descriptor.outputs.timestamps);
         }
-        // Bind groups are those of the pipelines before.
+        // Bind groups belong to the old pipelines.
         self.bindings.clear();
         self.recorded = None;
         self.statics = None;
@@ -311,8 +306,8 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// The passes that every step with this descriptor is to run, or any one with these uses, and that no late one
-    /// dispatched. No part of the interface: tests hold rows of the pass table to it.
+    /// Names of passes that every step with this descriptor runs (with `uses`, may run) and that no recent one
+    /// dispatched. Not public: for tests.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
@@ -320,21 +315,23 @@ impl GpuBroadPhase {
         unused.map(|variant| variant.pass.name).collect()
     }
 
-    /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
-    /// polls. Several steps may be recorded into one encoder; each sees its own input.
+    /// Records a step, which finds the pairs and hits of `input` when the encoder is submitted. Never submits, waits or
+    /// polls. Several steps may share an encoder; each sees its own input.
     ///
-    /// The step's counters are copied to the host as well. They arrive a frame or two later, in the course of the
-    /// program's own submissions or of [`wgpu::Device::poll`]. [`counters`](Self::counters) returns them, and with
-    /// [`Growth::Grow`] the next step has room for what was needed.
+    /// Counters are also copied to the host. They arrive a frame or two later, during your submissions or
+    /// [`wgpu::Device::poll`]: [`counters`](Self::counters) then returns them, and with [`Growth::Grow`] the next step
+    /// has enough capacity.
     ///
     /// # Errors
-    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an
-    /// output of the step before ([`InputError::OwnOutput`](crate::InputError::OwnOutput)): nothing is recorded then,
-    /// and the last step can still be read. [`StepError::Dropped`] once where the recording before ran over something
-    /// else than it was recorded over, such as an [`ObjectSet`](crate::ObjectSet) whose upload was dropped, and no read
-    /// has told it. [`StepError::Device`] where the device itself refuses a buffer and [`StepError::DeviceLost`] where
-    /// it is lost: the encoder has to be dropped. An encoder does not say whose it is, and one of another device fails
-    /// when it is finished.
+    /// - [`StepError::Input`]: the input does not fit the device, or a buffer cannot be used, such as an output of the
+    ///   previous step ([`InputError::OwnOutput`](crate::InputError::OwnOutput)). Nothing is recorded; the last step
+    ///   can still be read.
+    /// - [`StepError::OtherDevice`]: an [`ObjectSet`](crate::ObjectSet) was uploaded on another device.
+    /// - [`StepError::Dropped`]: the previous recording ran without its inputs, such as a dropped
+    ///   [`ObjectSet`](crate::ObjectSet) upload. Reported once, here or by a read.
+    /// - [`StepError::Device`], [`StepError::DeviceLost`]: the device refused a buffer or is lost; drop the encoder.
+    ///
+    /// An encoder of another device fails when it is finished.
     pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
             this.record_counts(encoder, input)?;
@@ -345,14 +342,14 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Records new rays and queries against the table of the last step, which is not built again: the objects are those
-    /// of that step, and a caller's buffers of them have to hold what they held then. The counters of rays and queries,
-    /// their status bits and the stage times become those of this call; pairs and their counts stay. Where several
-    /// parts of a program ask, give each a [`QuerySet`](crate::QuerySet).
+    /// Records new rays and queries against the last step's table. Your buffers of its objects must be unchanged.
+    /// Counters, status bits and stage times of rays and queries are replaced; pairs and their counts stay. With
+    /// several subsystems, use a [`QuerySet`](crate::QuerySet) for each.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped; otherwise as
-    /// [`step`](Self::step).
+    /// - [`StepError::NoStep`]: nothing was recorded.
+    /// - [`StepError::Dropped`]: the last step's encoder was dropped.
+    /// - Otherwise as [`step`](Self::step).
     pub fn query(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -367,29 +364,30 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Records a further look at the last step's answer: the pairs, hits, cells of rays and results of queries from the
-    /// places of `first` on, as many as fit, into the same buffers. This is how an answer larger than one binding is
-    /// taken in chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold
-    /// what they held then. [`RayMode::Closest`](crate::RayMode::Closest), [`RayMode::Any`](crate::RayMode::Any) and
-    /// nearest objects stay as they are. The status word goes on to speak of the step's own buffers.
+    /// Records another page of the last result: pairs, hits, ray cells and query results from the indices in `first`
+    /// on, up to capacity, into the same buffers. Use it for results larger than a binding.
+    ///
+    /// Your buffers of that step must be unchanged. [`RayMode::Closest`](crate::RayMode::Closest),
+    /// [`RayMode::Any`](crate::RayMode::Any) and nearest objects stay. The status still describes the step's own
+    /// output.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder, or that of the last
-    /// [`query`](Self::query), was dropped; otherwise as [`step`](Self::step).
+    /// - [`StepError::NoStep`]: nothing was recorded.
+    /// - [`StepError::Dropped`]: the encoder of the last step or [`query`](Self::query) was dropped.
+    /// - Otherwise as [`step`](Self::step).
     pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| this.record_page(encoder, first, false))?;
         self.output()
     }
 
-    /// Says that the device is lost, as its lost callback told the caller: every later call returns an error that says
-    /// so. A read-back that meets a lost device says it by itself. A new device needs a new broad phase.
+    /// Marks the device as lost, for your device-lost callback: later calls fail. Read-backs detect it by themselves. A
+    /// new device needs a new broad phase.
     pub fn mark_lost(&mut self) {
         self.context.mark_lost();
     }
 
-    /// Gives all memory back at once, along with the last step and what is left to read of it. Outputs then start at
-    /// the size that the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) and
-    /// [`DebugDraw::trim`](crate::DebugDraw::trim) go along with it.
+    /// Frees all memory and discards the last step with its unread results. Outputs restart at the size that the last
+    /// step read back needed. Components have their own calls, such as [`PairEvents::trim`](crate::PairEvents::trim).
     pub fn trim(&mut self) {
         self.forget();
         if self.grows() {
@@ -397,7 +395,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Gives up all buffers, since those that a device refused look like any others, and what they were to hold.
+    /// Drops all buffers: invalid ones look like valid ones.
     pub(crate) fn forget(&mut self) {
         self.buffers.clear();
         self.bindings.clear();
@@ -410,63 +408,55 @@ impl GpuBroadPhase {
         self.query_source = None;
     }
 
-    /// Bytes of the buffers on the device that the broad phase owns, and what they are for.
+    /// Device memory by use, in bytes.
     ///
-    /// Memory that steps do without goes by itself. A buffer of which eight steps in a row need no more than half is
-    /// made anew in the size that they need. Room that outputs grew to stays longer, since a burst that comes again
-    /// should not be cut short each time: it goes after 64 to 127 steps that need no more than half
-    /// of it. Room for 65,536 rows stays.
+    /// A buffer shrinks after eight consecutive steps that need at most half of it. Output capacity stays for 64 to 127
+    /// such steps, since bursts tend to return, and is never reduced below 65,536 rows.
     ///
-    /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is
-    /// freed where eight in a row did not, but for a few spare ones of each size in use.
+    /// Host memory of uploads and read-backs is not included. It is freed after eight steps without use, except for a
+    /// few spare buffers per size.
     pub fn memory(&self) -> MemoryUse {
         let of_statics = self.statics.iter().flat_map(|table| table.buffers.sizes());
         MemoryUse::of(self.buffers.sizes().chain(of_statics))
     }
 
-    /// Dispatches that were recorded so far. No part of the interface: `broadphase bench` tells how many a step has.
+    /// Number of dispatches recorded. Not public: for `broadphase bench`.
     #[doc(hidden)]
     pub fn dispatches(&self) -> u32 {
         self.pipelines.dispatches()
     }
 
-    /// Number of pipelines that this broad phase has used so far. No part of the interface: the command line tells what
-    /// drivers compile.
+    /// Number of pipelines used. Not public: for the command line.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
         self.pipelines.made()
     }
 
-    /// What the broad phase was made from, without the label. The text of a
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) is a copy that stays in memory until the program ends, once
-    /// for all broad phases with the same text.
+    /// The descriptor in use, without the label. Its [`pair_filter`](BroadPhaseDescriptor::pair_filter) is a copy that
+    /// is never freed; equal texts share one.
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         &self.descriptor
     }
 
-    /// The device and its queue.
     pub(crate) fn context(&self) -> &Arc<DeviceContext> {
         &self.context
     }
 
-    /// Whether the last recording wrote pairs.
     pub(crate) fn emits_pairs(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
     }
 
-    /// Whether the last recording's walks cannot be cut smaller.
+    /// Returns `true` if walks were as short as possible.
     pub(crate) fn is_cut_smallest(&self) -> bool {
         self.recorded
             .as_ref()
             .is_some_and(|recorded| WalkShrink::is_at_its_end(recorded.plan.shape.walk_shrink))
     }
 
-    /// Rounds of the next recording.
     pub(crate) fn rounds(&self) -> u32 {
         plan::rounds(&self.descriptor, self.demand.hint())
     }
 
-    /// Whether a read-back may make room for what the last step needed.
     pub(crate) fn grows(&self) -> bool {
         self.descriptor.outputs.growth == Growth::Grow
     }
@@ -488,7 +478,6 @@ impl GpuBroadPhase {
         })
     }
 
-    /// The table of the objects that move, or of the static ones.
     fn table(&self, recorded: &Recorded, of: TableOf) -> Table {
         use statics::buffer as fixed;
         use table::buffer as moving;
@@ -508,7 +497,7 @@ impl GpuBroadPhase {
         let part_of = |id| recorder::resolve(&recorded.inputs, &self.buffers, id);
         let [grid, records, starts, values] = buffers;
         let [grid, records, starts] = [grid, records, starts].map(part_of);
-        // Those of static objects are kept where records do not lie in their order.
+        // Records of static objects are in entry order, except in the uniform scheme.
         let has_entries = of == TableOf::Moving || own.is_uniform();
         Table {
             starts: starts.buffer.clone(),
@@ -525,7 +514,6 @@ impl GpuBroadPhase {
     }
 }
 
-/// The passes of all stages of a step.
 pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     let stages = [
         table::PASSES,
@@ -540,13 +528,11 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     stages.into_iter().flatten().copied()
 }
 
-/// Returns the variants of passes that every step with this descriptor runs; with `uses`, those that any such step may
-/// run.
+/// Variants that every step runs; with `uses`, those that one may run.
 fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
     passes().flat_map(|pass| pass.needed(descriptor, uses)).collect()
 }
 
-/// The caller's function, in place of the file that admits all pairs.
 fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
     descriptor.pair_filter.map(|text| Replacement {
         path: pair_filter::REPLACED,
@@ -554,11 +540,10 @@ fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
     })
 }
 
-/// What pipelines depend on.
 fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 7] {
     use wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
     let device_type = device.adapter_info().device_type;
-    // Browsers report `Other` for software adapters as well.
+    // Browsers report `Other` even for software adapters.
     let is_surely_hardware = matches!(device_type, DiscreteGpu | IntegratedGpu);
     [
         ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),

@@ -1,4 +1,4 @@
-//! The memory of a step over all of its stages: what is given up first, and how far outputs shrink.
+//! Memory limit of a step.
 
 use super::demand::Demand;
 use super::plan::{Plan, StepSizes};
@@ -9,13 +9,12 @@ use crate::stages::pairs::PairPlan;
 use crate::stages::rays::RayPlan;
 use crate::stages::shape::CapacityOf;
 
-/// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
+/// Fewer rows would make too many pages.
 const SMALLEST_OUTPUT: u32 = 1024;
 
 impl Plan {
-    /// Chooses whether records have clusters and how many entries the cover table has room for: none where memory is
-    /// short. What decides on it may only be the input, the descriptor and the device: the order of pairs depends on
-    /// it.
+    /// Enables clusters and sizes the large-object table, or drops both if memory is short. Depends only on input,
+    /// descriptor and device, since the order of pairs follows from it.
     pub fn fit_records(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -45,7 +44,7 @@ impl Plan {
             pair_filter: None,
             ..*descriptor
         };
-        // Not by what may be another in each step of the same objects.
+        // Without inputs that may vary for the same objects.
         let sizes = &StepSizes {
             object_limit: None,
             layouts: [None; 2],
@@ -57,7 +56,7 @@ impl Plan {
         let shrinks = least.shrinks(descriptor);
         let wanted = rows_of(&mut least.shape.params, &shrinks);
         least.shrink(&shrinks, &wanted, 0.0);
-        // As much is left to outputs and to what later steps may turn out to need.
+        // The other half is for outputs and later growth.
         if least.bytes() > limit / 2 {
             self.shape.params.large_table_capacity = 0;
             self.shape.params.has_clusters = 0;
@@ -65,7 +64,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes outputs smaller, all by the same share, where the buffers would take more bytes than they may.
+    /// Shrinks all outputs by the same share if buffers exceed `max_bytes`.
     pub fn fit_memory(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), InputError> {
         let Some(limit) = descriptor.outputs.max_bytes else {
             return Ok(());
@@ -85,7 +84,7 @@ impl Plan {
             return Err(InputError::MemoryLimit { needed, limit });
         }
         let mut share = (limit - needed) as f64 / (bytes - needed) as f64;
-        // What grows with the rows grows by steps.
+        // Buffer sizes grow in steps, so this may need several tries.
         while share > 0.0 {
             self.shrink(&shrinks, &wanted, share);
             if self.bytes() <= limit {
@@ -97,7 +96,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Does without what only saves time, as far as bytes are short where no output is smaller than it may become.
+    /// Drops optional speedups one by one while even the smallest outputs exceed `limit`.
     fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
         let shrinks = self.shrinks(descriptor);
         for drop in PairPlan::SAVES_TIME.into_iter().chain(RayPlan::SAVES_TIME) {
@@ -112,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// Leaves a share of what is wanted beyond the smallest outputs.
+    /// Sets outputs to their minimum plus `share` of the rest.
     fn shrink(&mut self, shrinks: &[CapacityOf], wanted: &[u32], share: f64) {
         for (rows, &wanted) in shrinks.iter().zip(wanted) {
             let smallest = wanted.min(SMALLEST_OUTPUT);
@@ -120,7 +119,6 @@ impl Plan {
         }
     }
 
-    /// The outputs that may shrink.
     fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
         let mut rows: Vec<_> = self.pairs.shrinks(descriptor).into_iter().collect();
         rows.extend(self.rays.shrinks(descriptor));
@@ -184,7 +182,7 @@ mod tests {
         assert_eq!(plan.shape.params, whole.shape.params);
     }
 
-    /// It decides the order of pairs.
+    /// The table affects the order of pairs.
     #[test]
     fn room_for_the_large_object_table_does_not_depend_on_steps_before() {
         let more = Demand {

@@ -1,4 +1,4 @@
-//! Counters and stage times of steps, received on the host a few frames later and without a wait.
+//! Counters and stage times, received a few frames later without waiting.
 
 use std::sync::Arc;
 
@@ -8,24 +8,20 @@ use crate::gpu::staging::Pool;
 use crate::shared::submission::{Dependency, Recordings};
 use crate::step::plan::Plan;
 
-/// Counters of a recording, as a read-back brings them.
 pub(crate) struct Received {
-    /// Number of the recording.
     pub number: u64,
     pub plan: Plan,
     pub counters: Counters,
-    /// True if its scene was crowded.
     pub is_crowded: Option<bool>,
     pub timings: Vec<StageTime>,
 }
 
-/// The counters that read-backs bring. A device's callback puts them into `arrived`.
+/// A device callback adds to `arrived`.
 pub(crate) struct CounterReadback {
-    /// The copies to the host.
     pub copies: Recordings,
-    /// With the copy that each came by.
+    /// Each with the recording of its copy.
     pub arrived: Arc<Pool<(Received, Dependency)>>,
-    /// Number of the newest recording that was received.
+    /// Number of the newest received recording.
     pub newest: u64,
     pub counters: Option<Counters>,
     pub timings: Vec<StageTime>,
@@ -42,7 +38,7 @@ impl CounterReadback {
         }
     }
 
-    /// Forgets what was received and what is under way.
+    /// Discards received and pending counters.
     pub fn clear(&mut self) {
         *self = Self {
             newest: self.newest,

@@ -1,15 +1,15 @@
-//! Measured demand of past steps, and how much room later steps make for it.
+//! Measured demand of past steps.
 
 use super::walk_shrink::WalkShrink;
 use crate::api::counters::{Counters, Status};
 use crate::stages::{pairs, rays};
 
-/// Read-backs in a row that show that outputs need less room than they grew to.
+/// Read-backs before capacities may shrink.
 const LATE_READS: u32 = 64;
-/// Room for so many rows stays.
+/// Capacities never shrink below this.
 const FEW_ROWS: u32 = 1 << 16;
 
-/// Demand for growable outputs: rows, unless a field says otherwise.
+/// Demand for growable outputs, in rows unless noted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     pub entries: u32,
@@ -18,20 +18,19 @@ pub(crate) struct Demand {
     pub hits: u32,
     pub ray_cells: u32,
     pub results: u32,
-    /// Rounds of the walks.
     pub rounds: u32,
-    /// Words of bits that an entry's pairs are written from.
+    /// Test bits per entry.
     pub bit_words: u32,
-    /// Hits of a ray that counting keeps, where steps have shown how many there are.
+    /// Hits cached per ray, if measured.
     pub cached_hits: Option<u32>,
-    /// How often drivers cut walks so far.
+    /// Level of [`WalkShrink`].
     pub walk_shrink: u32,
-    /// Whether the scene was crowded, where a step has shown it.
+    /// True if the scene was crowded, if measured.
     pub is_crowded: Option<bool>,
 }
 
 impl Demand {
-    /// Returns the demand of a step by its counters. `rays` is the number of rays of which all hits are wanted.
+    /// `rays` is the number of rays with all hits listed.
     pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         Self {
@@ -49,7 +48,6 @@ impl Demand {
         }
     }
 
-    /// Returns the capacities of a step's outputs by its counters.
     pub const fn held(counters: &Counters) -> Self {
         Self {
             entries: counters.entries_capacity,
@@ -66,7 +64,7 @@ impl Demand {
         }
     }
 
-    /// Returns the capacities of the next step: the need and `headroom` of each output that was too small.
+    /// Outputs that were too small get the demand, and a share `headroom` more.
     pub fn grown(self, needed: Self, held: Self, headroom: f32) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {
             if needed <= held {
@@ -83,7 +81,7 @@ impl Demand {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
-            // No more often than needed, since a change makes buffers and bind groups anew.
+            // A change recreates buffers and bind groups.
             cached_hits: match (self.cached_hits, needed.cached_hits) {
                 (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),
                 (kept, None) => kept,
@@ -95,13 +93,12 @@ impl Demand {
     }
 }
 
-/// Returns a need and a share of it, rounded down.
 fn with_headroom(needed: u32, headroom: f32) -> u32 {
     let more = f64::from(needed) * f64::from(headroom);
     needed.saturating_add(more as u32)
 }
 
-/// The peak of the demand over recent read-backs, by which room that is no longer needed goes.
+/// Peak demand of recent read-backs, for shrinking.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentPeak {
     reads: u32,
@@ -109,9 +106,8 @@ struct RecentPeak {
 }
 
 impl RecentPeak {
-    /// Returns the capacities of the next step after one more read-back, of a step or of a query of its table. Only
-    /// those of steps count, since a query says nothing of what steps need. Static entries stay: other room for them
-    /// would rebuild their table.
+    /// Queries raise the peak, but only steps are counted. Static entries never shrink, since that would rebuild the
+    /// static table.
     fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool, headroom: f32) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
@@ -136,27 +132,22 @@ impl RecentPeak {
             hits: shrunk(wanted.hits, most.hits),
             ray_cells: shrunk(wanted.ray_cells, most.ray_cells),
             results: shrunk(wanted.results, most.results),
-            // Each costs dispatches of every walk, whether anything is left for it or not.
+            // Each round costs dispatches, even without work.
             rounds: fewer(wanted.rounds, most.rounds, 1),
             ..wanted
         }
     }
 }
 
-/// What a read-back says of a recording beside its counters.
 #[derive(Clone, Copy)]
 pub(crate) struct Observed {
-    /// The level of [`WalkShrink`] that it was recorded at.
     pub walk_shrink: u32,
-    /// Rays of which all hits are wanted.
     pub rays: Option<u32>,
-    /// Whether the scene was crowded, if the device looked.
     pub is_crowded: Option<bool>,
-    /// Whether it is a step, not a query of the table that a step left.
+    /// False for a query of a step's table.
     pub is_of_step: bool,
 }
 
-/// Tracks the demand over read-backs, and says how much room the next step makes.
 #[derive(Default)]
 pub(crate) struct DemandTracker {
     hint: Demand,
@@ -166,17 +157,16 @@ pub(crate) struct DemandTracker {
 }
 
 impl DemandTracker {
-    /// Capacities that the next step has at least, with head room.
+    /// Minimum capacities.
     pub const fn hint(&self) -> Demand {
         self.hint
     }
 
-    /// Demand of the last recording that was read back.
     pub const fn last(&self) -> &Demand {
         &self.last
     }
 
-    /// Takes in the counters of a read-back. Outputs grow by it with `headroom`, if there is one.
+    /// Grows only with a `headroom`.
     pub fn observe(&mut self, counters: &Counters, observed: Observed, headroom: Option<f32>) {
         self.walk_shrink
             .observe(observed.walk_shrink, counters.status.has(Status::CUT));
@@ -185,7 +175,7 @@ impl DemandTracker {
             walk_shrink: self.hint.walk_shrink,
             ..Demand::of(counters, observed.rays)
         };
-        // Whatever outputs do about their room.
+        // Applies even if capacities are fixed.
         self.hint.is_crowded = observed.is_crowded.or(self.hint.is_crowded);
         if let Some(headroom) = headroom {
             let grown = self.hint.grown(self.last, Demand::held(counters), headroom);
@@ -193,12 +183,10 @@ impl DemandTracker {
         }
     }
 
-    /// Demands this many rounds of the next recordings, whatever was measured.
     pub const fn demand_rounds(&mut self, rounds: u32) {
         self.hint.rounds = rounds;
     }
 
-    /// Forgets the room that outputs grew to.
     pub fn forget(&mut self) {
         self.recent = RecentPeak::default();
         self.hint = Demand {
@@ -207,7 +195,6 @@ impl DemandTracker {
         };
     }
 
-    /// Makes room for what the last recording needed, and no more.
     pub const fn return_to_last(&mut self) {
         self.hint = self.last;
     }
@@ -280,7 +267,7 @@ mod tests {
             ..Demand::default()
         };
         assert_eq!(late.observe(held, few, true, 0.25), fewer);
-        // What a query needs in between stays, and so does what is not twice as much as needed.
+        // Kept: demand of queries in between, and capacities below twice the demand.
         let requested = Demand {
             hits: 1 << 19,
             rounds: 4,

@@ -1,4 +1,4 @@
-//! The inputs of a step: whether they can be used, and where they lie.
+//! Checks, uploads and bindings of inputs.
 
 use super::plan::Plan;
 use crate::api::counters::word;
@@ -10,7 +10,6 @@ use crate::gpu::recorder::Input;
 use crate::gpu::staging::Staging;
 use crate::stages::{queries, rays};
 
-/// Uploads what lies on the host, and lists where all inputs lie.
 pub(crate) struct Placer<'p> {
     pub device: &'p wgpu::Device,
     pub encoder: &'p mut wgpu::CommandEncoder,
@@ -21,7 +20,7 @@ pub(crate) struct Placer<'p> {
 }
 
 impl Placer<'_> {
-    /// Places a source: it lies in a buffer of the caller's, or in the own one, which host data is copied to.
+    /// Binds the caller's buffer, or uploads host data to the own buffer `id`.
     pub fn place<T: bytemuck::Pod>(&mut self, id: BufferId, source: Source<'_, T>) {
         let placed = match source {
             Source::Device { buffer, count: 1.., .. } => {
@@ -40,14 +39,13 @@ impl Placer<'_> {
                     let bytes = bytemuck::cast_slice(elements);
                     self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
                 }
-                // Whatever is used of it, so that bind groups are those of other lengths.
+                // Always the whole buffer: bind groups stay valid for other lengths.
                 Input::whole(id, own)
             }
         };
         self.placed.push(placed);
     }
 
-    /// Places a number that only the device knows.
     pub fn place_limit(&mut self, id: BufferId, limit: Option<DeviceCount<'_>>) {
         self.placed.extend(limit.map(|DeviceCount { buffer, word }| Input {
             variable: id.into(),
@@ -57,7 +55,6 @@ impl Placer<'_> {
         }));
     }
 
-    /// Places rays and queries.
     pub fn place_queries(&mut self, queries: &QueryInput<'_>, plan: &Plan) {
         let params = &plan.shape.params;
         if params.ray_count > 0 {
@@ -74,13 +71,12 @@ impl Placer<'_> {
             Queries::None => {}
             Queries::Boxes(source) => self.place(plan.queries.source(), source),
             Queries::General(source) => self.place(plan.queries.source(), source),
-            // The records of the objects that ask are bound in their place.
+            // Self-queries read the objects' records.
             Queries::Objects(_) => {}
         }
     }
 }
 
-/// Whether the passes can read rays and queries.
 pub(crate) fn check_queries(queries: &QueryInput<'_>, limits: &wgpu::Limits) -> Result<(), InputError> {
     check_limit("the number of rays", queries.ray_count, limits)?;
     check_limit("the number of queries", queries.query_count, limits)?;
@@ -96,7 +92,7 @@ pub(crate) fn check_queries(queries: &QueryInput<'_>, limits: &wgpu::Limits) -> 
     }
 }
 
-/// Refuses inputs that the step itself writes.
+/// Fails if the step writes an input buffer.
 pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), InputError> {
     let statics = &input.statics;
     let sources = [
@@ -112,8 +108,7 @@ pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), Input
     check_own_queries(&input.query_input(), own, None)
 }
 
-/// Refuses rays and queries that are in buffers which their own answer is written to. The pairs of the step may be
-/// counted in these `counters`: queries leave that number as it is.
+/// Fails if results overwrite rays or queries. The pair count in `counters` is allowed: queries do not change it.
 pub(crate) fn check_own_queries(
     queries: &QueryInput<'_>,
     own: &[&Buffers],
@@ -138,14 +133,13 @@ pub(crate) fn check_own_queries(
     buffers::check_own(sources, own)
 }
 
-/// The buffer of a count, unless it is the number of pairs in these counters.
+/// Returns the buffer, except for the pair count in `counters`.
 fn written<'b>(count: Option<DeviceCount<'b>>, counters: Option<&wgpu::Buffer>) -> Option<&'b wgpu::Buffer> {
     let DeviceCount { buffer, word } = count?;
     let is_left = word as usize == word::PAIRS_NEEDED && counters == Some(buffer);
     (!is_left).then_some(buffer)
 }
 
-/// Rays and queries that come in buffers of the caller's.
 pub(crate) fn caller_owned(queries: &QueryInput<'_>, plan: &Plan) -> Vec<BufferId> {
     let rays = queries.rays.is_caller_owned().then_some(plan.rays.source());
     let queries = queries.queries.is_caller_owned().then_some(plan.queries.source());

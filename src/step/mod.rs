@@ -1,4 +1,4 @@
-//! The step: the order of the stages, the memory that they share, and what comes back.
+//! A step: stages, shared memory, results and read-back.
 
 pub(crate) mod broad_phase;
 mod budget;

@@ -1,4 +1,4 @@
-//! What comes out of a step: buffers that the caller's next pass binds.
+//! Outputs of a step.
 
 use std::sync::Arc;
 
@@ -13,67 +13,59 @@ use crate::shared::submission::Dependency;
 use crate::stages::sort::variable::VALUES;
 use crate::stages::table;
 
-/// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind.
+/// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` for your next pass.
 ///
-/// The next step may write into them or replace them. What lies behind the rows that are named here is the library's
-/// own. These are handles: a clone copies no buffer, and one that is kept keeps the memory of its buffers.
+/// The next step may overwrite or replace them. Content past the documented rows is reserved. Clones share the buffers
+/// and keep their memory alive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StepOutput {
-    /// The counter words: see [`Counters`](crate::Counters).
+    /// Counter words: see [`Counters`](crate::Counters).
     pub counters: wgpu::Buffer,
-    /// The pairs, where the descriptor [wants](crate::BroadPhaseDescriptor::pairs) them.
+    /// Pairs, if the descriptor [requests](crate::BroadPhaseDescriptor::pairs) them.
     pub pairs: Option<PairOutput>,
-    /// What was found for rays.
+    /// Results of rays.
     pub rays: RayOutput,
-    /// What was found for queries.
+    /// Results of queries.
     pub queries: QueryOutput,
-    /// The cell table of the objects, of those that move where there are static ones.
+    /// Cell table of the objects, without static ones.
     pub table: Table,
-    /// The cell table of the static objects, where there are any.
+    /// Cell table of the static objects, if any.
     pub static_table: Option<Table>,
-    /// Table, descriptor and pipelines, for query sets.
     pub(crate) query_source: Arc<QuerySource>,
-    /// What writes the pairs.
     pub(crate) pairs_written: Option<Dependency>,
-    /// What writes the counters and the answers to rays and queries.
     pub(crate) answers_written: Dependency,
 }
 
-/// The cell table of a step: its buffers, and what a [`TableShader`](crate::TableShader) binds.
+/// The cell table of a step, for a [`TableShader`](crate::TableShader) or your own passes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
-    /// The first entry of each cell, `u32`.
+    /// First entry of each cell, `u32`.
     pub starts: wgpu::Buffer,
-    /// The boxes as ordered integers, see [`grid::Record`]. With schemes of one entry per object they come in the order
-    /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects. What lies behind them,
-    /// boxes around eight records each, is the library's own.
+    /// Boxes as ordered integers ([`grid::Record`]), in entry order, or with
+    /// [`Scheme::Uniform`](crate::Scheme::Uniform) in object order. Data behind them is reserved.
     pub records: wgpu::Buffer,
-    /// The levels: see [`grid::Grid`].
+    /// Levels: see [`grid::Grid`].
     pub grid: wgpu::Buffer,
-    /// The sorted entries, `u32`: the object of each in the low 29 bits, counted from the first that is not static.
-    /// Bits 29, 30 and 31 are set where the cell is that of the object's lower corner along x, y and z. With
-    /// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
-    /// ([`grid::Grid::cover`]) come behind one per object. `None` for static objects, unless the scheme is uniform.
+    /// Sorted entries, `u32`. The low 29 bits are the object, counted from the first non-static one. Bits 29, 30 and 31
+    /// are set if the cell is that of its lower corner in x, y and z. `None` for static objects, except with the
+    /// uniform scheme.
+    ///
+    /// With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical), entries of the large-object table
+    /// ([`grid::Grid::cover`]) follow those of the objects.
     pub entries: Option<wgpu::Buffer>,
-    /// Of the descriptor that made it.
     pub(crate) kind: TableKind,
-    /// What the block of its walks says.
     pub(crate) params: Params,
-    /// Where that block lies.
     pub(crate) block: Range,
-    /// The objects, as the passes read them.
     pub(crate) objects: Range,
-    /// Where all of it lies.
     pub(crate) context: Arc<DeviceContext>,
-    /// What walks of it read.
+    /// Recordings that walks read.
     pub(crate) dependencies: Vec<Dependency>,
 }
 
 impl Table {
-    /// What passes and callers' shaders bind of it: each variable of `shaders/table_shader/walk.wgsl`, and where it
-    /// lies.
+    /// Binding of each variable in `shaders/table_shader/walk.wgsl`.
     pub(crate) fn parts(&self) -> [(Variable, RangeRef<'_>); 6] {
         [
             (PARAMS, self.block.borrowed()),
@@ -81,16 +73,15 @@ impl Table {
             (table::buffer::RECORDS.into(), (&self.records).into()),
             (table::buffer::STARTS.into(), (&self.starts).into()),
             (table::buffer::OBJECTS.into(), self.objects.borrowed()),
-            // Not every scheme's walks read them: any buffer will do then.
+            // Schemes that do not read values accept any buffer.
             (VALUES, self.entries.as_ref().unwrap_or(&self.records).into()),
         ]
     }
 }
 
-/// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
+/// Scheme number and filter setting; must match between a table and its WGSL.
 pub(crate) type TableKind = (u32, bool);
 
-/// Kind of the tables that a descriptor makes.
 pub(crate) const fn table_kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {
     (grid::scheme_number(descriptor.scheme), descriptor.filters)
 }

@@ -1,5 +1,5 @@
-//! Compiles the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) by itself, so that what is wrong
-//! with it is told by its own lines, and so that it sees none of the passes' names but those that are meant for it.
+//! Compiles a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) alone, so that errors have its own line numbers
+//! and it sees only the names meant for it.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -9,11 +9,10 @@ use std::task::{Context, Poll, Waker};
 use crate::api::error::PairFilterError;
 use crate::gpu::scope::Scopes;
 
-/// The file that the text stands in place of.
+/// WGSL file that the filter replaces.
 pub(crate) const REPLACED: &str = "pairs/admits_pair";
 
-/// What stands behind the text: the functions that it may call, as `shaders/pairs/pair_excludes.wgsl` declares
-/// them, and a call of its own.
+/// Appended to the filter: functions it may call, as in `shaders/pairs/pair_excludes.wgsl`, and a call of it.
 const FRAME: &str = "
 fn pair_data(index: u32) -> u32 { return index; }
 fn pair_data_count() -> u32 { return 0u; }
@@ -29,8 +28,7 @@ fn main(@builtin(local_invocation_index) a: u32) {
 }
 ";
 
-/// The same text for as long as the program runs, since descriptors are copied without a lifetime. Texts that are equal
-/// share one.
+/// Leaks one copy per text, since descriptors are copied without a lifetime.
 pub(crate) fn kept(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +40,7 @@ pub(crate) fn kept(text: &str) -> &'static str {
     text
 }
 
-/// Refuses a text that the device's compiler does not take. Browsers tell it with the pipelines, later.
+/// Fails if the device rejects the filter. Browsers report that later, with the pipelines.
 pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<(), PairFilterError> {
     let scopes = Scopes::begin(device);
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -66,18 +64,16 @@ pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<()
             },
             message,
         },
-        // What does not fit is the call.
+        // The error is in the appended call.
         _ => PairFilterError::Signature { message },
     })
 }
 
-/// Bytes of the longest line.
 fn longest_line(text: &str) -> u32 {
     text.lines().map(str::len).max().unwrap_or(0) as u32
 }
 
-/// The first line that a message of wgpu marks with signs below it. Where it names a whole function first, that is what
-/// it says of the function.
+/// First line that a wgpu message underlines. Messages may name the whole function before it.
 fn marked_line(message: &str) -> Option<u32> {
     let mut number = None;
     for line in message.lines() {
@@ -134,7 +130,7 @@ Shader validation error: Function [0] 'admits_pair' is invalid
         assert_eq!(marked_line(&message.replace("        ^^^^^ naga", "")), None);
     }
 
-    /// So that names of a text are no one else's.
+    /// Keeps names of filters free of conflicts.
     #[test]
     fn no_file_but_one_declares_names_that_begin_as_those_of_a_text() {
         for (path, text) in FILES.iter().filter(|(path, _)| *path != REPLACED) {

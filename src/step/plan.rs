@@ -1,4 +1,4 @@
-//! Everything that the host knows of a step before it runs: its shape, its stages, and the bytes of its buffers.
+//! Plan of a step: sizes, stages and bytes.
 
 use super::demand::Demand;
 use crate::api::counters::{Counters, Status, word};
@@ -24,13 +24,13 @@ use crate::stages::table::{self, TableBlocks, TablePlan};
 use crate::stages::{scan, sort};
 
 buffers! {
-    /// The counters as the step left them, before anything was asked of its table: queries start from here.
+    /// Counters before queries; later queries start from them.
     STEP_COUNTERS = "step_counters": Fixed;
 }
 
 pub(crate) use buffer::STEP_COUNTERS;
 
-/// Buffers that a table of static objects does not have of its own.
+/// Buffers that a static table shares with the step.
 pub(crate) const OF_STEP: [BufferId; 4] = [
     table::buffer::OBJECTS,
     table::buffer::SOURCE_OBJECTS,
@@ -38,22 +38,20 @@ pub(crate) const OF_STEP: [BufferId; 4] = [
     STEP_COUNTERS,
 ];
 
-/// What a step is over, as numbers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct StepSizes<'p> {
     pub objects: u64,
-    /// The word that has the number of objects, if only the device knows it.
+    /// Word of the number of objects, if only the device knows it.
     pub object_limit: Option<u32>,
-    /// Layouts of the caller's objects and worlds if they are not packed.
+    /// Layouts of objects and worlds if not packed.
     pub layouts: [Option<SourceLayout>; 2],
-    /// The plan of the static objects' table.
     pub statics: Option<&'p Plan>,
-    /// Rows of the list of excluded pairs, and words that the pair filter reads.
+    /// Rows of excluded pairs, and words of the pair filter.
     pub exclusions: [u64; 2],
     pub queries: QuerySizes,
 }
 
-/// A step before it runs. Nobody changes a plan: what follows a step makes another one of it.
+/// Never changed: later recordings derive new plans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub shape: Shape,
@@ -61,24 +59,20 @@ pub(crate) struct Plan {
     pub pairs: PairPlan,
     pub rays: RayPlan,
     pub queries: QueryPlan,
-    /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
-    /// Whether pairs and hits were counted already, so that what counting kept for writing them has to stay as it is.
+    /// True once pairs and hits are counted: data cached by counting must stay.
     pub is_counted: bool,
-    /// Whether it is of a step, not of a query of the table that a step left.
+    /// False for a query of a step's table.
     pub is_of_step: bool,
-    /// Whether its table is another broad phase's: it has buffers of answers alone.
+    /// True for another broad phase's table; only result buffers are owned.
     pub is_borrowed: bool,
-    /// Entries that the static objects' table holds.
     pub static_entries: u32,
-    /// Bytes of that table and of what building it takes.
+    /// Of the static table and building it.
     pub static_bytes: u64,
 }
 
-/// The uniform blocks of a step.
 pub(crate) struct StepBlocks {
     pub params: Block,
-    /// Of walks of the static objects' table.
     pub static_params: Block,
     pub table: TableBlocks,
     pub pairs: PairBlocks,
@@ -88,10 +82,7 @@ pub(crate) struct StepBlocks {
 }
 
 impl Plan {
-    /// `hint` is the measured demand of earlier steps; `binding_limit` is in bytes.
-    ///
-    /// The order below matters: rows decide which form of a pass pays, all of it decides the bytes, and the limit of
-    /// memory comes last.
+    /// Order matters: capacities select variants, both decide the bytes, and the memory limit comes last.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
         sizes: &StepSizes<'_>,
@@ -123,7 +114,7 @@ impl Plan {
                 sort: descriptor.sort,
             },
             table: TablePlan {
-                // That is also how moving objects come to lie behind static ones, and what excludes pairs behind all.
+                // Also places moving objects after static ones, and exclusions last.
                 prepares: descriptor.prepares()
                     || static_count > 0
                     || sizes.object_limit.is_some()
@@ -158,7 +149,7 @@ impl Plan {
         };
         plan.fit_records(descriptor, sizes, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
-        // The forms make other numbers of box tests.
+        // Variants differ in the number of box tests.
         let crowded = hint.is_crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);
@@ -166,7 +157,6 @@ impl Plan {
         plan.with_answers(descriptor, &sizes.queries, hint, binding_limit)
     }
 
-    /// Returns the plan of the static objects' table, which nothing is asked of on its own.
     pub fn of_statics(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
@@ -178,7 +168,7 @@ impl Plan {
             pairs: false,
             outputs: OutputOptions {
                 pair_order: PairOrder::default(),
-                // The step that it is part of looks at all bytes.
+                // Checked by the step's own plan.
                 max_bytes: None,
                 ..descriptor.outputs
             },
@@ -200,21 +190,19 @@ impl Plan {
         Ok(plan)
     }
 
-    /// As it is lent to a set of queries with this descriptor: what is asked of the table that a step left.
     pub fn borrowed(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         self.is_of_step = true;
         self.is_borrowed = true;
         self.static_bytes = 0;
         self.pairs.are_requested = false;
         self.pairs.are_existing = false;
-        // What parts partners lies behind the objects.
+        // Partner exclusions are stored after the objects.
         self.pairs.exclusions = None;
         self.sorts_outputs = descriptor.outputs.pair_order == PairOrder::Sorted;
         self.rays.mode = descriptor.outputs.ray_mode;
         self
     }
 
-    /// Refuses what the device cannot bind.
     fn check_bindings(&self, binding_limit: u64) -> Result<(), InputError> {
         match self.sizes().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
             Some((id, needed)) => Err(InputError::BufferTooLarge {
@@ -226,14 +214,13 @@ impl Plan {
         }
     }
 
-    /// Returns the plan of a query of the table that this step leaves, which may keep the pairs.
+    /// `pairs_exist` keeps the pairs.
     pub fn of_query(mut self, pairs_exist: bool) -> Self {
         self.is_of_step = false;
         self.pairs.are_existing = pairs_exist;
         self
     }
 
-    /// Returns the plan of other rays and queries against the table of this one, whose pairs stay.
     pub fn with_queries(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -247,7 +234,7 @@ impl Plan {
         self.with_answers(descriptor, queries, hint, binding_limit)
     }
 
-    /// Returns the plan of a page of what this one counted: the table keeps the sizes that it was built with.
+    /// The table keeps its sizes.
     pub fn page(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -270,7 +257,6 @@ impl Plan {
         Ok(self)
     }
 
-    /// Takes in what is asked, and fits the answers and the memory.
     fn with_answers(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -289,14 +275,12 @@ impl Plan {
         Ok(self)
     }
 
-    /// Chooses how many pairs the output holds.
     fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, hint: Demand, binding_limit: u64) {
         let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
         self.pairs
             .fit_rows(params, &descriptor.outputs.capacities, hint.pairs, room);
     }
 
-    /// Chooses how many rows the answers to rays and queries hold.
     fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, hint: Demand, binding_limit: u64) {
         let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
         let (capacities, is_sorted) = (&descriptor.outputs.capacities, self.sorts_outputs);
@@ -305,7 +289,6 @@ impl Plan {
         self.queries.fit_rows(params, capacities, hint.results, is_sorted, room);
     }
 
-    /// The outputs that are sorted: of pairs, rays and queries.
     pub fn ordered(&self) -> Vec<order::Ordered> {
         if !self.sorts_outputs {
             return Vec::new();
@@ -319,7 +302,7 @@ impl Plan {
         outputs.into_iter().flatten().collect()
     }
 
-    /// What is to be read of these outputs; `last` is what the last answer needed.
+    /// Lengths are guessed from `last`.
     pub fn readable(&self, of: Outputs, last: &Demand) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
@@ -335,40 +318,38 @@ impl Plan {
         outputs
     }
 
-    /// The counters of the step, once they are mapped.
     pub fn counters(&self, reading: &Reading) -> Result<Counters, ReadBackError> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64)?;
-        // Nothing was mapped of a device that is lost.
+        // A lost device maps nothing.
         if words.len() < word::COUNT {
             return Err(ReadBackError::DeviceLost);
         }
         let mut counters = Counters::from_words(&words, &self.shape.params, self.shape.rounds, self.static_entries);
         if self.is_borrowed {
-            // Pairs are the broad phase's.
+            // Pairs belong to the broad phase.
             let own = Status::from_bits(!Status::PAIRS.bits());
             counters.status = counters.status.intersection(own);
         }
         Ok(counters)
     }
 
-    /// The rays of which all hits are hint.
+    /// Rays with all hits listed.
     pub fn rays_counted(&self) -> Option<u32> {
         let params = &self.shape.params;
         self.rays.all_hits(params).then_some(params.ray_count)
     }
 
-    /// Whether the scene of the step was crowded, once its counters are mapped. `None` where the device did not look.
+    /// `None` if not measured.
     pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
         let looked = self.pairs.are_requested && self.shape.params.has_clusters == 1;
         words.get(word::CROWDED).filter(|_| looked).map(|&word| word != 0)
     }
 
-    /// Every buffer that the step owns, and its bytes.
     pub fn sizes(&self) -> Sizes {
         let params = &self.shape.params;
         let ordered = self.ordered();
-        // What stages share is as large as the largest needs.
+        // Shared buffers fit the largest user.
         let answers = [params.ray_count + 1, params.query_count + 1];
         let scanned = match self.is_borrowed {
             true => vec![],
@@ -393,25 +374,23 @@ impl Plan {
         sizes.extend(self.rays.sizes(&self.shape));
         sizes.extend(self.queries.sizes(&self.shape));
         sizes.extend(order::sizes(&ordered));
-        // A binding may not be empty.
+        // Bindings cannot be empty.
         sizes.iter_mut().for_each(|(_, bytes)| *bytes = (*bytes).max(16));
         sizes
     }
 
-    /// Bytes of all buffers.
     pub fn bytes(&self) -> u64 {
         let own: u64 = self.sizes().into_iter().map(|(_, bytes)| rounded(bytes)).sum();
         own + self.static_bytes
     }
 
-    /// Bytes of the buffers that are the own ones of a table of static objects.
+    /// Bytes that only the static table uses.
     fn table_bytes(&self) -> u64 {
         let own = self.sizes().into_iter();
         let own = own.filter(|(id, _)| !OF_STEP.contains(id));
         own.map(|(_, bytes)| rounded(bytes)).sum()
     }
 
-    /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks) -> StepBlocks {
         let Self { shape, .. } = self;
         let ordered = self.ordered();
@@ -431,7 +410,6 @@ impl Plan {
     }
 }
 
-/// Returns what excludes pairs: a list of some rows, or the pair filter with some words to read.
 fn exclusions(
     descriptor: &BroadPhaseDescriptor<'_>,
     params: &Params,
@@ -446,7 +424,6 @@ fn exclusions(
     Ok(Some(Exclusions::new(params.all_objects(), list, data)))
 }
 
-/// Rounds of the next step.
 pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, hint: Demand) -> u32 {
     let first = descriptor.outputs.capacities.rounds.unwrap_or(1);
     first.max(hint.rounds).min(MAX_ROUNDS)
@@ -459,12 +436,12 @@ const fn room(descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> Room
     }
 }
 
-/// Refuses a descriptor with which not even a step without objects fits: every other step takes more.
+/// Fails if not even a step without objects fits.
 pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
-    // Each has a count of its pairs.
+    // Each world has a pair count.
     check_world_count(descriptor, (binding_limit / 4).min(LARGEST_COUNT - 1))?;
     match Plan::new(descriptor, &StepSizes::default(), Demand::default(), binding_limit) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Sets of rays and queries that have outputs of their own.
+//! Query sets.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::gpu::timing::Timing;
 use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
 
-/// Rays and queries over the table of a broad phase, with outputs and a ray mode of their own: picking and sensors, for
-/// instance, do not overwrite each other's results. There may be any number of sets.
+/// Rays and queries with their own ray mode and output buffers.
 ///
-/// Pipelines are those of the broad phase. A set has buffers, counters and capacities of its own. Its counters repeat
-/// those of the step's objects and pairs, and its status is that of its own outputs.
+/// Use one set per subsystem, such as picking and sensors, so that none overwrites another's results. Pipelines are
+/// shared; buffers, counters and capacities are the set's own. Its counters repeat the step's counts of objects and
+/// pairs; its status covers its own outputs.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{
@@ -48,16 +48,14 @@ use crate::stages::table::buffer;
 /// # }
 /// ```
 pub struct QuerySet {
-    /// It never steps.
     own: GpuBroadPhase,
 }
 
 impl GpuBroadPhase {
-    /// Creates a set of rays and queries with outputs of its own. `name` is appended to the label of the broad phase in
-    /// the labels of the set.
+    /// Creates a set with its own outputs. `name` is appended to the broad phase's label.
     ///
     /// # Errors
-    /// [`DescriptorError`] for options out of range.
+    /// [`DescriptorError`]: an option is out of range.
     pub fn query_set(&self, name: &str, options: &OutputOptions) -> Result<QuerySet, DescriptorError> {
         validate_outputs(options)?;
         let descriptor = &with_outputs(options, &self.descriptor);
@@ -75,7 +73,6 @@ impl GpuBroadPhase {
         Ok(QuerySet { own })
     }
 
-    /// Takes over what is said of the table of another.
     fn sync_with(&mut self, descriptor: &BroadPhaseDescriptor<'static>, pipelines: &Arc<Pipelines>) {
         self.descriptor = with_outputs(&self.descriptor.outputs, descriptor);
         if !Arc::ptr_eq(&self.pipelines, pipelines) {
@@ -84,9 +81,8 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Returns what query sets need of the last step.
     pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
-        // A set hands on what it asked.
+        // A set passes on the table it queried.
         if let Some(source) = &self.query_source {
             return Ok(Arc::clone(source));
         }
@@ -114,7 +110,6 @@ impl GpuBroadPhase {
     }
 }
 
-/// Returns the descriptor of a broad phase with the outputs of a set.
 const fn with_outputs<'d>(options: &OutputOptions, broad_phase: &BroadPhaseDescriptor<'d>) -> BroadPhaseDescriptor<'d> {
     BroadPhaseDescriptor {
         outputs: *options,
@@ -123,12 +118,11 @@ const fn with_outputs<'d>(options: &OutputOptions, broad_phase: &BroadPhaseDescr
 }
 
 impl QuerySet {
-    /// Replaces the options. Buffers keep the room that they grew to, and answers under way arrive. There is no last
-    /// answer until the next [`record`](Self::record). Another ray mode has other pipelines: [prepare](Self::prepare)
-    /// them again.
+    /// Replaces the set's options. Buffers keep their size. The last result is discarded; pending read-backs still
+    /// arrive. If the ray mode changes, call [`prepare`](Self::prepare) to avoid compiling in a frame.
     ///
     /// # Errors
-    /// [`DescriptorError`] for options out of range: nothing is changed then.
+    /// [`DescriptorError`]: an option is out of range; nothing changes.
     pub fn set_options(&mut self, options: &OutputOptions) -> Result<(), DescriptorError> {
         validate_outputs(options)?;
         let own = &mut self.own;
@@ -141,20 +135,20 @@ impl QuerySet {
         Ok(())
     }
 
-    /// Returns the options in use.
+    /// The options in use.
     pub const fn options(&self) -> &OutputOptions {
         &self.own.descriptor.outputs
     }
 
-    /// Records rays and queries against the table of a step of the broad phase that made the set. Buffers of the caller
-    /// that the step read have to hold what they held then. The output is that of the set, without pairs, and with the
-    /// table that was asked.
+    /// Records rays and queries against the table of `step`, a step of the broad phase that made the set. Your buffers
+    /// of that step must be unchanged. Returns the set's outputs, without pairs, and the step's table.
     ///
     /// # Errors
-    /// [`StepError::Dropped`] if the step's encoder was dropped or a later step was submitted, or once if the set's
-    /// last call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a step on
-    /// another device, [`StepError::OtherBroadPhase`] for a step of another broad phase on the same device; otherwise
-    /// as [`GpuBroadPhase::step`].
+    /// - [`StepError::Dropped`]: the step's encoder was dropped, or a later step was submitted. Also (once, here or by
+    ///   a read) if the set's last call ran after a later step.
+    /// - [`StepError::OtherDevice`]: a step on another device.
+    /// - [`StepError::OtherBroadPhase`]: a step of another broad phase.
+    /// - Otherwise as [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -181,7 +175,7 @@ impl QuerySet {
         self.own.output()
     }
 
-    /// Records a further look at the set's last answer, as [`GpuBroadPhase::page`] does.
+    /// Records another page of the last result: see [`GpuBroadPhase::page`].
     ///
     /// # Errors
     /// As [`GpuBroadPhase::page`].
@@ -189,7 +183,7 @@ impl QuerySet {
         self.own.page(encoder, first)
     }
 
-    /// Records the copying of the set's last answer to the host, as [`GpuBroadPhase::record_read_back`] does.
+    /// Records a copy of the last result to the host: see [`GpuBroadPhase::record_read_back`].
     ///
     /// # Errors
     /// As [`GpuBroadPhase::record_read_back`].
@@ -201,17 +195,17 @@ impl QuerySet {
         self.own.record_read_back(encoder, outputs)
     }
 
-    /// Returns the counters of the set's newest answer that the host has received, as [`GpuBroadPhase::counters`] does.
+    /// Returns the newest counters on the host: see [`GpuBroadPhase::counters`].
     pub fn counters(&mut self) -> Option<Counters> {
         self.own.counters()
     }
 
-    /// Returns the stage times of the answer of [`counters`](Self::counters), as [`GpuBroadPhase::timings`] does.
+    /// Returns the stage times for [`counters`](Self::counters).
     pub fn timings(&mut self) -> Vec<StageTime> {
         self.own.timings()
     }
 
-    /// Reads the set's last answer and waits for it, as [`GpuBroadPhase::read_back`] does.
+    /// Reads the last result and waits for it: see [`GpuBroadPhase::read_back`].
     ///
     /// # Errors
     /// As [`GpuBroadPhase::read_back`].
@@ -219,20 +213,20 @@ impl QuerySet {
         self.own.read_back().await
     }
 
-    /// What makes the pipelines ahead that the set may need over this broad phase, as [`GpuBroadPhase::prepare`] does:
-    /// those of `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`. Call it again where another
-    /// [descriptor](GpuBroadPhase::set_descriptor) has another scheme or other filters.
+    /// Prepares the pipelines for `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`: see
+    /// [`GpuBroadPhase::prepare`]. Call it again after a [descriptor](GpuBroadPhase::set_descriptor) with another
+    /// scheme or other filters.
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
         self.own.sync_with(&broad_phase.descriptor, &broad_phase.pipelines);
         self.own.prepare(uses)
     }
 
-    /// Bytes of the buffers on the device that the set owns, and what they are for.
+    /// Device memory of the set by use, in bytes.
     pub fn memory(&self) -> MemoryUse {
         self.own.memory()
     }
 
-    /// Gives all memory back, as [`GpuBroadPhase::trim`] does.
+    /// Frees all memory: see [`GpuBroadPhase::trim`].
     pub fn trim(&mut self) {
         self.own.trim();
     }

@@ -1,6 +1,4 @@
-//! Reading results: calls of their own, after the submission. Everything that is read comes in one copy and one wait:
-//! how long an output is stands in the counters, so that it is guessed from the last answer, and further copies bring
-//! what was left out.
+//! Read-backs after submission. Lengths are guessed from the last result, so one copy and one wait usually suffice.
 
 use std::ops::Range;
 
@@ -17,7 +15,7 @@ use crate::step::demand::Observed;
 use crate::step::plan::Plan;
 
 impl GpuBroadPhase {
-    /// Takes in the counters of a recording, unless those of it or of a newer one were received before.
+    /// Ignores counters older than the newest.
     pub(super) fn observe(&mut self, received: Received) {
         let Received {
             number,
@@ -38,7 +36,7 @@ impl GpuBroadPhase {
         let grows = self.grows();
         let headroom = grows.then_some(self.descriptor.outputs.headroom);
         self.demand.observe(&counters, observed, headroom);
-        // A `BroadPhase` repeats steps that overflow, and logs its answers itself.
+        // `BroadPhase` repeats steps that overflow, and logs its own results.
         if !self.splits_submissions {
             self.warnings.observe(&self.label, &counters, plan.is_of_step, grows);
         }
@@ -47,24 +45,22 @@ impl GpuBroadPhase {
         self.counter_readback.timings = timings;
     }
 
-    /// Reads the whole result of the last step, [`page`](Self::page) or [`query`](Self::query), once it was
-    /// submitted: the counters and those pairs, hits, cells of rays and results of queries that it wrote and the
-    /// buffers hold. A query writes no pairs.
-    ///
-    /// Submits a copy. On native targets the call waits for the device and polls it; in the browser it awaits it.
+    /// Reads the result of the last step, [`page`](Self::page) or [`query`](Self::query) after its submission: counters
+    /// and the rows in the output buffers. A query has no pairs. Submits a copy. Waits for and polls the device on
+    /// native targets, awaits it in browsers.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`]
-    /// before the submission and where the encoder was dropped, [`ReadBackError::DeviceLost`] where the device is lost,
-    /// which in browsers may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long,
-    /// [`ReadBackError::Device`] where it refused the recording.
+    /// - [`ReadBackError::NoStep`]: nothing was recorded since the start or [`trim`](Self::trim).
+    /// - [`ReadBackError::NotSubmitted`]: the encoder was not submitted, or was dropped.
+    /// - [`ReadBackError::DeviceLost`], in browsers also [`ReadBackError::Map`]: the device is lost.
+    /// - [`ReadBackError::Timeout`]: the device took too long.
+    /// - [`ReadBackError::Device`]: the device refused the recording.
     pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
         let (reading, submission) = self.submit_reading().await?;
         self.receive(reading, submission).await
     }
 
-    /// Records the copies of a read-back behind what was recorded last: of counters, stage times and outputs. Where it
-    /// is the last chance, what is left out cannot be read by further ones.
+    /// `is_last_chance` copies more rows, since no further copy can follow.
     pub(crate) fn record_reading(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -90,7 +86,6 @@ impl GpuBroadPhase {
         Some(copy_out(&self.readings, self.context.device(), encoder, &copies))
     }
 
-    /// Waits for a whole answer.
     pub(crate) async fn receive(
         &mut self,
         reading: Reading,
@@ -133,7 +128,7 @@ impl GpuBroadPhase {
         Ok(result)
     }
 
-    /// What the last recording wrote.
+    /// Returns those of `outputs` that the last recording wrote.
     pub(crate) fn outputs(&self, outputs: Outputs) -> Option<Vec<Readable>> {
         let recorded = self.recorded.as_ref()?;
         let written = Outputs {
@@ -143,7 +138,6 @@ impl GpuBroadPhase {
         Some(recorded.plan.readable(written, self.demand.last()))
     }
 
-    /// Submits a read-back of what was submitted before.
     async fn submit_reading(&mut self) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
         if self.context.is_marked_lost() {
             return Err(ReadBackError::DeviceLost);
@@ -159,7 +153,7 @@ impl GpuBroadPhase {
         submit(&self.context, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 
-    /// Returns whether the answer of the last recording is there. Where it is wrong, the caller tells so.
+    /// Returns `true` if the result is or may become valid. The caller reports an error otherwise.
     pub(crate) fn is_answered(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| {
             recorded.answers.tells_wrong();
@@ -167,7 +161,6 @@ impl GpuBroadPhase {
         })
     }
 
-    /// Listens for what the device still has to say of the recording.
     async fn await_errors(&mut self) -> Result<(), ReadBackError> {
         match std::mem::take(&mut self.errors).wait().await {
             None => Ok(()),
@@ -178,7 +171,6 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Waits for counters.
     pub(crate) async fn receive_counters(
         &mut self,
         reading: Reading,
@@ -189,7 +181,6 @@ impl GpuBroadPhase {
         Ok(counters)
     }
 
-    /// Waits for a read-back, and takes in what its counters say.
     async fn map_counters(
         &mut self,
         reading: &Reading,
@@ -209,13 +200,12 @@ impl GpuBroadPhase {
             self.context.queue().get_timestamp_period(),
         )?;
         let counters = received.counters;
-        // Of what was submitted before, so that the newest has the last word.
+        // Older counters first, so that the newest win.
         self.poll_counters();
         self.observe(received);
         Ok(counters)
     }
 
-    /// The copy of some rows.
     fn copy_of(&self, output: &Readable, rows: Range<u64>) -> Copy<'_> {
         Copy {
             name: output.id.name,
@@ -225,20 +215,17 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Maps what was read once its submission is done.
     async fn map(&self, reading: &Reading, submission: wgpu::SubmissionIndex) -> Result<(), ReadBackError> {
         reading
             .map(self.context.device(), submission, self.descriptor().outputs.timeout)
             .await
     }
 
-    /// Lets the next read-back use the same memory.
     pub(crate) fn put_back(&self, reading: Reading) {
         reading.put_back(self.readings.shelf());
     }
 }
 
-/// Returns what a mapped reading says of a recording with this plan and number.
 pub(super) fn received(
     reading: &Reading,
     plan: Plan,
@@ -255,8 +242,7 @@ pub(super) fn received(
     })
 }
 
-/// An answer as a result, once all of it is mapped. The first reading has the stage times, in ticks of so many
-/// nanoseconds.
+/// Decodes a mapped result. `period` is nanoseconds per tick.
 pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], period: f32) -> Result<StepResult, ReadBackError> {
     let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
     Ok(StepResult {

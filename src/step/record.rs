@@ -1,4 +1,4 @@
-//! How a step, a query or a page is recorded: what is checked, made room for, uploaded and dispatched.
+//! Recording of steps, queries and pages.
 
 use std::sync::Arc;
 
@@ -29,25 +29,22 @@ use crate::stages::table::{self, statics};
 use crate::stages::walks::MOST_TABLES;
 use crate::stages::{self, rays};
 
-/// Whether a recording's stages are timed.
+/// Timing of stages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Timed {
     Anew,
-    /// Behind those of the recording before.
+    /// Continues the previous list.
     On,
     Not,
 }
 
-/// What a step needs to know of the static objects' table.
 struct StaticState {
-    /// How the step's own stages are timed.
     timed: Timed,
-    /// What building the table counted.
     counters: wgpu::Buffer,
 }
 
 impl GpuBroadPhase {
-    /// Records within a debug group, on a device that is not lost, and with an eye on what the device says of it.
+    /// Runs `record` in a debug group and error scopes. Fails on a lost device.
     pub(crate) fn guarded<T>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -59,7 +56,7 @@ impl GpuBroadPhase {
             return Err(StepError::DeviceLost);
         }
         self.poll_counters();
-        // Nobody could be told when it was submitted.
+        // The submission itself could not report this.
         if self.pending.tells_wrong() {
             log::warn!(
                 "{}: encoders were submitted in another order than recorded: an answer is lost",
@@ -67,7 +64,7 @@ impl GpuBroadPhase {
             );
             return Err(StepError::Dropped);
         }
-        // Submissions in parts would leave a group open.
+        // Submitting in pieces would leave a debug group open.
         let is_split = self.splits_submissions && MOST_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
@@ -95,7 +92,7 @@ impl GpuBroadPhase {
         Ok(recorded)
     }
 
-    /// Ends the error scopes of a recording. Drops all buffers if the device refused it.
+    /// Drops all buffers if the device refused the recording.
     pub(super) fn settle(&mut self, scopes: Scopes) -> Result<(), StepError> {
         self.errors = scopes.end().after(std::mem::take(&mut self.errors));
         let Some(error) = self.errors.now() else {
@@ -109,8 +106,8 @@ impl GpuBroadPhase {
         Err(refusal)
     }
 
-    /// Records a step up to the counts of pairs and hits; [`record_outputs`](Self::record_outputs) does the rest, once
-    /// the outputs are known to be large enough or not.
+    /// Records a step up to the counts; [`record_outputs`](Self::record_outputs) follows once it is known if capacities
+    /// suffice.
     pub(crate) fn record_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -177,7 +174,7 @@ impl GpuBroadPhase {
         let table = self.fit_statics(encoder, &input.statics, static_plan, held);
         let mut dependencies = vec![self.draft.writes(Part::Table)];
         dependencies.extend(self.statics.iter().map(|table| table.written.clone()));
-        // Later walks read the objects where the step does.
+        // Later walks also read the objects there.
         if source == table::buffer::OBJECTS {
             dependencies.extend(input.objects.recording().cloned());
         }
@@ -205,7 +202,7 @@ impl GpuBroadPhase {
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
         let (sorted, blocks) = self.record(encoder, &plan, &inputs, timed, |recorder, blocks| {
-            // Counts go on from those of the static objects.
+            // Continues the static table's counts.
             match &static_counters {
                 Some(counters) => {
                     recorder.copy_from(counters, COUNTERS);
@@ -216,7 +213,7 @@ impl GpuBroadPhase {
             }
             let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
             plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
-            // What is asked of this table later starts from here.
+            // Later queries start from here.
             recorder.copy(COUNTERS, STEP_COUNTERS);
             record_query_counts(recorder, &plan, blocks, sorted);
             sorted
@@ -235,7 +232,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Records new rays and queries up to their counts, against the table of the last step, whose pairs may be kept.
+    /// `pairs_exist` keeps the pairs.
     pub(crate) fn record_query_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -248,7 +245,6 @@ impl GpuBroadPhase {
         self.record_queries(encoder, table, input)
     }
 
-    /// What the last step left to be asked.
     pub(super) fn last_table(&self) -> Result<LastTable, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         recorded.check_table()?;
@@ -262,7 +258,6 @@ impl GpuBroadPhase {
         })
     }
 
-    /// Records rays and queries up to their counts, against a table that is there.
     pub(super) fn record_queries(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -295,7 +290,7 @@ impl GpuBroadPhase {
         inputs.extend(placer.placed);
         let ((), blocks) = self.record(encoder, &plan, &inputs, Timed::Anew, |recorder, blocks| {
             recorder.copy_from(&counters, COUNTERS);
-            // What pairs left unfinished is not this call's.
+            // Clears the unfinished rounds of pairs.
             recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
             record_query_counts(recorder, &plan, blocks, sorted);
         });
@@ -313,7 +308,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// As [`page`](Self::page); `after_counts` right after [`record_counts`](Self::record_counts).
+    /// As [`page`](Self::page). `after_counts`: directly after [`record_counts`](Self::record_counts).
     pub(crate) fn record_page(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -338,7 +333,6 @@ impl GpuBroadPhase {
             recorded.pairs = Some(self.draft.writes(Part::Pairs));
         }
         recorded.answers = self.draft.writes(Part::Answers);
-        // Inputs lie where they were put.
         let own = [
             rays::buffer::RAYS,
             rays::buffer::SOURCE_RAYS,
@@ -352,8 +346,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
-    /// timed and what has no pages, one answer a ray, is found.
+    /// `first`: right after counting; times the stages and finds results without pages, such as closest hits.
     pub(crate) fn record_outputs(&mut self, encoder: &mut wgpu::CommandEncoder, first: bool) {
         let Some(recorded) = self.recorded.take() else {
             return;
@@ -376,7 +369,7 @@ impl GpuBroadPhase {
             rays.record_emit(recorder, shape, &blocks.rays, *sorted, first);
             queries.record_emit(recorder, shape, &blocks.queries, *sorted, first);
             for (output, blocks) in &blocks.order {
-                // Pairs of an earlier step stand as they are.
+                // Pairs of an earlier step stay.
                 if *emits_pairs || output.rows != pairs::buffer::PAIRS {
                     output.record(recorder, shape, blocks);
                 }
@@ -385,13 +378,11 @@ impl GpuBroadPhase {
         self.recorded = Some(recorded);
     }
 
-    /// The buffers that recordings write.
     fn own_buffers(&self) -> Vec<&Buffers> {
         let of_statics = self.statics.iter().map(|table| &table.buffers);
         [&self.buffers].into_iter().chain(of_statics).collect()
     }
 
-    /// What places inputs.
     fn placer<'p>(&'p self, device: &'p wgpu::Device, encoder: &'p mut wgpu::CommandEncoder) -> Placer<'p> {
         Placer {
             device,
@@ -403,8 +394,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Makes room for what a plan asks for, but for buffers of the caller, and gives up what is over, but
-    /// for those that are kept, where memory is limited.
+    /// Under a memory limit, frees all buffers but the plan's and `kept`.
     fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
         let context = Arc::clone(&self.context);
         let device = context.device();
@@ -416,8 +406,7 @@ impl GpuBroadPhase {
             .forget(&self.buffers.fit(device, plan.sizes(), caller_owned));
     }
 
-    /// Keeps the table of the static objects, or records its building where they changed; gives up that of others.
-    /// `held` is the buffer of objects that the step before had.
+    /// Reuses or rebuilds the static table. `held` is the previous buffer of objects.
     fn fit_statics(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -434,7 +423,7 @@ impl GpuBroadPhase {
             self.bindings.forget(&gone.buffers.all());
         }
         let Some(plan) = plan else {
-            // What moves lies in their place now.
+            // Moving objects overwrite the static ones.
             self.draft.writes(Part::Statics);
             return None;
         };
@@ -442,7 +431,7 @@ impl GpuBroadPhase {
         let (table, timed) = match before {
             Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
                 self.draft.needs([table.written.clone()]);
-                // Boxes move along where moving objects need more room.
+                // Moves static boxes to a new buffer.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
@@ -452,12 +441,12 @@ impl GpuBroadPhase {
             }
             before => {
                 let label = format!("{}/static", self.label);
-                // Larger ones than are needed count as well.
+                // Oversized buffers would count against the limit.
                 let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.give_up_spacious(plan.sizes());
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
-                // Most of what building binds is given up right after it.
+                // Most buffers are dropped right after building.
                 let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);
                 let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
@@ -497,8 +486,7 @@ impl GpuBroadPhase {
         Some(StaticState { timed, counters })
     }
 
-    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on. Returns what
-    /// the body does and where the uniform blocks of both tables lie.
+    /// Returns the result of `body` and the uniform ranges of both tables.
     #[allow(
         clippy::too_many_arguments,
         reason = "the one place that brings a step's parts together"
@@ -545,14 +533,12 @@ impl GpuBroadPhase {
     }
 }
 
-/// The uniform blocks of a plan, in a buffer.
 fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Plan) -> (StepBlocks, Uniforms) {
     let mut blocks = Blocks::new(device);
     let step_blocks = plan.write(&mut blocks);
     (step_blocks, blocks.finish(device, bindings, label))
 }
 
-/// From the table to the offsets of hits, cells of rays and results.
 fn record_query_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: KeyValueBuffers) {
     stages::input::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);

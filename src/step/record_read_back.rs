@@ -1,4 +1,4 @@
-//! Answers that arrive a few frames later, without a wait.
+//! Read-backs without waiting.
 
 use std::sync::Arc;
 
@@ -13,18 +13,17 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::timing::Timing;
 
 impl GpuBroadPhase {
-    /// Records the copying of the last step's answer to the host, right behind it and in the same encoder: that of the
-    /// last [`step`](Self::step), [`page`](Self::page) or [`query`](Self::query), and of these `outputs` beside the
-    /// counters and stage times. It arrives a frame or two later, whatever steps are recorded meanwhile, and
-    /// nobody waits: see [`Readback`].
+    /// Records a copy of `outputs`, counters and stage times to the host, directly after the last [`step`](Self::step),
+    /// [`page`](Self::page) or [`query`](Self::query) in the same encoder. Never waits: the result arrives a frame or
+    /// two later, unchanged by later steps. See [`Readback`].
     ///
-    /// How long an output is only the device knows. As many rows are copied as the last answer that arrived had, a
-    /// quarter more, and 64 KiB. Where the answer is longer than that, the [`status`](Counters::status) of the result
-    /// says so as if the output had no room for it, and the next answer has the room.
+    /// Row counts are known only on the device, so the copy has room for those of the last result, a quarter more, and
+    /// 64 KiB. If more are needed, [`status`](Counters::status) of the result reports an overflow of that output, and
+    /// the next copy has room.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step and after [`trim`](Self::trim), [`StepError::Dropped`] where the
-    /// encoder of the step was dropped.
+    /// - [`StepError::NoStep`]: nothing was recorded since the start or [`trim`](Self::trim).
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
     pub fn record_read_back(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -73,23 +72,22 @@ impl GpuBroadPhase {
         ))
     }
 
-    /// Returns the counters of the newest [`step`](Self::step), [`query`](Self::query) or
-    /// [`read_back`](Self::read_back) that the host has received. Those of a step arrive a frame or two later, in the
-    /// course of the program's own submissions or of [`wgpu::Device::poll`]. `None` before the first and after
-    /// [`trim`](Self::trim).
+    /// Returns the newest counters on the host, of a [`step`](Self::step), [`query`](Self::query) or
+    /// [`read_back`](Self::read_back). They arrive a frame or two after a step, during your submissions or
+    /// [`wgpu::Device::poll`]. `None` before the first, and after [`trim`](Self::trim).
     pub fn counters(&mut self) -> Option<Counters> {
         self.poll_counters();
         self.counter_readback.counters
     }
 
-    /// Returns the GPU time of each stage of the recording of [`counters`](Self::counters). Empty without
-    /// [`timestamps`](crate::OutputOptions::timestamps), and on a device without them.
+    /// Returns the GPU time of each stage, for the recording of [`counters`](Self::counters). Empty without
+    /// [`timestamps`](crate::OutputOptions::timestamps) or device support.
     pub fn timings(&mut self) -> Vec<StageTime> {
         self.poll_counters();
         self.counter_readback.timings.clone()
     }
 
-    /// Records the copy of the counters of the last recording to the host. It needs that recording to have ended.
+    /// The last recording must have ended.
     pub(super) fn bring_counters(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         let scopes = Scopes::begin(self.context.device());
         let brought = self.record_read_back(encoder, Outputs::default()).map(drop);
@@ -97,11 +95,10 @@ impl GpuBroadPhase {
         brought
     }
 
-    /// Observes the counters that have arrived.
     pub(crate) fn poll_counters(&mut self) {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
         for (received, copied) in arrived {
-            // Those of a device that was lost in between are dropped.
+            // Drops others, such as those of a device lost in between.
             if copied.was_right() {
                 self.observe(received);
             } else if copied.is_undecided() {

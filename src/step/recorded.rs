@@ -1,4 +1,4 @@
-//! What was recorded last.
+//! State of the last recording.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,28 +15,25 @@ use crate::stages::pairs::buffer::{DATA, EXCLUDED, EXCLUSIONS};
 use crate::stages::sort::KeyValueBuffers;
 use crate::stages::table::{buffer, statics};
 
-/// What was recorded last.
 pub(crate) struct Recorded {
     pub plan: Plan,
     pub inputs: Vec<Input>,
-    /// Where the entries lie as sorted.
     pub sorted: KeyValueBuffers,
-    /// Whether pairs are written with the rest; else they stand from an earlier step.
+    /// False if pairs are from an earlier step.
     pub emits_pairs: bool,
-    /// Where the uniform blocks of walks of the objects' table and of the static ones' lie.
+    /// For walks of the objects' and static tables.
     pub blocks: [Range; 2],
-    /// What walks of the table read, whenever they do.
+    /// Recordings that walks read.
     pub table: Vec<Dependency>,
-    /// What wrote the pairs: the step, or a page of it.
+    /// Step or page that wrote the pairs.
     pub pairs: Option<Dependency>,
-    /// The step or query whose counts pages start from.
+    /// Step or query whose counts pages use.
     pub counts: Dependency,
-    /// What wrote the outputs.
     pub answers: Dependency,
 }
 
 impl Recorded {
-    /// Refuses a table that will never be there.
+    /// Fails if the table will never be valid.
     pub fn check_table(&self) -> Result<(), StepError> {
         if self.table.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
@@ -45,7 +42,6 @@ impl Recorded {
     }
 }
 
-/// Table, descriptor and pipelines of a step, for query sets.
 pub(crate) struct QuerySource {
     pub table: LastTable,
     pub descriptor: BroadPhaseDescriptor<'static>,
@@ -58,20 +54,16 @@ impl fmt::Debug for QuerySource {
     }
 }
 
-/// The table of a step, for later queries.
 #[derive(Clone)]
 pub(crate) struct LastTable {
     pub plan: Plan,
-    /// Inputs that are the table's.
     pub inputs: Vec<Input>,
     pub sorted: KeyValueBuffers,
-    /// What walks of it read.
     pub dependencies: Vec<Dependency>,
-    /// The counters as the step left them.
     pub counters: wgpu::Buffer,
 }
 
-/// Inputs that the table was built from or that part pairs, and the static objects' table.
+/// Inputs of tables and exclusions.
 pub(crate) const OF_TABLE: [BufferId; 10] = {
     let [grid, records, starts, values] = statics::INPUTS;
     [

@@ -1,19 +1,18 @@
-//! How much smaller walks are cut where a driver ends their loops early.
+//! Shortens walks if a driver ends their loops early.
 
-/// Times that walks are cut smaller, at most. Twice is enough for all lanes of llvmpipe together, nearest objects
-/// included.
+/// Twice is enough for all lanes of llvmpipe together, including nearest objects.
 const MOST: u32 = 3;
-/// Half of the steps without a cut after which walks may be larger again, the first time: each cut doubles them.
+/// Half of the uncut steps before walks lengthen the first time; each cut doubles it.
 const FIRST_PATIENCE: u32 = 32;
 const MOST_PATIENCE: u32 = 1 << 16;
 
-/// What steps showed of the driver. Each cut makes walks smaller. They become larger again after some steps without
-/// one, and after more of them each time: a scene that needs small walks is not cut again and again.
+/// Each cut shortens walks. They lengthen again after some uncut steps, more each time, so that a scene that needs
+/// short walks is seldom cut again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkShrink {
     level: u32,
     patience: u32,
-    /// Steps at this level that were not cut.
+    /// Consecutive uncut steps at this level.
     whole_steps: u32,
 }
 
@@ -28,12 +27,11 @@ impl Default for WalkShrink {
 }
 
 impl WalkShrink {
-    /// How often walks are cut smaller.
     pub const fn level(&self) -> u32 {
         self.level
     }
 
-    /// Takes in a step that was recorded at a level. Steps that were under way before the level changed are ignored.
+    /// Ignores steps recorded before the level changed.
     pub fn observe(&mut self, level: u32, was_cut: bool) {
         if level != self.level {
             return;
@@ -51,7 +49,6 @@ impl WalkShrink {
         }
     }
 
-    /// Whether walks of this level cannot be cut smaller.
     pub const fn is_at_its_end(level: u32) -> bool {
         level >= MOST
     }
@@ -68,7 +65,7 @@ mod tests {
         for _ in 0..4 {
             walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
-            // One that was recorded before tells nothing.
+            // Recorded before the change.
             walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
             let wait = (1..).find(|_| {

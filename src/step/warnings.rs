@@ -2,13 +2,12 @@
 
 use crate::api::counters::{Counters, Status};
 
-/// The last counters that were logged, of steps and of queries.
+/// Last logged counters of queries and steps.
 #[derive(Default)]
 pub(crate) struct Warnings([Option<Counters>; 2]);
 
 impl Warnings {
-    /// Logs what `counters` report and those of the step or query before did not: outputs that were too small, walks
-    /// that ended early, and invalid input. `label` is that of the broad phase.
+    /// Logs overflow, cut walks and invalid input, unless the previous recording had the same.
     pub fn observe(&mut self, label: &str, counters: &Counters, is_of_step: bool, grows: bool) {
         let before = self.0[usize::from(is_of_step)].replace(*counters);
         warn(label, counters, before.as_ref(), grows);
@@ -51,7 +50,7 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
     }
 }
 
-/// Logs invalid objects, rays and queries if there are more than in the step before.
+/// Logs invalid inputs if there are more than before.
 fn warn_of_invalid(label: &str, counters: &Counters, before: Option<&Counters>) {
     for (name, count, before) in [
         ("objects", counters.invalid, before.map(|before| before.invalid)),

@@ -1,5 +1,4 @@
-//! Whole answers of a device, as vectors on the host: a step is repeated with larger buffers, and an answer past one
-//! binding's limit is read in pages.
+//! Complete results on the host: steps are repeated with larger buffers, large results are read in pages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,23 +16,18 @@ use crate::shared::cancel::{CancelToken, end_if_stopped};
 use crate::shared::lists::sort_lists;
 use crate::step::broad_phase::GpuBroadPhase;
 
-/// A device with a broad phase that returns whole answers as vectors.
 pub(crate) struct Whole {
     info: wgpu::AdapterInfo,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
-    /// Whether the outputs held the last answer of a step, so that they are likely to hold the next one: that is then
-    /// written without being counted first, which saves a wait.
+    /// If true, the next step skips counting first, which saves a wait.
     steps_fit: bool,
-    /// Whether the outputs held the last answer to queries.
     queries_fit: bool,
 }
 
-/// A read-back and the submission that it is part of.
 type Submitted = (Reading, wgpu::SubmissionIndex);
 
 impl Whole {
-    /// Makes a device on the adapter and a broad phase on it. `cache` makes a pipeline cache if the device has them.
     pub async fn open(
         adapter: wgpu::Adapter,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -46,7 +40,7 @@ impl Whole {
         let info = adapter.get_info();
         let mut kept = None;
         if device.features().contains(wgpu::Features::PIPELINE_CACHE) {
-            // wgpu falls back for most data that it cannot use, but not for that of another device.
+            // wgpu ignores most unusable cache data, but fails for that of another device.
             let scopes = Scopes::begin(&device);
             kept = cache(&info, &device);
             if scopes.end().now().is_some() {
@@ -83,13 +77,12 @@ impl Whole {
         &self.broad_phase
     }
 
-    /// Takes another descriptor, as [`GpuBroadPhase::set_descriptor`] does.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), BroadPhaseError> {
         (self.steps_fit, self.queries_fit) = (false, false);
         Ok(self.broad_phase.set_descriptor(descriptor)?)
     }
 
-    /// Selects the hits of later rays. The last step can still be queried.
+    /// The last step can still be queried.
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         let own = &mut self.broad_phase.descriptor.outputs.ray_mode;
         if *own != mode {
@@ -98,7 +91,6 @@ impl Whole {
         }
     }
 
-    /// Answers a scene.
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
             broad_phase.record_counts(encoder, *scene).map(drop)
@@ -109,10 +101,10 @@ impl Whole {
             return Ok(result);
         }
         loop {
-            // Counting first costs a wait and saves writing into outputs that are too small.
+            // Avoids writing to outputs that are too small.
             let mut counters = self.count(record).await?;
             while self.broad_phase.grows() && lacking(&counters).is_some() {
-                // Missing entries hide pairs and hits: only a whole new step shows them.
+                // Missing entries hide pairs and hits, so only a new step shows the demand.
                 let held = |of: &Counters| u64::from(of.entries_capacity) + u64::from(of.static_entries_capacity);
                 let before = held(&counters);
                 counters = self.count(record).await?;
@@ -127,10 +119,9 @@ impl Whole {
         }
     }
 
-    /// Answers rays and queries from the table of the last step.
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
-            // Pairs were handed out.
+            // Already returned.
             broad_phase.record_query_counts(encoder, input, false).map(drop)
         };
         if self.queries_fit
@@ -147,7 +138,7 @@ impl Whole {
         }
     }
 
-    /// Counts and writes in one submission. Returns the answer if the outputs hold it.
+    /// Returns `None` if outputs are too small.
     async fn answer_at_once(
         &mut self,
         record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
@@ -173,12 +164,11 @@ impl Whole {
         Ok(Some(result))
     }
 
-    /// Writes and reads what was counted, or makes room for more rounds where walks need them. Tells whether outputs
-    /// held it at once.
+    /// Returns `None` if more rounds are needed. The flag is true if one page sufficed.
     async fn finish(&mut self, counted: Counters) -> Result<Option<(StepResult, bool)>, BroadPhaseError> {
         let mut counters = counted;
         let mut result = None;
-        // Closest hits and nearest objects are found with the writing of the rest.
+        // Closest hits and nearest objects are found while writing.
         if !unfinished(&counters) {
             let (written, fits) = self.write(counters).await?;
             counters = written.counters;
@@ -188,7 +178,6 @@ impl Whole {
         Ok(result)
     }
 
-    /// Makes room for as many rounds as walks needed.
     fn fit_rounds(&mut self, counters: &Counters) -> Result<(), BroadPhaseError> {
         let is_short = counters.status.has(Status::ROUNDS);
         let more = if is_short { counters.rounds_capacity + 1 } else { 1 };
@@ -200,12 +189,11 @@ impl Whole {
         if counters.status.has(Status::CUT) && self.broad_phase.is_cut_smallest() {
             return Err(BroadPhaseError::LoopsCut);
         }
-        // One crowded scene need not slow those that follow.
+        // May also lower them: one crowded scene should not slow later ones.
         self.broad_phase.demand.demand_rounds(rounds.min(MAX_ROUNDS));
         Ok(())
     }
 
-    /// Counts, and returns the counters.
     async fn count(
         &mut self,
         record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
@@ -218,7 +206,6 @@ impl Whole {
         counters.map_err(|error| self.cause(error))
     }
 
-    /// Whether a result has all that is needed.
     fn is_whole(&self, result: &StepResult, needed: &Counters) -> bool {
         let holds = |rows: usize, needed: u64| rows as u64 >= needed;
         let has_pairs = !self.broad_phase.emits_pairs() || holds(result.pairs.len(), needed.pairs_needed);
@@ -227,8 +214,7 @@ impl Whole {
         has_pairs && has_hits && has_cells && holds(result.query_objects.len(), needed.results_needed)
     }
 
-    /// Writes and reads the outputs that were counted: at once, as it then tells, or in chunks where one binding is too
-    /// small.
+    /// The flag is true if one page sufficed.
     async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), BroadPhaseError> {
         if self.broad_phase.grows() {
             check_returnable(&counters)?;
@@ -246,7 +232,7 @@ impl Whole {
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
                     sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);
                 }
-                // The other bits speak of the buffers as they were when the counts were taken.
+                // The other bits describe the buffers during counting.
                 whole.counters.status = whole.counters.status.intersection(Status::ROUNDS | Status::CUT);
                 return Ok((whole, !is_in_parts));
             }
@@ -283,9 +269,7 @@ impl Whole {
         result.map_err(|error| self.cause(error))
     }
 
-    /// Looks whether the device was lost.
     fn note_loss(&mut self) -> bool {
-        // Lets the device's callbacks run.
         let _ = self.device().poll(wgpu::PollType::Poll);
         let lost = self.lost.load(Ordering::Relaxed);
         if lost {
@@ -294,7 +278,7 @@ impl Whole {
         lost
     }
 
-    /// What went wrong, or that the device was lost meanwhile, which goes wrong in many ways.
+    /// A lost device causes many other errors.
     fn cause(&mut self, error: impl Into<BroadPhaseError>) -> BroadPhaseError {
         if self.note_loss() {
             return ReadBackError::DeviceLost.into();
@@ -313,14 +297,14 @@ impl Whole {
         self.note_loss();
         let recorded = self.broad_phase.guarded(&mut encoder, record);
         if CancelToken::current().is_some_and(|token| token.is_stopped()) {
-            // Parts of the recording may not have been submitted.
+            // The recording may be partly submitted.
             self.broad_phase.forget();
             (self.steps_fit, self.queries_fit) = (false, false);
             end_if_stopped();
         }
         let reading = recorded.map_err(|error| self.cause(error))?;
         let submission = self.queue().submit([encoder.finish()]);
-        // Objects may come out of an encoder that nobody has submitted.
+        // Inputs may depend on an encoder that was never submitted.
         if !self.broad_phase.is_answered() {
             return Err(self.cause(ReadBackError::NotSubmitted));
         }
@@ -328,7 +312,7 @@ impl Whole {
     }
 }
 
-/// Behind what was recorded, so that both are one submission.
+/// In the same encoder: one submission for both.
 fn record_reading(
     broad_phase: &GpuBroadPhase,
     encoder: &mut wgpu::CommandEncoder,
@@ -339,12 +323,11 @@ fn record_reading(
     reading.ok_or(StepError::NoStep)
 }
 
-/// Whether walks ended early.
 const fn unfinished(counters: &Counters) -> bool {
     counters.status.has(Status::ROUNDS.union(Status::CUT))
 }
 
-/// Entries that are needed where the table, or that of the static objects, has room for fewer.
+/// Needed entries and capacity.
 fn lacking(counters: &Counters) -> Option<(u64, u32)> {
     let tables = [
         (counters.entries_needed, counters.entries_capacity),
@@ -363,7 +346,7 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
     }
 }
 
-/// Refuses an answer of more rows than offsets of 32 bits can name.
+/// Fails if 32-bit offsets cannot number the rows.
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
     for (output, needed, _) in counters.outputs() {
         output.returnable(needed)?;
@@ -375,7 +358,7 @@ fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
 mod tests {
     use super::*;
 
-    /// That devices count exactly past 32 bits is held by an ignored test of `tests/device/overflow.rs`.
+    /// An ignored test of `tests/device/overflow.rs` checks that devices count past 32 bits.
     #[test]
     fn answers_that_no_vector_holds_are_refused_with_what_was_needed() {
         let limit = u64::from(u32::MAX) - 1;
