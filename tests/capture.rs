@@ -1,6 +1,5 @@
-//! A RenderDoc capture shows every stage of a step under its label (`examples/capture`).
-//!
-//! With `GPU_BROAD_PHASE_CAPTURE=1` RenderDoc has to be there; else the test is left out where it is not.
+//! A RenderDoc capture shows every stage under its label. Skipped without RenderDoc, unless
+//! `GPU_BROAD_PHASE_CAPTURE=1`.
 
 mod common;
 
@@ -12,7 +11,6 @@ use std::process::Command;
 use gpu_broad_phase::wgpu;
 use tempfile::TempDir;
 
-/// Whether RenderDoc and a device that it knows are there.
 fn can_capture() -> bool {
     let is_required = std::env::var("GPU_BROAD_PHASE_CAPTURE").is_ok_and(|value| value != "0");
     let lacking = if !cfg!(debug_assertions) {
@@ -58,11 +56,10 @@ fn every_stage_has_its_label_in_a_capture() {
             let (_, text) = name.split_once('>').unwrap();
             text.split_once('<').unwrap().0
         });
-    // wgpu groups commands of its own, too.
+    // wgpu adds groups of its own.
     let labels = labels.filter(|label| label.starts_with(capture::LABEL));
     let shown: Vec<_> = labels.filter_map(|label| label.rsplit('/').next()).collect();
 
-    // The same step again, with nobody looking on.
     let timings = capture::step().unwrap().timings;
     let stages: Vec<_> = timings.iter().map(|time| time.stage).collect();
     assert!(stages.len() > 20, "{stages:?}");

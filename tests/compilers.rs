@@ -1,6 +1,5 @@
-//! What naga makes of every pass for each target, given to a compiler or validator of that target.
-//!
-//! `GPU_BROAD_PHASE_COMPILERS` names the programs that must be there; others are used where they are on the `PATH`.
+//! Translates every pass with naga and runs compilers and validators of each target. Programs named in
+//! `GPU_BROAD_PHASE_COMPILERS` must exist; others run if they are on the `PATH`.
 
 #[path = "common/specialised.rs"]
 mod specialised;
@@ -19,7 +18,7 @@ use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use specialised::{Specialised, has_subgroups, is_full, is_required, schemes, specialised};
 use tempfile::TempDir;
 
-/// Where a program is; `None` where it is not and nobody asked for it.
+/// `None` if the program is missing and not required.
 fn program(name: &str) -> Option<PathBuf> {
     let is_required = is_required(name);
     let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -36,7 +35,7 @@ fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// What the program says against the input; `None` where it says nothing.
+/// Output of the program if it fails.
 fn complaint(command: &mut Command) -> Option<String> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = [output.stdout, output.stderr].concat();
@@ -66,13 +65,12 @@ impl Folder {
     }
 }
 
-/// As wgpu writes it for a device without robust buffer access.
 fn to_spirv(one: &Specialised, version: (u8, u8)) -> Vec<u8> {
     let words = one.to_spirv(version, false);
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The text and the name of its entry point, with registers as wgpu numbers them.
+/// HLSL and its entry point, with registers numbered as in wgpu.
 fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) -> (String, String) {
     let mut registers = [0; 3];
     let mut globals: Vec<_> = module
@@ -119,7 +117,6 @@ fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) 
     (text, reflection.entry_point_names[0].clone().unwrap())
 }
 
-/// What has to be refused.
 const BROKEN_HLSL: &str = "[numthreads(64, 1, 1)] void main() { nothing.Store(0u, 1u); }";
 
 #[test]
@@ -135,7 +132,7 @@ fn spirv_val_takes_every_pass() {
     for environment in ["vulkan1.0", "vulkan1.3"] {
         for one in &all {
             let (version, environment) = match environment {
-                // Subgroups came with Vulkan 1.1.
+                // Subgroups need Vulkan 1.1.
                 "vulkan1.0" if has_subgroups(one.pass) => ((1, 3), "vulkan1.1"),
                 "vulkan1.0" => ((1, 0), environment),
                 _ => ((1, 6), environment),
@@ -152,11 +149,9 @@ fn spirv_val_takes_every_pass() {
     assert!(validate("cut", &cut, "vulkan1.0").is_some(), "spirv-val takes anything");
 }
 
-/// What glslang's front end gets wrong of what naga writes and other HLSL compilers take, and nothing else, written in
-/// another way:
-/// - It knows no cast of a number to an array, `(uint[4])0`: functions in its place, or a list where it is the initial
-///   value of a global.
-/// - It ends in the middle of a global whose initialiser is a call: the list of what is called with.
+/// Rewrites HLSL that only glslang fails to parse:
+/// - Casts of a number to an array, `(uint[4])0`, become functions, or a list if they initialise a global.
+/// - Calls that initialise a global become lists of their arguments.
 fn for_glslang(text: &str) -> String {
     let mut functions = String::new();
     let mut rewritten = String::new();
@@ -218,7 +213,7 @@ fn glslang_takes_every_pass_as_hlsl() {
     };
     let mut complaints = Vec::new();
     let mut all = specialised();
-    // Beside DXC one choice of constants is enough.
+    // If DXC runs too, one choice of constants is enough.
     if program("dxc").is_some() {
         all.dedup_by_key(|one| one.pass.name);
     } else if !is_full() {
@@ -240,7 +235,6 @@ fn glslang_takes_every_pass_as_hlsl() {
 fn dxc_takes_every_pass() {
     let Some(dxc) = program("dxc") else { return };
     let folder = Folder::new();
-    // wgpu's arguments.
     let compile = |name: &str, text: &str, entry_point: &str| {
         let file = folder.file(&format!("{name}.hlsl"), text);
         let arguments = [
@@ -266,7 +260,7 @@ fn dxc_takes_every_pass() {
         let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V6_0);
         compile(&one.name(), &text, &entry_point)
     };
-    // It takes longer than all other compilers together: a thread per core.
+    // Slower than all other compilers together.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let complaints: Vec<_> = std::thread::scope(|scope| {
         let part = |first: usize| -> Vec<String> {
@@ -281,7 +275,7 @@ fn dxc_takes_every_pass() {
     assert!(compile("broken", BROKEN_HLSL, "main").is_some(), "dxc takes anything");
 }
 
-/// The front end of browsers on Chromium's engine, which knows more of WGSL's rules than naga does.
+/// Chromium's front end checks more WGSL rules than naga.
 #[test]
 fn tint_takes_every_pass() {
     let Some(tint) = program("tint") else { return };
@@ -306,10 +300,9 @@ fn tint_takes_every_pass() {
     assert!(read("broken", "@compute fn main() {}").is_some(), "tint takes anything");
 }
 
-/// Seconds of a processor that FXC may take for a pass.
+/// Limit of CPU seconds per pass in FXC.
 const FXC_SECONDS: f64 = 2.0;
-/// Passes for which it may take longer, by how their names begin: FXC writes out every call, and its time grows faster
-/// than the code. About twice what they took on a busy machine.
+/// About twice the time on a busy machine. FXC inlines every call, and its time grows faster than the code.
 const FXC_SECONDS_OF_WALKS: [(&str, f64); 4] = [
     ("ray_", 45.0),
     ("query_", 25.0),
@@ -322,15 +315,14 @@ fn fxc_seconds(name: &str) -> f64 {
     walk.map_or(FXC_SECONDS, |(_, seconds)| *seconds)
 }
 
-/// What a program like `tests/dx12/fxc.c` says of one file.
 struct Compiled {
     name: String,
     seconds: f64,
-    /// Bytes of the result, or what is wrong.
+    /// Size in bytes, or the error.
     said: String,
 }
 
-/// Gives the files to the program until it has said something of each: it ends at one that takes too long.
+/// Restarts the program after each file that takes too long.
 fn compile_by_fxc(fxc: &Path, folder: &Path, mut names: Vec<String>) -> Vec<Compiled> {
     let mut all = Vec::new();
     while !names.is_empty() {
@@ -361,7 +353,7 @@ fn compile_by_fxc(fxc: &Path, folder: &Path, mut names: Vec<String>) -> Vec<Comp
     all
 }
 
-/// The compiler of wgpu on DX12 where there is no DXC. `tests/dx12/fxc.sh` brings it.
+/// wgpu uses FXC on DX12 without DXC. `tests/dx12/fxc.sh` installs it.
 #[test]
 fn fxc_takes_every_pass_in_time() {
     let Some(fxc) = program("fxc") else { return };
@@ -376,7 +368,7 @@ fn fxc_takes_every_pass_in_time() {
         let is_last = scheme.is_none_or(|(_, value)| Some(value) == schemes(one.pass).last());
         let is_least = is_last && switches.iter().all(|(_, value)| *value == 0);
         let is_most = is_last && switches.iter().all(|(_, value)| *value == 1);
-        // FXC knows no subgroups, and wgpu offers none with it.
+        // FXC has no subgroups, and wgpu offers none with it.
         if has_subgroups(one.pass) || !one.pass.name.starts_with(wanted) {
             continue;
         }
@@ -421,7 +413,7 @@ fn fxc_takes_every_pass_in_time() {
     assert!(broken[0].said.starts_with("error"), "fxc takes anything");
 }
 
-/// No program outside macOS compiles MSL: this much can be known everywhere.
+/// Only macOS can compile MSL.
 #[test]
 fn every_specialisation_translates_to_msl() {
     for one in specialised() {

@@ -1,5 +1,5 @@
-//! The first program of the README, by the README's own words: a fresh crate outside the workspace, whose features are
-//! those that `cargo add` gives it and no dev-dependency adds to.
+//! Runs the README's first program by its own commands, in a crate outside the workspace, where no dev-dependency adds
+//! features.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,7 +8,6 @@ use tempfile::TempDir;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The fenced block of `language` that comes first after `heading`.
 fn block(text: &str, heading: &str, language: &str) -> String {
     let text = &text[text.find(heading).expect("the heading")..];
     let fence = format!("```{language}\n");
@@ -21,7 +20,7 @@ struct Fresh {
 }
 
 impl Fresh {
-    /// What `cargo new` makes. Versions are those of the workspace. Without debug symbols it builds in half the time.
+    /// Without debug symbols, the build takes half the time.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let fresh = Self { folder };
@@ -40,7 +39,7 @@ impl Fresh {
     fn run(&self, program: &str, words: &[&str], folder: &Path) -> Output {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| Path::new(ROOT).join("target").into());
         let mut command = Command::new(program);
-        // What cargo tells its tests is not for another cargo.
+        // cargo's variables for tests would mislead the inner cargo.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
@@ -66,7 +65,7 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     let fresh = Fresh::new();
     let main = fresh.path().join("src/main.rs");
     for line in block(&readme, heading, "sh").lines() {
-        // A comment may follow; the folder is that of this checkout.
+        // Drops comments.
         let line = line.split('#').next().unwrap().replace("../gpu-broad-phase", ROOT);
         let words: Vec<_> = line.split_whitespace().collect();
         assert_eq!(words[0], "cargo", "{line}");
@@ -75,7 +74,7 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     std::fs::write(&main, block(&readme, heading, "rust")).unwrap();
     fresh.cargo(&["run"], &fresh.path());
 
-    // Without a backend no call panics.
+    // Without a backend, no call panics.
     let manifest = fresh.path().join("Cargo.toml");
     let with = std::fs::read_to_string(&manifest).unwrap();
     let without = with.replace("gpu-broad-phase = { ", "gpu-broad-phase = { default-features = false, ");

@@ -1,12 +1,11 @@
-//! What compilers of real GPUs make of every pass, on a machine without such a GPU: registers, spills, waves.
+//! Registers, spills and waves of every pass, by compilers of real GPUs on a machine without them.
 //!
-//! Two drivers of Mesa make devices that compile and never run. RADV does so for AMD. NVK does so for NVIDIA, with a
-//! library in front of it that stands in for the kernel. wgpu cannot open such a device, so this asks Vulkan itself.
+//! Two Mesa drivers create devices that only compile: RADV for AMD, and NVK for NVIDIA with a library that replaces the
+//! kernel. wgpu cannot open such devices, so this uses Vulkan.
 //!
-//! RADV is used where it is found, and has to be there with `GPU_BROAD_PHASE_COMPILERS=radv`. It takes two choices of
-//! constants per scheme: all off, and all on. With `GPU_BROAD_PHASE_FULL=1` it takes each choice. NVK takes minutes, so
-//! it is used only with `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV: `GPU_BROAD_PHASE_FULL=1 cargo test
-//! --workspace --locked --test registers -- --nocapture`
+//! RADV runs if it is installed, with all constants off and on, or every choice with `GPU_BROAD_PHASE_FULL=1`. NVK
+//! takes minutes. Either is required if `GPU_BROAD_PHASE_COMPILERS` names it. RADV's whole table:
+//! `GPU_BROAD_PHASE_FULL=1 cargo test --workspace --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
 #[path = "common/specialised.rs"]
@@ -27,17 +26,17 @@ use gpu_broad_phase::wgpu::{BindingType, BufferBindingType};
 use specialised::{Specialised, is_full, is_required, specialised};
 use tempfile::TempDir;
 
-/// VGPRs, spilled SGPRs, and waves that fit on a SIMD.
+/// VGPRs, spilled SGPRs, and waves per SIMD.
 type Figures = (u32, u32, u32);
 
-/// What every pass is held to on navi21 and on vega10, but for those of [`WORSE`]. No pass may spill VGPRs or use
-/// scratch memory.
+/// Limits on navi21 and vega10. No pass may spill VGPRs or use scratch memory.
 const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
-/// Passes that miss these bounds, with what they need today on navi21 and on vega10: the worse of what both versions of
-/// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free: workgroup memory leaves
-/// `large_table_emit` four waves, and each of them 128 registers. Walks of one entry per object test clusters as well (decision
-/// 48): that is what some of them spill beyond those of the uniform scheme.
+/// Passes over these limits: the worse of both Mesa versions.
+///
+/// Mesa 22.3 spills more. Mesa 25.0 uses all registers that occupancy leaves: workgroup memory limits
+/// `large_table_emit` to four waves of 128 registers. Searches with one entry per object also test clusters (decision
+/// 48), so some spill more than the uniform scheme.
 const WORSE: [(&str, [Figures; 2]); 17] = [
     ("large_table_emit", [(128, 0, 4), (128, 0, 2)]),
     ("large_table_emit, uniform", [(128, 0, 4), (128, 0, 2)]),
@@ -54,35 +53,34 @@ const WORSE: [(&str, [Figures; 2]); 17] = [
     ("query_count, uniform", [(80, 7, 6), (84, 13, 3)]),
     ("query_emit", [(80, 19, 6), (84, 24, 3)]),
     ("query_emit, uniform", [(80, 14, 6), (84, 17, 3)]),
-    // Rings of cells in place of all objects: what a ring has seen is carried through the loops.
+    // The state of a ring of cells is carried through the loops.
     ("query_nearest", [(128, 16, 4), (120, 22, 2)]),
     ("query_nearest, uniform", [(128, 12, 4), (120, 16, 2)]),
 ];
 
-/// Versions of Mesa that were tried. Another one is held to the bounds only where the driver has to be there.
+/// Measured versions. Others must meet the limits only if the driver is required.
 const TRIED: [&str; 2] = ["Mesa 22.3.", "Mesa 25.0."];
 
-/// A driver, and what makes it open a device that is not there.
+/// A driver, and the variables that make it open a device without hardware.
 struct Target {
     device: &'static str,
-    /// Which bounds it has.
+    /// Index into the limits.
     bounds: Option<usize>,
-    /// As `GPU_BROAD_PHASE_COMPILERS` names it.
+    /// As named in `GPU_BROAD_PHASE_COMPILERS`.
     driver: &'static str,
-    /// How the name of the driver's manifest begins.
+    /// Prefix of the driver's manifest.
     manifest: &'static str,
     variables: &'static [(&'static str, &'static str)],
     columns: &'static [Column],
-    /// It takes minutes. So it takes part only where it has to be there, and with two choices per scheme.
+    /// Runs only if required, with two choices per scheme.
     is_slow: bool,
 }
 
-/// A figure of the table: how the driver names it, and whether the least of it is the worst.
 struct Column {
     statistic: &'static str,
     title: &'static str,
     is_least: bool,
-    /// In which it is shown.
+    /// Divides the driver's figure.
     unit: u32,
 }
 
@@ -104,10 +102,10 @@ const fn least(statistic: &'static str, title: &'static str, unit: u32) -> Colum
     }
 }
 
-/// A figure of the test's own.
+/// Measured by this test, not by the driver.
 const MILLISECONDS: &str = "milliseconds";
 
-/// The columns of RADV. The first three are held to bounds, and the next two have to be 0.
+/// The first three have limits; the next two must be 0.
 const fn radv_columns(waves: Column) -> [Column; 10] {
     [
         most("VGPRs", "VGPRs"),
@@ -130,7 +128,7 @@ const TARGETS: [Target; 3] = [
         driver: "radv",
         manifest: "radeon_icd",
         variables: &[("RADV_FORCE_FAMILY", "navi21")],
-        // RADV counts a wave of 64 lanes, which is what it makes of nearly all passes, as two subgroups.
+        // RADV counts a wave of 64 lanes, its usual choice, as two subgroups.
         columns: &radv_columns(least("Subgroups per SIMD", "waves of 16", 2)),
         is_slow: false,
     },
@@ -163,10 +161,9 @@ const TARGETS: [Target; 3] = [
     },
 ];
 
-/// Where the compiling process writes what it found.
 const REPORT: &str = "GPU_BROAD_PHASE_REGISTERS_REPORT";
 
-/// Whether it takes each choice of the constants.
+/// Set to take every choice of constants.
 const WHOLE: &str = "GPU_BROAD_PHASE_REGISTERS_WHOLE";
 
 fn manifests(target: &Target) -> Vec<PathBuf> {
@@ -179,7 +176,7 @@ fn manifests(target: &Target) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Compiles in a process of its own: drivers read their variables once, and one that crashes takes no other along.
+/// A process per driver: drivers read their variables once, and may crash.
 fn start(target: &Target, report: &Path) -> Child {
     let manifests = std::env::join_paths(manifests(target)).unwrap();
     Command::new(std::env::current_exe().unwrap())
@@ -196,19 +193,17 @@ fn start(target: &Target, report: &Path) -> Child {
         .unwrap()
 }
 
-/// A device that can say what it made of a pipeline.
+/// A device that reports statistics of its pipelines.
 struct Compiler {
     _entry: ash::Entry,
     instance: ash::Instance,
     device: ash::Device,
     executables: khr::pipeline_executable_properties::Device,
     checks_buffers: bool,
-    /// The device and its driver.
     name: String,
 }
 
 impl Compiler {
-    /// The first device there is.
     fn open() -> Option<Self> {
         // SAFETY: every structure outlives the call that reads it, and nothing is destroyed while it is used.
         unsafe {
@@ -225,7 +220,7 @@ impl Compiler {
             let driver_info = driver.driver_info_as_c_str().unwrap().to_string_lossy();
             let name = format!("{device_name}: {driver_name} {driver_info}");
 
-            // What wgpu asks for, as far as it changes the code of a compute shader.
+            // Features of wgpu that change the code of a compute shader.
             let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
             let mut subgroups = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
             let mut statistics = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
@@ -234,7 +229,7 @@ impl Compiler {
                 .push_next(&mut subgroups)
                 .push_next(&mut statistics);
             instance.get_physical_device_features2(physical, &mut features);
-            // The features that were asked about are enabled, each as it is there; of the core's only this one.
+            // Enables the queried features; this is the only core one.
             features.features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
             let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
             let extensions = [
@@ -263,7 +258,7 @@ impl Compiler {
 
 impl Drop for Compiler {
     fn drop(&mut self) {
-        // SAFETY: all that was made of them is gone.
+        // SAFETY: all objects created from them are gone.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
@@ -272,7 +267,6 @@ impl Drop for Compiler {
 }
 
 impl Compiler {
-    /// The driver's figures of one pipeline, by its own names.
     fn statistics(&self, words: &[u32], bindings: &[vk::DescriptorSetLayoutBinding<'_>]) -> Vec<(String, f64)> {
         let device = &self.device;
         // SAFETY: every structure outlives the call that reads it; nothing runs on the device.
@@ -321,7 +315,7 @@ impl Compiler {
     }
 }
 
-/// Run by the other test, for each target in a process of its own.
+/// Run by the other test in a process per target.
 #[test]
 #[ignore = "a part of the other test"]
 fn one_driver_compiles_every_pass() {
@@ -372,14 +366,12 @@ fn one_driver_compiles_every_pass() {
     });
 }
 
-/// A line of the report.
 struct Compiled {
     pass: String,
     name: String,
     figures: Vec<(String, f64)>,
 }
 
-/// The name of device and driver, and what it made of each module.
 fn read(report: &str) -> (&str, Vec<Compiled>) {
     let mut lines = report.lines();
     let title = lines.next().unwrap();
@@ -396,12 +388,12 @@ fn read(report: &str) -> (&str, Vec<Compiled>) {
     (title, compiled.collect())
 }
 
-/// The rows of a pass: of modules for the uniform scheme, and of all others.
+/// Row for all schemes but the uniform one, and row for that one.
 fn rows_of(pass: &str) -> [(String, bool); 2] {
     [(pass.to_owned(), false), (format!("{pass}, uniform"), true)]
 }
 
-/// The worst of each column over the modules of each row, in the order of the passes.
+/// Worst figures over the modules of each row, in the order of the passes.
 fn worst(columns: &[Column], compiled: &[Compiled]) -> Vec<(String, usize, Vec<u32>)> {
     let rows = passes().flat_map(|pass| rows_of(pass.name).map(|row| (pass.name, row)));
     let rows = rows.filter_map(|(pass, (row, is_uniform))| {
@@ -423,13 +415,11 @@ fn worst(columns: &[Column], compiled: &[Compiled]) -> Vec<(String, usize, Vec<u
     rows.collect()
 }
 
-/// What a row is held to on RADV's device of this number.
 fn bounds(device: usize, row: &str) -> Figures {
     let worse = WORSE.iter().find(|(name, _)| *name == row);
     worse.map_or(BOUNDS[device], |(_, figures)| figures[device])
 }
 
-/// What is over the bounds.
 fn judge(device: usize, pass: &str, figures: &[u32]) -> Option<String> {
     let &[vgprs, spilled_sgprs, waves, spilled_vgprs, scratch, ..] = figures else {
         unreachable!()
@@ -444,7 +434,6 @@ fn judge(device: usize, pass: &str, figures: &[u32]) -> Option<String> {
     })
 }
 
-/// The table, and what is over the bounds.
 fn tell(target: &Target, report: &str) -> Vec<String> {
     let (title, compiled) = read(report);
     println!(
@@ -488,7 +477,7 @@ fn registers_are_enough() {
     let started: Vec<_> = taking_part
         .map(|target| (target, start(target, &report(target))))
         .collect();
-    // All have ended before the first failure is told.
+    // All must end before the first failure is reported.
     let ended: Vec<_> = started
         .into_iter()
         .map(|(target, mut process)| (target, process.wait().unwrap()))

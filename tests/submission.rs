@@ -1,4 +1,4 @@
-//! A program of its own for what holds for all of it: how recordings learn that they were submitted, and the log.
+//! A separate binary for process-wide state: reporting of submissions, and the log.
 
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
@@ -10,13 +10,12 @@ use gpu_broad_phase::{
     Source, Statics, StepError, adapters, block_on, wgpu,
 };
 
-/// Tests that change or need how submissions are reported take turns.
+/// Serialises tests that depend on how submissions are reported.
 fn serial() -> MutexGuard<'static, ()> {
     static SERIAL: Mutex<()> = Mutex::new(());
     SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Devices of each adapter that has to be there.
 fn devices() -> Vec<(String, wgpu::Device, wgpu::Queue)> {
     let wanted = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
     let backends = match wanted.as_str() {
@@ -33,7 +32,6 @@ fn devices() -> Vec<(String, wgpu::Device, wgpu::Queue)> {
     found.iter().map(open).collect()
 }
 
-/// Unit boxes, each of which overlaps the next.
 fn row(count: u32) -> Vec<Aabb> {
     (0..count)
         .map(|place| Aabb::new([0.9 * place as f32, 0.0, 0.0], [0.9 * place as f32 + 1.0, 1.0, 1.0]))
@@ -61,7 +59,6 @@ fn wgpu_reports_a_submission_that_maps_a_mapped_buffer_at_once() {
     }
 }
 
-/// Steps, sets, events, views and whole answers, of encoders that are submitted, dropped, open and in disorder.
 #[test]
 fn submissions_that_are_reported_late_are_read_as_exactly() {
     let _serial = serial();
@@ -76,7 +73,6 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
         let (long, short) = (row(40), row(7));
 
-        // Not yet submitted, then submitted, and dropped.
         let mut open = encoder();
         gpu.step(&mut open, scene(&long)).expect("a step");
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
@@ -100,7 +96,7 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
         queue.submit([first.finish()]);
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
 
-        // What nobody reads is told by a later call, once.
+        // An unread error is reported by a later call, once.
         let [mut first, mut second] = [encoder(), encoder()];
         gpu.step(&mut first, scene(&short)).expect("a step");
         gpu.query(&mut second, asked).expect("a query");
@@ -114,7 +110,6 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
             "{name}"
         );
 
-        // All that is recorded over a step.
         let mut objects = ObjectSet::new();
         for &object in &short {
             objects.insert(object);
@@ -149,7 +144,7 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
         assert_eq!(found.pairs.len(), 6, "{name}");
         assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(6), "{name}");
 
-        // A static table is kept, and built again after its encoder was dropped.
+        // A static table is reused, and rebuilt after its encoder was dropped.
         for is_dropped in [true, false, false] {
             let statics = Statics {
                 objects: Source::Host(&short),
@@ -167,11 +162,11 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
             }
             queue.submit([encoder.finish()]);
             let found = block_on(gpu.read_back()).expect("an answer");
-            // Two of moving boxes, and two or three of each with static ones.
+            // Two pairs of moving boxes, and two or three of each with static ones.
             assert_eq!(found.pairs.len(), 2 + 8, "{name}");
         }
     }
-    // Whole answers, in pages and without.
+    // Complete answers, with and without pages.
     for max_bytes in [None, Some(400_000)] {
         let descriptor = BroadPhaseDescriptor {
             outputs: OutputOptions {
@@ -193,7 +188,6 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
     }
 }
 
-/// Keeps the warnings of the library.
 struct Log(Mutex<Vec<String>>);
 
 static LOG: Log = Log(Mutex::new(Vec::new()));
@@ -217,7 +211,6 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The warnings of one label so far.
     fn of(&self, label: &str) -> Vec<String> {
         let lines = self.lines();
         lines.iter().filter(|line| line.starts_with(label)).cloned().collect()
@@ -273,7 +266,6 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
             assert_eq!(LOG.of(&label), expected, "{name}");
         }
     }
-    // The CPU engine says so, too.
     let descriptor = BroadPhaseDescriptor::default();
     let mut cpu = block_on(BroadPhase::with_backend(&descriptor, Backend::Cpu)).expect("the CPU");
     for _ in 0..2 {

@@ -20,14 +20,14 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 
-# Software WebGPU, and nothing that asks for hosts other than ours.
+# Software WebGPU, and no requests to other hosts.
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
     "--enable-unsafe-webgpu",
     "--use-webgpu-adapter=swiftshader",
     "--enable-features=Vulkan",
-    # Without these the device is lost at the first texture of a canvas.
+    # Without these, the first texture of a canvas loses the device.
     "--use-angle=vulkan",
     "--use-vulkan=swiftshader",
     "--disable-quic",
@@ -38,9 +38,9 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
 ]
-# Seconds in which a page has nothing new to say.
+# Seconds without progress.
 LONGEST = 600
-# What is on the picture of examples/README.md, and where the pointer is, from the middle.
+# Scene of the picture in examples/README.md, and the pointer relative to the centre.
 PICTURE = "boxes=3000&size=0.6&cells=1&frames=30"
 POINTER = (160, -150)
 
@@ -71,7 +71,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = start(options)
         self.driver.set_script_timeout(LONGEST)
-        # Of the page alone, where a window's size has its frame in it.
+        # Size of the page; a window's size includes its frame.
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         if script:
@@ -194,7 +194,7 @@ def demo(url, pictures):
         browser.check_console("a narrow window")
 
 
-# What a browser may do to the page, before it begins.
+# Scripts that simulate failures before the page starts.
 NO_WEBGPU = "Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined });"
 NO_ADAPTER = "GPU.prototype.requestAdapter = async () => null;"
 NO_DEVICE = "GPUAdapter.prototype.requestDevice = async () => { throw new DOMException('not today', 'OperationError'); };"
@@ -208,7 +208,7 @@ def check_told(browser, what):
     """All that the console says comes from the page itself, whose notice has it too."""
     notice = browser.text("notice-text")
     print(f"demo, {what}: {notice}", flush=True)
-    # The console's lines are quoted as JSON.
+    # The console quotes its lines as JSON.
     begins = [json.dumps(text[:40])[1:-1] for text in (notice, browser.text("status")) if text]
     others = [line for line in browser.said() if not any(begin in line for begin in begins)]
     if others or not notice:
@@ -230,7 +230,7 @@ def troubles(url):
         browser.run("restart.click()")
         verify(browser, "another device")
         browser.check_console("another device")
-    # More than software does in a reasonable time: the page says so, and goes back when it is told to.
+    # Too slow in software: the page reports it and offers fewer boxes.
     with Browser() as browser:
         browser.open(f"{url}?boxes=4000000")
         browser.wait("4,000,000 boxes", "!notice.hidden && !restart.hidden", 60)
@@ -238,7 +238,7 @@ def troubles(url):
         browser.run("restart.click()")
         verify(browser, "back from 4,000,000 boxes")
         browser.check_console("back from 4,000,000 boxes")
-    # More than any device binds: the page goes back by itself.
+    # Too large for any device: the page returns to fewer boxes by itself.
     with Browser() as browser:
         browser.open(f"{url}?boxes=40000000")
         verify(browser, "back from 40,000,000 boxes")

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests of the browser in Chromium, then the demo page, and sets up all that this needs (Debian).
+# Installs what is needed (Debian), then runs the browser tests and the demo page in Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 .ci/setup browser
-# Builds in two thirds of the time of what is published.
+# Takes two thirds of the published build's time.
 export CARGO_PROFILE_PAGE_LTO=false CARGO_PROFILE_PAGE_CODEGEN_UNITS=16
 tests="$(examples/web/build.sh browser-tests tests/browser)"
 demo="$(examples/web/build.sh)"

@@ -1,4 +1,4 @@
-//! Holds the answer of a step to the definition. Knows no device, so that the fuzzer can use it too.
+//! Compares a step's result with brute force. Uses no device, so the fuzzer shares it.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -8,7 +8,6 @@ use gpu_broad_phase::{
     BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, QueryMode, RayHit, RayMode, Scene, Status, StepResult,
 };
 
-/// What a scene's answer is by the definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub pairs: Vec<Pair>,
@@ -17,7 +16,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// The definition of pairs and rays knows no periods.
+    /// Brute force ignores periods for pairs and rays.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
         Self {
             pairs: if descriptor.pairs {
@@ -35,12 +34,11 @@ impl Expected {
     }
 }
 
-/// An ordered form of a hit.
 pub fn hit_bits(hit: &RayHit) -> (u32, u32) {
     (hit.object, hit.t.to_bits())
 }
 
-/// Distinct members of the whole, which is ascending and distinct itself.
+/// `part` has distinct members of `whole`, which is ascending.
 fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
     let mut sorted = part.to_vec();
     sorted.sort_unstable();
@@ -56,14 +54,13 @@ fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
     }
 }
 
-/// The range of one ray or query, and whether the capacity leaves all of it.
+/// Range of one ray or query, and `true` if it was fully written.
 fn held(ends: &[u32], written: usize) -> (Range<usize>, bool) {
     let [from, to] = [ends[0], ends[1]].map(|end| end as usize);
     (from.min(written)..to.min(written), to <= written)
 }
 
-/// Checks that the result is the whole answer where it fits, else distinct parts of it, as many as fit, and exact
-/// counts.
+/// The result equals `expected`, or holds distinct members of it up to the capacity, and exact counts.
 pub fn check(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -72,7 +69,7 @@ pub fn check(
     what: &str,
 ) {
     let counters = &result.counters;
-    // Of an incomplete search nothing but parts is known.
+    // An incomplete search only guarantees a subset.
     let is_searched = !counters.status.has(Status::ENTRIES | Status::ROUNDS);
     let is_fixed = descriptor.outputs.growth == Growth::Fixed;
     let capacity = |capacity: Option<u32>| match capacity {
@@ -189,10 +186,9 @@ fn check_found(list: &[u32], found: &Found, is_whole: bool, what: &str) {
     }
 }
 
-/// By how much distances may be off.
 #[derive(Clone, Copy)]
 struct Slack {
-    /// Positions that are not negative are moved into their period exactly, others are rounded once.
+    /// Error of moving a position into its period: exact for positions of at least 0, else one rounding.
     moved: f64,
 }
 
@@ -204,12 +200,12 @@ impl Slack {
         }
     }
 
-    /// Of a distance: squares round to 24 bits, and denormal positions are 0.
+    /// Squares round to 24 bits, and denormal positions count as 0.
     fn of(self, distance: f64) -> f64 {
         1e-6 * distance + 8.0 * f64::from(f32::MIN_POSITIVE) + self.moved
     }
 
-    /// Whether a squared distance is the square of this, as far as floats have it.
+    /// True if `squared` is the square of `distance` within float precision.
     fn admits(self, squared: f32, distance: f64) -> bool {
         let slack = self.of(distance);
         let largest = (distance + slack).powi(2) + f64::from(f32::MIN_POSITIVE);
@@ -217,7 +213,7 @@ impl Slack {
         smallest <= f64::from(squared) && (f64::from(squared) <= largest || largest > f64::from(f32::MAX))
     }
 
-    /// Whether the one is no farther than the other. Distances past the largest float are that.
+    /// Distances past `f32::MAX` count as equal.
     fn is_no_farther(self, near: f64, far: f64) -> bool {
         near.min(f64::from(f32::MAX)) <= far + self.of(far)
     }
@@ -250,7 +246,7 @@ fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str
             distance
         })
         .collect();
-    // What floats cannot tell apart comes by index, unless its squares are past their range.
+    // Ties are ordered by index, except for denormal and infinite squares.
     let is_ordered = |two: &[NearestObject]| {
         let [near, far] = [two[0].squared_distance, two[1].squared_distance];
         near < far || (near == far && (two[0].object < two[1].object || !near.is_normal()))
@@ -260,7 +256,7 @@ fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str
         exact.windows(2).all(|two| slack.is_no_farther(two[0], two[1])),
         "{what}: {rows:?} are {exact:?} away"
     );
-    // Whoever was left out is no nearer than the last one, but for rounding.
+    // Rounding aside, omitted objects are no nearer than the last listed one.
     if let Some(&last) = exact.last().filter(|_| rest.is_empty()) {
         for &(object, distance) in &found.surely {
             let is_listed = rows.iter().any(|row| row.object == object);

@@ -1,4 +1,4 @@
-//! What is asked with every scheme and in every mode, and answers in an order that can be compared. Knows no device.
+//! Schemes, ray modes, and results in comparable order. Uses no device.
 
 use gpu_broad_phase::{Counters, Pair, RayHit, RayMode, Scheme, StepResult};
 
@@ -19,19 +19,17 @@ fn ranges<'r, T>(offsets: &'r [u32], rows: &'r [T]) -> impl Iterator<Item = &'r 
     offsets.windows(2).map(|ends| &rows[ends[0] as usize..ends[1] as usize])
 }
 
-/// Hits as bits, by object.
+/// (Object, bits of `t`) by object.
 pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
     hits.sort_unstable();
     hits
 }
 
-/// The hits of each ray as bits, by object.
 pub fn hits_by_ray(result: &StepResult) -> Vec<Vec<(u32, u32)>> {
     ranges(&result.ray_offsets, &result.ray_hits).map(by_object).collect()
 }
 
-/// What each query found, ascending.
 pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
     ranges(&result.query_offsets, &result.query_objects)
         .map(|found| {
@@ -42,7 +40,7 @@ pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// What every device and the reference count alike.
+/// Counters that all devices and the CPU engine share.
 pub fn counted(counters: &Counters) -> [u64; 10] {
     [
         counters.objects.into(),

@@ -1,5 +1,5 @@
-//! Fixed scenes with the hashes of their answers, which are the same on every device. Scenes are made with additions,
-//! products, divisions and square roots alone, which have the same bits on every platform. Knows no device.
+//! Fixed scenes and hashes of their answers, which are the same on every device. Scenes use only `+`, `*`, `/` and
+//! `sqrt`, which round the same everywhere.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +21,10 @@ pub fn hash(words: impl IntoIterator<Item = u32>) -> u64 {
         })
 }
 
-/// Hashes of a scene and of the answers to it.
+/// Hashes of a scene and its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Golden {
-    /// Tells a change of the scene from one of the answers.
+    /// Detects a change of the scene.
     pub boxes: u64,
     pub pairs: u64,
     pub closest: u64,
@@ -59,7 +59,7 @@ pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
     hash(bytemuck::cast_slice(scene.objects.elements().unwrap()).iter().copied())
 }
 
-/// The hashes of those answers that a step in this mode gives; `expected` for the others.
+/// Hashes of the answers in this ray mode; others are copied from `expected`.
 pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &Golden) -> Golden {
     let found = Golden {
         boxes: hash_boxes(scene),
@@ -83,7 +83,6 @@ pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &
     }
 }
 
-/// A scene with what its hashes have to be.
 #[derive(Default)]
 pub struct Case {
     pub name: &'static str,
@@ -92,7 +91,7 @@ pub struct Case {
     objects: Vec<Aabb>,
     worlds: Vec<u32>,
     rays: Vec<Ray>,
-    /// In place of plain rays where there are any.
+    /// Replaces `rays` unless empty.
     swept: Vec<SweptRay>,
     queries: Vec<Aabb>,
 }
@@ -113,7 +112,6 @@ impl Case {
     }
 }
 
-/// All of them.
 pub fn cases() -> [Case; 5] {
     [
         uniform_boxes(),
@@ -133,14 +131,12 @@ fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
     Aabb::new(corner(-1.0), corner(1.0))
 }
 
-/// Edges of 0.5 to 1.5.
 pub fn uniform(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
     (0..count)
         .map(|_| around(point(side, rng), [0; 3].map(|_| 0.5 + rng.unit())))
         .collect()
 }
 
-/// From outside, inside and along the axes.
 fn rays(count: usize, side: f32, rng: &mut Rng) -> Vec<Ray> {
     (0..count)
         .map(|index| {
@@ -208,7 +204,7 @@ pub fn power_law() -> Case {
     }
 }
 
-/// Boxes that touch, and miss each other by one float: corners on a lattice, each coordinate at most one float away.
+/// Boxes that touch or miss by one float: lattice corners, nudged by up to one float.
 fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let nudge = |value: f32, rng: &mut Rng| match rng.below(4) {
         0 => value.next_up(),
@@ -221,7 +217,7 @@ fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
             let low = [0; 3].map(|_| rng.below(12) as f32 - 6.0);
             let high = low.map(|low| low + rng.below(3) as f32);
             let [low, high] = [low, high].map(|corner| corner.map(|cell| nudge(cell * 0.3, rng)));
-            // Not `f32::min`, which platforms let choose either of two zeros.
+            // Not `f32::min`, which may return either of two zeros.
             let lower = |axis: usize| if low[axis] <= high[axis] { low[axis] } else { high[axis] };
             Aabb::new([0, 1, 2].map(lower), high)
         })
@@ -311,7 +307,7 @@ pub fn flat_boxes() -> Case {
     let mut rng = Rng(0x60_5d);
     let mut flat = |count: usize| -> Vec<_> {
         let mut boxes = uniform(count, 40.0, &mut rng);
-        // Out of play, whatever it holds.
+        // The unused axis may hold anything.
         boxes.iter_mut().for_each(|object| object.max[2] = f32::NAN);
         boxes
     };
@@ -340,14 +336,13 @@ pub fn flat_boxes() -> Case {
     }
 }
 
-/// A scene that moves, with the hash of the events of its steps.
+/// Moving scene with the hash of its events.
 pub struct Film {
     pub frames: Vec<Vec<Aabb>>,
     pub expected: u64,
 }
 
 impl Film {
-    /// With room for all pairs from the start.
     pub fn descriptor(&self, scheme: Scheme) -> BroadPhaseDescriptor<'static> {
         BroadPhaseDescriptor {
             scheme,
@@ -363,7 +358,7 @@ impl Film {
     }
 }
 
-/// Boxes that go their ways on the faces of a lattice, so that many begin and end to touch in each frame.
+/// Moves boxes on a lattice: in each frame, many pairs begin and end.
 pub fn moving_boxes() -> Film {
     let mut rng = Rng(0x60_6d);
     let mut boxes = lattice(600, &mut rng);
@@ -381,8 +376,7 @@ pub fn moving_boxes() -> Film {
     }
 }
 
-/// The events of one step after the other as rows of frame, kind and pair, those of a kind in order: 0 begun, 1
-/// persisting, 2 ended.
+/// Sorted rows of frame, kind (0 begun, 1 persisting, 2 ended) and pair.
 pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
     let kinds = [&events.begun, &events.persisting, &events.ended];
     let rows_of = |(kind, events): (u32, &Vec<PairEvent>)| {
@@ -393,7 +387,7 @@ pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
     (0..).zip(kinds).flat_map(rows_of).collect()
 }
 
-/// The same by the definition: of the pairs of the frame before and of this one.
+/// As [`event_rows`], from the sets of pairs of two frames.
 pub fn defined_rows(frame: u32, [before, now]: [&BTreeSet<Pair>; 2]) -> Vec<[u32; 4]> {
     let kinds: [Vec<&Pair>; 3] = [
         now.difference(before).collect(),

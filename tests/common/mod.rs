@@ -1,4 +1,3 @@
-//! Adapters and scenes that the test binaries share.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod answers;
@@ -21,18 +20,18 @@ use pollster::block_on;
 pub use full::{daily_or_full, is_full};
 pub use rng::Rng;
 
-/// A device with nothing beyond the required limits.
+/// A device with the required limits only.
 #[derive(Clone)]
 pub struct TestAdapter {
     pub name: String,
-    /// Tells devices of the process apart. Handles of wgpu do not: those of different instances may be equal.
+    /// Unique in the process. wgpu handles of different instances may compare equal.
     pub number: usize,
-    /// Index in the list of [`adapters`].
+    /// Index in [`adapters`].
     index: usize,
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
-    /// Keeps the pipelines of the device alive between tests.
+    /// Keeps the device's pipelines alive between tests.
     keeper: Arc<GpuBroadPhase>,
 }
 
@@ -43,15 +42,13 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
     ("gl", wgpu::Backends::GL),
 ];
 
-/// One adapter a backend: those that `GPU_BROAD_PHASE_ADAPTERS` names, which then have to exist, or all there are.
-/// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1`
-/// the process ends at the first complaint of the Vulkan validation layer.
+/// One adapter per backend: those named in `GPU_BROAD_PHASE_ADAPTERS`, which must exist, or all that are found. wgpu's
+/// variables apply. With `GPU_BROAD_PHASE_VALIDATION=1`, the process aborts at the first message of the Vulkan
+/// validation layer.
 ///
-/// The thread has the devices to itself while it lives, and later threads get them after it. A poll returns while
-/// another thread still runs the callbacks of what it waited for. And wgpu lets one thread at a time use a GL device, and
-/// panics in one that has waited for six seconds (wgpu issue 5299). A software driver compiles what a submission uses for
-/// the first time before it lets go of the device, which can take longer. Where that panic drops a buffer, it waits
-/// again, and the second panic ends the process.
+/// A thread owns its devices until it ends, then later threads reuse them. Otherwise a poll may return while another
+/// thread still runs callbacks. And wgpu panics if a thread waits over six seconds for a GL device (wgpu issue 5299),
+/// which a software driver's compiler can exceed.
 pub fn adapters() -> Vec<TestAdapter> {
     thread_local! {
         static LEASE: OnceCell<Lease> = const { OnceCell::new() };
@@ -63,8 +60,8 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For tests that take seconds on each, most
-/// of them in a software driver's compiler: each adapter compiles every pipeline.
+/// The first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For slow tests: each adapter compiles every
+/// pipeline, which takes software drivers seconds.
 pub fn daily_adapters() -> Vec<TestAdapter> {
     let mut all = adapters();
     all.truncate(daily_or_full(1, all.len()));
@@ -72,7 +69,6 @@ pub fn daily_adapters() -> Vec<TestAdapter> {
 }
 
 impl TestAdapter {
-    /// Adopts a device. `index` is its place among the adapters of a test.
     pub fn new(name: String, index: usize, backends: wgpu::Backends, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         static OPENED: AtomicUsize = AtomicUsize::new(0);
         Self {
@@ -88,24 +84,22 @@ impl TestAdapter {
         }
     }
 
-    /// Returns whether it is the first of [`adapters`].
     pub fn is_first(&self) -> bool {
         self.index == 0
     }
 
-    /// Returns whether this adapter runs `case`. The first runs all cases, others each seventh: cases vary by 2, 3, 4
-    /// and 5, which share no divisor with 7. With `GPU_BROAD_PHASE_FULL=1` all run all.
+    /// The first adapter runs all cases, others every seventh: case periods of 2, 3, 4 and 5 share no divisor with 7.
     pub fn runs(&self, case: usize) -> bool {
         self.runs_one_in(7, case)
     }
 
-    /// As [`runs`](Self::runs), with another part than a seventh.
+    /// As [`runs`](Self::runs), for every `parts`-th case.
     pub fn runs_one_in(&self, parts: usize, case: usize) -> bool {
         self.is_first() || case % parts == self.index % parts || is_full()
     }
 }
 
-/// As [`adapters`], for objects that outlive the thread: devices of the caller alone.
+/// As [`adapters`], but new devices, for objects that outlive the thread.
 pub fn own_adapters() -> Vec<TestAdapter> {
     validation::install();
     let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
@@ -128,10 +122,9 @@ pub fn own_adapters() -> Vec<TestAdapter> {
     found
 }
 
-/// Devices that no thread has.
 static FREE: Mutex<Vec<Vec<TestAdapter>>> = Mutex::new(Vec::new());
 
-/// Devices of a thread. They are handed on, since wgpu cannot drop a device among the last of a thread's values.
+/// Reused, since wgpu cannot drop a device in a thread-local destructor.
 struct Lease(Vec<TestAdapter>);
 
 impl Lease {
@@ -187,7 +180,6 @@ fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
     )
 }
 
-/// Edges of 0.5 to 1.5, about six overlaps a box.
 pub fn uniform(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let side = (8.0 * count as f32 / 6.0).cbrt();
     (0..count)
@@ -206,8 +198,7 @@ pub fn power_law(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Rods along x in a bundle of 2 by 2 cells of size 1, each through 61 of them. Most rays go along the rods, in both
-/// directions, and every other one of these through the gaps between them.
+/// Rods along x, each through 61 cells of size 1. Most rays run along the rods, half of these through the gaps.
 pub fn rods(count: usize, rays: usize, rng: &mut Rng) -> (Vec<Aabb>, Vec<Ray>) {
     let objects = (0..count)
         .map(|_| {
@@ -229,7 +220,6 @@ pub fn rods(count: usize, rays: usize, rng: &mut Rng) -> (Vec<Aabb>, Vec<Ray>) {
     (objects, rays)
 }
 
-/// One step of f32 up or down, or none; zeros of either sign.
 fn nudge(value: f32, rng: &mut Rng) -> f32 {
     match rng.below(4) {
         0 => value.next_up(),
@@ -239,7 +229,7 @@ fn nudge(value: f32, rng: &mut Rng) -> f32 {
     }
 }
 
-/// Boxes whose corners lie on a lattice around the origin, each coordinate at most one float away.
+/// Corners on a lattice around the origin, each coordinate nudged by at most one float.
 pub fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let step = [0.5, 1.0, 1.5, 0.1][rng.below(4)];
     let side = 2 + (count as f64).cbrt() as usize;
@@ -261,7 +251,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Boxes, points and spheres at the objects, some of them invalid.
+    /// Some are invalid.
     pub fn queries(&self, worlds: u32) -> Vec<Query> {
         let mut rng = Rng(self.objects.len() as u64 + 1);
         let corner = |object: &Aabb, upper: bool| if upper { object.max } else { object.min };
@@ -271,7 +261,7 @@ impl Scene {
                 let mut query = match rng.below(4) {
                     0 => Query::overlaps(object),
                     1 => Query::point(corner(&object, rng.below(2) == 0)),
-                    // Hardly a distance on a lattice, where devices may differ.
+                    // Radii off the lattice, since devices round distances differently.
                     2 => Query::sphere(corner(&object, rng.below(2) == 0), 3.0 * rng.unit()),
                     _ => Query::overlaps(Aabb::new(
                         object.min.map(|low| low - 2.0),
@@ -282,7 +272,7 @@ impl Scene {
                     0 => query.radius = [-1.0, f32::NAN][rng.below(2)],
                     1 => query.bounds.owner = [Aabb::EXCLUDED, Aabb::STATIC, 2][rng.below(3)],
                     2 => query.bounds.layers = 0x0001_0003,
-                    // More objects have more entries than llvmpipe allows a loop turns.
+                    // More objects would exceed llvmpipe's limit of loop iterations.
                     3 if self.objects.len() < 600 => query.bounds.max[rng.below(3)] = f32::INFINITY,
                     _ => {}
                 }
@@ -291,7 +281,7 @@ impl Scene {
             .collect()
     }
 
-    /// A world for each object, some of which do not exist; none with one world.
+    /// Some worlds are out of range. Empty for one world.
     pub fn worlds(&self, count: u32) -> Vec<u32> {
         if count <= 1 {
             return Vec::new();
@@ -307,10 +297,9 @@ impl Scene {
     }
 }
 
-/// Kinds of [`scene`]; the last one is the lattice.
 pub const KINDS: usize = 6;
 
-/// `kind` below [`KINDS`]. Some boxes and rays of every scene are invalid, infinite, filtered or huge.
+/// Some boxes and rays are invalid, infinite, filtered or huge.
 pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
     let (name, mut objects) = match kind {
         0 => ("uniform", uniform(count, rng)),
@@ -360,8 +349,6 @@ pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
     }
 }
 
-/// Every kind around the sizes of workgroups and tiles: the lattice at all of them, the power law at three, the rest at
-/// two.
 pub fn scenes(seed: u64) -> impl Iterator<Item = Scene> {
     const SIZES: [usize; 13] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 1919, 1920, 1921, 5000];
     let mut rng = Rng(seed);
@@ -376,7 +363,6 @@ pub fn scenes(seed: u64) -> impl Iterator<Item = Scene> {
         .map(move |(kind, count)| scene(kind, count, [70, 256, 300][count % 3], &mut rng))
 }
 
-/// More than half of the scenes are lattices.
 pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene {
     let kind = rng.below(11);
     let count = [0, 1, 2, 255, 256, 257, max_objects, rng.below(max_objects)][rng.below(8)].min(max_objects);
@@ -384,7 +370,6 @@ pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene
     scene(kind, count, rays, rng)
 }
 
-/// From a corner or a point near a box towards another, along an axis, at rest, or invalid.
 fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     let mut corner = || {
         let Some(object) = objects.get(rng.below(objects.len())) else {
@@ -421,8 +406,7 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     Ray::new(origin, direction, t_max)
 }
 
-/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid. Boxes stay so small
-/// that llvmpipe does not cut the walks of crowded scenes.
+/// Some are invalid. Extents stay small enough for llvmpipe's loop limit in crowded scenes.
 pub fn sweep(rays: &[Ray], worlds: u32, rng: &mut Rng) -> Vec<SweptRay> {
     rays.iter()
         .map(|&ray| {

@@ -1,5 +1,4 @@
-//! Broad phases with devices of their own, used again with one descriptor after another: making one takes longer than
-//! most scenes of a test. Each is used just so often, so that new ones are met too.
+//! Reuses broad phases and their devices, which are slow to create.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -10,28 +9,25 @@ use pollster::block_on;
 
 use super::TestAdapter;
 
-/// Those that nobody uses, by backend, each with the uses that it has left.
 type Free = HashMap<wgpu::Backends, Vec<(BroadPhase, u32)>>;
 
 static FREE: LazyLock<Mutex<Free>> = LazyLock::new(Mutex::default);
 
-/// Scenes that one broad phase answers.
+/// Limited, so that tests meet new broad phases too.
 const USES: u32 = 100;
 
-/// Goes back to the others when it is dropped, unless its test fails.
+/// Returns to the pool when dropped, unless its test fails.
 pub struct Pooled {
     backends: wgpu::Backends,
     headless: Option<BroadPhase>,
     uses_left: u32,
 }
 
-/// Opens a broad phase on this adapter.
 pub fn opened(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> BroadPhase {
     block_on(BroadPhase::with_backend(descriptor, Backend::Gpu(adapter.backends))).expect("a broad phase")
 }
 
-/// A broad phase that may have answered other scenes before: no answer may depend on that. For tests of what a new one
-/// does, or of its memory, use [`opened`].
+/// May have run other scenes; no answer may depend on that. Use [`opened`] to test a new one, or memory.
 pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> Pooled {
     let backends = adapter.backends;
     let free = FREE

@@ -1,5 +1,3 @@
-//! Compares the result of a step with the definition and with the CPU engine.
-
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, QueryMode, RayMode, Rays, Scene, SelfQuery, StepResult,
 };
@@ -7,8 +5,7 @@ use gpu_broad_phase::{
 use crate::agreement::{Expected, check};
 use crate::common::answers::{by_object, counted, hits_by_ray, lists, sorted};
 
-/// Compares with brute force. Brute force has no periods but for neighbours, so a periodic scene is compared by those
-/// alone.
+/// Compares with brute force, which knows periods for neighbours only.
 pub fn check_definition(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -35,7 +32,6 @@ pub fn check_definition(
     check(&asked, &scene, expected, result, what);
 }
 
-/// Compares a later query of the scene's table with brute force.
 pub fn check_read_back_of_query(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -65,7 +61,7 @@ pub fn check_reference(
 ) {
     let numbers = |counters: &Counters| {
         let mut numbers = counted(counters);
-        // Entries count for the uniform scheme alone. The number of results depends on rounded distances.
+        // Entries only match for the uniform scheme; the number of results depends on rounded distances.
         if descriptor.outputs.growth == Growth::Fixed {
             numbers[7..].fill(0);
         }

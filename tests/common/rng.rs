@@ -1,5 +1,3 @@
-//! Random numbers that are the same on every platform.
-
 /// splitmix64 (Steele, Lea and Flood, 2014).
 pub struct Rng(pub u64);
 
@@ -12,12 +10,11 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// 0 to 1, without 1.
+    /// In [0, 1).
     pub fn unit(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// Below `bound`, or 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.bits() % bound.max(1) as u64) as usize
     }

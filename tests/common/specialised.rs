@@ -1,4 +1,4 @@
-//! Every pass with each choice of its pipeline constants, and what of it compilers get.
+//! Every pass with each choice of its pipeline constants, for compilers.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 mod full;
@@ -14,7 +14,6 @@ use naga::{Module, ShaderStage};
 
 pub use full::is_full;
 
-/// Every value that a host gives the pipeline constants.
 const CONSTANTS: [(&str, &[u32]); 9] = [
     ("SCHEME", &[0, 1, 2]),
     ("FILTERS", &[0, 1]),
@@ -27,10 +26,10 @@ const CONSTANTS: [(&str, &[u32]); 9] = [
     ("DRIVER_CUTS_LOOPS", &[0, 1]),
 ];
 
-/// What `GPU_BROAD_PHASE_COMPILERS` may name: programs of `tests/compilers.rs` and drivers of `tests/registers.rs`.
+/// Allowed names in `GPU_BROAD_PHASE_COMPILERS`.
 const COMPILERS: [&str; 7] = ["spirv-val", "glslangValidator", "dxc", "fxc", "tint", "radv", "nvk"];
 
-/// Whether `GPU_BROAD_PHASE_COMPILERS` says that it has to be there.
+/// True if `GPU_BROAD_PHASE_COMPILERS` names it.
 pub fn is_required(name: &str) -> bool {
     assert!(COMPILERS.contains(&name));
     let required = std::env::var("GPU_BROAD_PHASE_COMPILERS").unwrap_or_default();
@@ -44,7 +43,6 @@ pub fn is_required(name: &str) -> bool {
     required.contains(&name)
 }
 
-/// A pass with its pipeline constants set.
 pub struct Specialised {
     pub pass: &'static Pass,
     pub constants: Vec<(&'static str, u32)>,
@@ -53,13 +51,13 @@ pub struct Specialised {
 }
 
 impl Specialised {
-    /// As in `keys-SCHEME=2`.
+    /// For example `keys-SCHEME=2`.
     pub fn name(&self) -> String {
         let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
         format!("{}{}", self.pass.name, constants.collect::<String>())
     }
 
-    /// Returns whether its switches are all off or all on. The scheme, `STORES_IN_LOOP` and `EXCLUDES` take every value.
+    /// True if all switches are equal. The scheme, `STORES_IN_LOOP` and `EXCLUDES` are no switches.
     pub fn is_plain_or_full(&self) -> bool {
         let is_switch = |name| !["SCHEME", "STORES_IN_LOOP", "EXCLUDES"].contains(&name);
         let mut switches = self.constants.iter().filter(|(name, _)| is_switch(name));
@@ -67,8 +65,8 @@ impl Specialised {
         switches.all(|(_, value)| Some(value) == first)
     }
 
-    /// As wgpu's Vulkan backend writes it for the crate's pipelines. `device_checks_buffers`: the device has
-    /// `robustBufferAccess2`, so that naga need not check accesses past the end of a buffer.
+    /// As wgpu's Vulkan backend writes it. `device_checks_buffers`: `robustBufferAccess2` replaces naga's bounds checks
+    /// of buffers.
     pub fn to_spirv(&self, version: (u8, u8), device_checks_buffers: bool) -> Vec<u32> {
         let options = spv::Options {
             lang_version: version,
@@ -94,7 +92,7 @@ impl Specialised {
     }
 }
 
-/// Those with which a pass runs, by their numbers.
+/// Values of `SCHEME` that the pass supports.
 pub fn schemes(pass: &Pass) -> &'static [u32] {
     match pass.name {
         name if ["_single_cell", "_sparse", "_crowded"]

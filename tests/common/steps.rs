@@ -1,5 +1,3 @@
-//! Steps as a caller takes them, and their answers in an order that can be compared.
-
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use gpu_broad_phase::cpu;
@@ -35,7 +33,6 @@ pub fn read(broad_phase: &mut GpuBroadPhase) -> StepResult {
     block_on(broad_phase.read_back()).unwrap()
 }
 
-/// The rows that lie in the first bytes of a buffer, once what was submitted is done.
 pub fn download<T: bytemuck::Pod>(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -56,7 +53,7 @@ pub fn download<T: bytemuck::Pod>(
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
-/// Steps until nothing overflows, as a renderer does frame by frame.
+/// Repeats the step until nothing overflows, like a frame loop.
 pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, input);
@@ -68,7 +65,6 @@ pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scen
     panic!("still not whole after four steps");
 }
 
-/// A result's answers to rays are those that are expected, bit for bit.
 pub fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], what: &str) {
     if expected.is_empty() {
         assert!(result.ray_hits.is_empty() && result.ray_any.is_empty(), "{what}");
@@ -92,7 +88,7 @@ pub fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], 
     assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}");
 }
 
-/// Everything that has to be found, each once, and nothing that may not be.
+/// Each list has all sure results once, and only allowed ones.
 pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
     let lists = lists(result);
     assert_eq!(lists.len(), expected.len(), "{what}");
@@ -114,11 +110,11 @@ pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
 }
 
 pub const INFINITY: f32 = f32::INFINITY;
-/// Quiet ones of either sign, and one that signals.
+/// Quiet ones of either sign, and a signalling one.
 pub const NANS: [f32; 3] = [f32::NAN, f32::from_bits(0xffc0_0001), f32::from_bits(0x7f80_0001)];
 pub const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
 
-/// A broad phase in each ray mode. The tests share them: what one leaves behind meets the input of the next.
+/// A broad phase per ray mode. Tests share them, so each meets the buffers of the last.
 pub struct Bench {
     pub adapter: TestAdapter,
     pub by_mode: [(BroadPhaseDescriptor<'static>, GpuBroadPhase); 3],
@@ -142,7 +138,7 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
         Mutex::new(Bench { adapter, by_mode })
     };
     let make_all = || {
-        // Threads use different benches at once, so that each has a GL device of its own.
+        // Benches run in parallel, so each needs a GL device of its own.
         let of_scheme = |scheme| own_adapters().into_iter().map(move |adapter| make(adapter, scheme));
         SCHEMES.into_iter().flat_map(of_scheme).collect()
     };
@@ -152,7 +148,6 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
         .map(|bench| bench.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Nearest objects: as many as there are, and by the reference's distances, which devices may round in another way.
 pub fn check_nearest(found: &[NearestObject], twin: &[NearestObject], what: &str) {
     assert_eq!(found.len(), twin.len(), "{what}");
     for (found, twin) in found.iter().zip(twin) {
@@ -163,7 +158,6 @@ pub fn check_nearest(found: &[NearestObject], twin: &[NearestObject], what: &str
     }
 }
 
-/// A scene on the device and on the CPU, beside brute force.
 pub fn check_on(
     adapter: &TestAdapter,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -194,7 +188,7 @@ pub fn check_on(
     found
 }
 
-/// Boxes on a lattice, with others among them.
+/// Inserts `others` into boxes on a lattice.
 pub fn among(others: &[Aabb]) -> Vec<Aabb> {
     let mut rng = Rng(others.len() as u64);
     let mut objects = lattice(150, &mut rng);
@@ -204,7 +198,6 @@ pub fn among(others: &[Aabb]) -> Vec<Aabb> {
     objects
 }
 
-/// The unit box with one of its six bounds replaced.
 pub fn with_bound(bound: usize, value: f32) -> Aabb {
     let mut object = UNIT;
     [&mut object.min, &mut object.max][bound / 3][bound % 3] = value;

@@ -1,4 +1,4 @@
-//! Ends the test run at the first message of the Vulkan validation layer that nobody has explained.
+//! Aborts the tests at the first unexplained message of the Vulkan validation layer.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use gpu_broad_phase::wgpu;
 
-/// Parts of messages that are the layer's own fault, and why.
+/// Messages that are the layer's own fault, and why.
 const NAMED_FAULTS: &[(&str, &str)] = &[(
     "SPIR-V module not valid: Invalid source language operand: 10",
     "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without \
@@ -14,13 +14,11 @@ const NAMED_FAULTS: &[(&str, &str)] = &[(
      and which the layer of 1.3.239 does not know; spirv-val sees the modules without it in tests/compilers.rs",
 )];
 
-/// Whether `GPU_BROAD_PHASE_VALIDATION` asks for the layer.
 pub fn is_wanted() -> bool {
     std::env::var("GPU_BROAD_PHASE_VALIDATION").is_ok_and(|value| value != "0")
 }
 
 thread_local! {
-    /// Messages that this thread provokes.
     static PROVOKED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -42,14 +40,14 @@ impl log::Log for Judge {
                 .map(|messages| messages.push(message.clone()))
                 .is_some()
         });
-        // Labels of what the message before is about.
+        // Labels that belong to the previous message.
         if is_provoked || message.starts_with('\t') {
             return;
         }
         if NAMED_FAULTS.iter().any(|(id, _)| message.contains(id)) {
             return;
         }
-        // Not through `eprintln`, which the test harness would swallow, nor as a panic, which wgpu would.
+        // The test harness would swallow `eprintln`, and wgpu a panic.
         let thread = std::thread::current();
         let test = thread.name().unwrap_or("?");
         let _ = writeln!(std::io::stderr(), "{test}: {}: {message}", record.level());
@@ -59,7 +57,7 @@ impl log::Log for Judge {
     fn flush(&self) {}
 }
 
-/// Before the first instance is made.
+/// Call before the first instance is created.
 pub fn install() {
     if is_wanted() {
         static ONCE: Once = Once::new();
@@ -68,7 +66,7 @@ pub fn install() {
     }
 }
 
-/// Asks Vulkan for a buffer without a size, which the layer has to see: without it silence would mean nothing.
+/// Provokes a message, without which the layer's silence proves nothing.
 #[cfg(not(target_vendor = "apple"))]
 pub fn expect_layer(device: &wgpu::Device) {
     use ash::vk;
@@ -77,7 +75,7 @@ pub fn expect_layer(device: &wgpu::Device) {
         return;
     }
     PROVOKED.set(Some(Vec::new()));
-    // SAFETY: neither the device nor the buffer is destroyed by anybody else, and nothing uses the buffer.
+    // SAFETY: nothing else destroys the device or the buffer, and nothing uses the buffer.
     unsafe {
         let hal = device.as_hal::<wgpu::hal::api::Vulkan>().expect("a Vulkan device");
         let wrong = vk::BufferCreateInfo::default().usage(vk::BufferUsageFlags::STORAGE_BUFFER);

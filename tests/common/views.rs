@@ -1,12 +1,9 @@
-//! Views of all kinds, some of them invalid.
-
 use glam::camera::rh::proj::directx as projection;
 use gpu_broad_phase::{Aabb, Frustum};
 
 use super::Rng;
 
-/// A camera at a place that looks somewhere, as columns: a perspective with far and near in either order, infinite or
-/// not.
+/// Near and far in either order, infinite or not.
 pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
     let direction = [0; 3].map(|_| rng.unit() - 0.5);
     let view = glam::camera::rh::view::look_to_mat4(
@@ -24,7 +21,7 @@ pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
     (projection * view).to_cols_array_2d()
 }
 
-/// Planes through corners of the objects, or one float beside them.
+/// Planes through corners of objects, or one float off.
 fn planes(objects: &[Aabb], rng: &mut Rng) -> [[f32; 4]; 8] {
     let scale = [1.0, 1.0, 0.3, 1e-20, 1e18, 1e30, 1e-38][rng.below(7)];
     let is_lattice = rng.below(2) == 0;
@@ -58,7 +55,6 @@ fn planes(objects: &[Aabb], rng: &mut Rng) -> [[f32; 4]; 8] {
     })
 }
 
-/// So many views of objects in so many worlds.
 pub fn views(objects: &[Aabb], worlds: u32, count: usize, rng: &mut Rng) -> Vec<Frustum> {
     let view = |_| {
         let mut view = match rng.below(6) {

@@ -1,4 +1,4 @@
-//! Scenes of wild structure and what is asked of them. Equal numbers give equal scenes. Knows no device.
+//! Random unusual scenes and queries, determined by a number. Uses no device.
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
@@ -26,7 +26,7 @@ impl Rng {
         self.one_of(&[-1.0, 1.0])
     }
 
-    /// Every octave is as likely as the next.
+    /// Log-uniform: every octave is equally likely.
     fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         10f64.powf(self.between(low, high))
     }
@@ -41,7 +41,7 @@ fn cell_length(rng: &mut Rng) -> f32 {
     }
 }
 
-/// What pipelines depend on beside the scheme: filters, several worlds, periods. Few, since each costs its pipelines.
+/// (Filters, several worlds, periods). Few, since each choice compiles its own pipelines.
 const PIPELINES: [(bool, bool, bool); 7] = [
     (true, false, false),
     (true, false, false),
@@ -52,8 +52,7 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
-/// Returns whether a daily run has scenes of this descriptor: filters alone, or all but filters. Every other choice has
-/// pipelines of its own, too, each of which takes a software driver half a second.
+/// True for filters only, and for all but filters. Other pipelines take software drivers half a second each.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     let choice = (
         descriptor.filters,
@@ -63,7 +62,7 @@ pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     [(true, false, false), (false, true, true)].contains(&choice)
 }
 
-/// The descriptor of the scene with this number: every scheme and ray mode in turn, the rest by chance.
+/// Cycles through schemes and ray modes; the rest is random.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
     let rng = &mut rng;
@@ -86,11 +85,11 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
             2 => rng.one_of(&[1e-20, 1e30]),
             _ => 0.0,
         },
-        // Past the smallest and the largest period there is none.
+        // Outside this range, a period counts as none.
         periods: periods.map(|period| if (1e-30..=1e27).contains(&period) { period } else { 0.0 }),
         worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
         pairs: !rng.once_in(8),
-        // The work is held to that of brute force.
+        // Work is bounded by that of brute force.
         count_candidates: true,
         outputs: OutputOptions {
             pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
@@ -121,7 +120,6 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     }
 }
 
-/// What is asked of the objects beside pairs and rays.
 #[derive(Clone, Debug)]
 pub enum Asks {
     Nothing,
@@ -140,7 +138,6 @@ impl Asks {
         }
     }
 
-    /// How many queries there are among so many objects.
     pub fn count(&self, objects: usize) -> usize {
         match self {
             Self::Nothing => 0,
@@ -151,7 +148,6 @@ impl Asks {
     }
 }
 
-/// What a scene borrows.
 #[derive(Clone, Debug)]
 pub struct Wild {
     pub kind: &'static str,
@@ -165,12 +161,12 @@ pub struct Wild {
     pub asks: Asks,
     pub mode: QueryMode,
     pub excluded: Vec<Pair>,
-    /// What the table of the step is asked afterwards, without a step of its own.
+    /// Later queries of the step's table.
     pub later: Option<(Asks, QueryMode)>,
 }
 
 impl Wild {
-    /// Two scenes of other generations have other static objects.
+    /// Different generations must have different static objects.
     pub fn scene(&self, generation: u64) -> Scene<'_> {
         let (statics, objects) = self.objects.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
@@ -195,19 +191,16 @@ impl Wild {
     }
 }
 
-/// Lengths and places of a scene.
 struct Space {
-    /// What is long and what is short.
+    /// Typical edge of an object.
     unit: f64,
-    /// The length of the descriptor's cells.
     cell: f64,
-    /// Where the middle is.
     middle: [f64; 3],
-    /// An axis on which all objects are alike.
+    /// Axis on which all objects are equal.
     flat: Option<usize>,
 }
 
-/// Finite, since infinite bounds are drawn on purpose.
+/// Clamped, since infinite bounds are drawn on purpose.
 fn float(value: f64) -> f32 {
     (value as f32).clamp(f32::MIN, f32::MAX)
 }
@@ -221,7 +214,6 @@ fn nudged(value: f32, rng: &mut Rng) -> f32 {
     }
 }
 
-/// From corner to corner, whichever is the lower one.
 fn between(a: [f32; 3], b: [f32; 3]) -> Aabb {
     let axis = |choose: fn(f32, f32) -> f32| std::array::from_fn(|axis| choose(a[axis], b[axis]));
     Aabb::new(axis(f32::min), axis(f32::max))
@@ -253,7 +245,6 @@ const KINDS: [&str; 18] = [
     "points of a plane",
 ];
 
-/// The objects of a kind.
 fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> Vec<Aabb> {
     let unit = space.unit;
     let at = |rng: &mut Rng, side: f64| [0; 3].map(|_| rng.between(-side, side));
@@ -370,7 +361,7 @@ fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Moves objects to the middle and makes them alike on the flat axis.
+/// Moves objects to the middle and makes them equal on the flat axis.
 fn settle(objects: &mut [Aabb], space: &Space) {
     for object in objects {
         if space.middle != [0.0; 3] {
@@ -384,7 +375,7 @@ fn settle(objects: &mut [Aabb], space: &Space) {
     }
 }
 
-/// Bounds that are no numbers, infinite, inverted, huge, or zeros of either sign.
+/// Makes bounds NaN, infinite, inverted, huge, or zeros of either sign.
 fn spoil(object: &mut Aabb, rng: &mut Rng) {
     let axis = rng.below(3);
     match rng.below(10) {
@@ -411,7 +402,7 @@ fn filter(object: &mut Aabb, rng: &mut Rng) {
     }
 }
 
-/// A corner of an object, a place near the middle, or one anywhere.
+/// A corner of an object, near the middle, or anywhere.
 fn place(objects: &[Aabb], space: &Space, rng: &mut Rng) -> [f32; 3] {
     let near = 4.0 * space.unit;
     match (rng.below(6), objects.len()) {
@@ -483,7 +474,6 @@ fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> Query {
             between(moved(object.min, -1.0), moved(object.max, 1.0))
         }
         _ => {
-            // Long on one axis and short on another.
             let edges = [0; 3].map(|_| space.unit * rng.magnitude(-6.0, 4.0));
             let shift = rng.between(0.0, 1.0);
             let centre = [0, 1, 2].map(|axis| f64::from(corner[axis]) + shift * edges[axis]);
@@ -518,7 +508,7 @@ fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> Query {
     }
 }
 
-/// What is asked. The definition of queries other than neighbours knows no periods: spheres are left out there.
+/// Periodic scenes have no spheres, since brute force only knows periods for neighbours.
 fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, rng: &mut Rng) -> (Asks, QueryMode) {
     let is_periodic = descriptor.periods != [0.0; 3];
     let count = rng.below(9);
@@ -551,7 +541,6 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
     (asks, mode)
 }
 
-/// The scene with this number, for its descriptor.
 pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
     let mut rng = Rng(number.wrapping_mul(0x9e6c_63d0_876a_3f6b) ^ 0x0dd5);
     let rng = &mut rng;
@@ -611,7 +600,7 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
     if rng.once_in(3) {
         objects.iter_mut().for_each(|object| filter(object, rng));
     }
-    // Documented: where boxes grow, denormal bounds count as 0. The definition would have to be told.
+    // With a margin, denormal bounds count as 0, which brute force does not know.
     if descriptor.margin > 0.0 {
         for bound in objects
             .iter_mut()

@@ -1,5 +1,4 @@
-//! Descriptors, buffers and orders of calls that nobody means: each fault alone, on every scheme and adapter. Whatever
-//! was refused or dropped, the next step is right.
+//! Invalid descriptors, buffers and call orders, each fault alone. The next step must be correct.
 
 mod descriptors;
 
@@ -19,7 +18,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Points, cubes and sheets that touch, near the origin and far out.
 fn mixed() -> Vec<Aabb> {
     among(&[
         Aabb::point([1e-30; 3]),
@@ -33,7 +31,6 @@ fn mixed() -> Vec<Aabb> {
     ])
 }
 
-/// On a broad phase of the descriptor's own, with rays and queries.
 fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], worlds: &[u32], fault: &str) {
     let rays = [
         Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY),
@@ -60,16 +57,15 @@ fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], w
     }
 }
 
-/// The error of a step that cannot be recorded.
+/// Error of a step that cannot be recorded.
 fn refused(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: Scene<'_>) -> StepError {
     let mut encoder = encoder(adapter);
     let error = on_gpu.step(&mut encoder, input).expect_err("the step is taken");
-    // What was recorded before the refusal must be no obstacle.
+    // Commands recorded before the refusal must be valid.
     adapter.queue.submit([encoder.finish()]);
     error
 }
 
-/// Room for a few rows of everything, with faulty boxes and a crowd: what is written is right, and no more than fits.
 #[test]
 fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
     let crowd: Vec<_> = mixed().into_iter().chain(vec![UNIT; 300]).collect();
@@ -209,7 +205,6 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
     }
 }
 
-/// Sources of every kind over one buffer of the caller's.
 fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Scene<'b>); 6] {
     let input = Scene::default();
     let with_rays = |rays| Scene { rays, ..input };
@@ -303,7 +298,7 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
         };
         let expected = StepError::Input(InputError::Radius(-1.0));
         assert_eq!(refused(adapter, on_gpu, no_radius), expected);
-        // The last step that was recorded is still there to be read, shown in parts and asked.
+        // The last recorded step can still be read, paged and queried.
         assert_eq!(read(on_gpu), before);
         let mut encoder = encoder(adapter);
         let first = Page {
@@ -392,7 +387,7 @@ fn empty_buffers_of_the_caller_are_no_input() {
         for (descriptor, on_gpu) in by_mode {
             for (what, _, input) in sources(&buffer, 0) {
                 let result = whole(adapter, on_gpu, input);
-                // Whoever asks gets lists, of nothing.
+                // Empty lists still have offsets.
                 let offsets = |are_there: bool| if are_there { vec![0] } else { Vec::new() };
                 let empty = StepResult {
                     counters: result.counters,
@@ -408,7 +403,7 @@ fn empty_buffers_of_the_caller_are_no_input() {
                     "{what}, {descriptor:?}"
                 );
             }
-            // The next ones are read from where they lie.
+            // These are bound without a copy.
             let input = Scene {
                 objects: Source::device(&buffer, 1),
                 queries: Queries::Boxes(Source::device(&buffer, 1)),
@@ -419,7 +414,6 @@ fn empty_buffers_of_the_caller_are_no_input() {
     }
 }
 
-/// All that a broad phase can be asked before its first step.
 #[test]
 fn reading_windows_and_queries_before_any_step_are_refused() {
     for adapter in daily_adapters() {
@@ -455,7 +449,6 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
                 ..QueryInput::default()
             }));
             assert_eq!(asked, Err(BroadPhaseError::NoStep));
-            // And the refusals leave nothing behind.
             let scene = Scene {
                 objects: Source::Host(&[UNIT, UNIT]),
                 ..Default::default()
@@ -465,14 +458,12 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
     }
 }
 
-/// The answer of the last recording cannot be read.
 fn check_unread(on_gpu: &mut GpuBroadPhase, what: &str) {
     let told = Err(ReadBackError::NotSubmitted);
     assert_eq!(block_on(on_gpu.read_back()).map(drop), told, "{what}");
 }
 
-/// Steps, queries and windows that are recorded and never submitted: there is nothing to read, and nothing to ask for
-/// more. `timestamps` are never written then.
+/// Nothing can be read, and nothing grows.
 #[test]
 fn encoders_that_are_dropped_leave_the_next_step_right() {
     for adapter in daily_adapters() {
@@ -508,7 +499,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 drop(dropped);
                 let what = format!("{count} objects, {scheme:?} on {}", adapter.name);
                 check_unread(&mut on_gpu, &what);
-                // There is no table to be asked.
+                // The table was never built.
                 let mut ordinary = encoder(&adapter);
                 let asked_in_vain = on_gpu.query(&mut ordinary, asked).map(drop);
                 assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
@@ -531,7 +522,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 on_gpu.page(&mut dropped, Page::default()).unwrap();
                 drop(dropped);
                 check_unread(&mut on_gpu, &what);
-                // The counts of the query are not there, the table of the step is.
+                // The query's counts are lost, but not the step's table.
                 let mut ordinary = encoder(&adapter);
                 let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
@@ -553,7 +544,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 drop(dropped);
                 queue.submit([ordinary.finish()]);
                 check_unread(&mut on_gpu, &what);
-                // A window that is lost takes neither the query nor the step along.
+                // A dropped page affects neither the query nor the step.
                 let mut ordinary = encoder(&adapter);
                 on_gpu.page(&mut ordinary, Page::default()).unwrap();
                 queue.submit([ordinary.finish()]);
@@ -576,7 +567,7 @@ fn found_by(result: &StepResult) -> Vec<u32> {
     found
 }
 
-/// What the unit box meets.
+/// Objects that overlap the unit box.
 fn asked_of(objects: &[Aabb]) -> Vec<u32> {
     let meets = |object: &Aabb| (0..3).all(|axis| object.min[axis] <= 1.0 && object.max[axis] >= 0.0);
     (0..)
@@ -629,8 +620,7 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
     }
 }
 
-/// Counters that are copied in an encoder that is submitted before the step's, or without it, are those of another
-/// step.
+/// Submitted before the step, or without it, the copy has another step's counters.
 #[test]
 fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     for adapter in daily_adapters() {
@@ -668,8 +658,7 @@ fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     }
 }
 
-/// Outputs of a step are the caller's until the next one, which writes into the same buffers or leaves them as they
-/// are.
+/// The next step may overwrite or replace the buffers.
 #[test]
 fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
     for adapter in daily_adapters() {
@@ -678,7 +667,7 @@ fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
                 scheme,
                 ..Default::default()
             };
-            // More than the default capacity, so that the buffer is another one then.
+            // Exceeds the default capacity, so the buffer is replaced.
             let crowd = vec![UNIT; 150];
             for next in [lattice(100, &mut Rng(40)), crowd] {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);

@@ -1,5 +1,4 @@
-//! Objects, rays and queries that nobody means to give: each fault alone, beside the CPU engine and brute force, on
-//! every scheme and adapter.
+//! Invalid objects, rays and queries, each fault alone, against the CPU engine and brute force.
 
 mod queries;
 
@@ -15,7 +14,6 @@ use gpu_broad_phase::{
     QueryMode, Ray, RayHit, RayMode, Rays, Scene, SelfQuery, Source, StepError, SweptRay,
 };
 
-/// A scene in all ray modes, schemes and adapters. The counters are those of the last.
 fn check(scene: &Scene<'_>, fault: &str) -> Counters {
     let mut counters = None;
     for mut bench in benches() {
@@ -28,7 +26,7 @@ fn check(scene: &Scene<'_>, fault: &str) -> Counters {
     counters.unwrap_or_default()
 }
 
-/// As [`check`], with rays and queries at some of the boxes: from all around, inside, and along their faces.
+/// With rays and queries from around, inside, and along faces.
 fn check_boxes(objects: &[Aabb], fault: &str) -> Counters {
     let mut rng = Rng(objects.len() as u64);
     let mut corner = || {
@@ -91,7 +89,7 @@ fn inverted_boxes_take_no_part() {
     faulty.push(Aabb::new([f32::MAX; 3], [f32::MIN; 3]));
     let counters = check_boxes(&among(&faulty), "inverted");
     assert_eq!(counters.invalid as usize, faulty.len());
-    // A zero above a zero is no inversion.
+    // 0.0 above -0.0 is not inverted.
     let zeros = [Aabb::new([0.0; 3], [-0.0; 3]), Aabb::new([-0.0; 3], [0.0; 3])];
     assert_eq!(check_boxes(&zeros, "zeros").invalid, 0);
 }
@@ -125,7 +123,6 @@ fn denormal_bounds_and_zeros_of_either_sign_compare_exactly() {
         .map(|_| {
             let bound = |rng: &mut Rng| tiny[rng.below(6)] * [1.0, -1.0][rng.below(2)];
             let [a, b] = [0; 2].map(|_| [0; 3].map(|_| bound(&mut rng)));
-            // Some become a zero above a zero of the other sign.
             let is_below = |axis: usize| a[axis] <= b[axis];
             Aabb::new(
                 [0, 1, 2].map(|axis| if is_below(axis) { a[axis] } else { b[axis] }),
@@ -144,7 +141,6 @@ fn boxes_of_zero_size_are_points_and_sheets_that_meet_what_they_touch() {
         .map(|index| {
             let at = [0; 3].map(|_| rng.below(6) as f32 * 0.5 - 1.0);
             let mut end = at;
-            // Points, lines and sheets.
             for bound in end.iter_mut().take(index % 3) {
                 *bound += 0.5 * rng.below(3) as f32;
             }
@@ -173,8 +169,7 @@ fn huge_boxes_meet_all_that_they_cover() {
     check_boxes(&faulty, "nothing but huge ones");
 }
 
-/// Cells are numbered within ±2^30: boxes on both sides of that for the cells of every scheme, with specks that fix
-/// them.
+/// Cells are numbered within ±2^30. Tiny boxes fix the cell size.
 #[test]
 fn boxes_past_the_cell_range_meet_their_neighbours() {
     let mut rng = Rng(33);
@@ -281,7 +276,7 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
     }
 }
 
-/// Cubes of edge 1 between gaps of 1: the exact answer to rays of whole steps, in whole halves.
+/// Integer coordinates, so that [`exactly_met`] can compute in halves.
 fn cubes() -> Vec<Aabb> {
     let cell = |index: i32, axis: u32| 2.0 * (index / 4i32.pow(axis) % 4 - 2) as f32;
     (0..64)
@@ -292,8 +287,7 @@ fn cubes() -> Vec<Aabb> {
         .collect()
 }
 
-/// Objects that a ray of whole steps meets up to `t_max`, in exact arithmetic. All coordinates are halves, steps divide
-/// 12.
+/// Hits in integer arithmetic. Coordinates are halves, steps divide 12.
 fn exactly_met(objects: &[Aabb], ray: &Ray) -> Vec<u32> {
     let halves = |value: f32| (2.0 * value) as i64;
     let is_met = |object: &Aabb| {
@@ -366,7 +360,7 @@ fn rays_along_axes_faces_and_edges_hit_what_they_graze() {
     check_exactly(&objects, &rays, "along an axis");
 }
 
-/// A float beside a face decides, and so does the sign of neither a zero nor a denormal component.
+/// The sign of a zero or denormal component must not matter.
 #[test]
 fn rays_a_float_beside_a_face_miss_it() {
     let objects = cubes();
@@ -431,7 +425,7 @@ fn rays_with_a_nan_an_infinity_or_an_overlong_step_hit_nothing() {
             let (mut from, mut along) = (whole_ray, whole_ray);
             from.origin[axis] = value;
             along.direction[axis] = value;
-            // A far origin is none of these faults.
+            // Far origins are valid.
             faulty.extend((!value.is_finite()).then_some(from));
             faulty.push(along);
         }
@@ -468,7 +462,7 @@ fn rays_without_a_direction_ask_for_what_lies_at_their_origin() {
         ..Default::default()
     };
     let counters = check(&scene, "no direction");
-    // Three origins are in one cube each; two of the seven lengths are negative.
+    // Three origins are in a cube each; two of seven lengths are negative.
     assert_eq!((counters.rays_invalid, counters.hits_needed), (0, 3 * 5 * 3));
 }
 
@@ -503,7 +497,7 @@ fn rays_of_endless_negative_and_vanishing_length_end_where_they_should() {
     assert_eq!(check(&scene, "lengths").rays_invalid, 0);
 }
 
-/// Where a ray's walk goes is chosen in floating point, so that only faults and ends are looked at.
+/// Rounding affects visited cells, so only faults and ends are checked.
 #[test]
 fn cells_of_faulty_and_endless_rays_end() {
     let near = among(&[Aabb::new([-INFINITY; 3], [INFINITY; 3])]);
@@ -534,7 +528,7 @@ fn cells_of_faulty_and_endless_rays_end() {
         };
         for adapter in adapters() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            // So far apart, a level may have more slabs of cells than are visited.
+            // Widely spread levels may have more slabs than rays visit.
             for (objects, has_cells) in [(&near, true), (&far, false)] {
                 let scene = Scene {
                     objects: Source::Host(objects),
@@ -604,7 +598,7 @@ fn swept_rays_that_start_after_their_end_or_have_faulty_extents_hit_nothing() {
     assert_eq!(check(&none, "too late").hits_needed, 0);
 }
 
-/// The box that the extent grows is endless, so that the ray meets it however far it has gone.
+/// The extent grows a box to infinity, so the ray hits it at any distance.
 #[test]
 fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() {
     let objects = [Aabb::point([8.507059e37; 3]), Aabb::point([1e30, -1e38, 0.0])];
@@ -630,7 +624,7 @@ fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() 
     assert!(!brute_force::scene_rays(&descriptor, &scene).unwrap()[0].is_empty());
 }
 
-/// The third component may hold anything.
+/// In two dimensions, the third component may hold anything.
 #[test]
 fn faults_of_the_third_component_do_not_matter_in_two_dimensions() {
     let mut rng = Rng(42);

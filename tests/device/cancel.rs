@@ -1,5 +1,3 @@
-//! A watch ends what runs on a device between two submissions.
-
 use std::sync::Arc;
 
 use crate::common::answers::sorted;
@@ -11,7 +9,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Rounds are submitted in parts, far more of them than the scene needs.
+/// Submitted in batches; far more than the scene needs.
 const ROUNDS: u32 = 1024;
 
 #[test]
@@ -37,7 +35,7 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
     for adapter in adapters() {
         let mut headless = opened(&adapter, &descriptor);
         let name = &adapter.name;
-        // A machine may be so busy that a step is over before anybody looks.
+        // On a busy machine, a step may finish before the token is read.
         let mut attempts = 0..100;
         let token = loop {
             assert!(attempts.next().is_some(), "no step was ended on {name}");
@@ -58,12 +56,11 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
         };
         let (done, total) = token.progress();
         assert!(total == ROUNDS && done < total, "{done} of {total} rounds on {name}");
-        // What was ended leaves nothing to ask, and the next step is whole.
         let refused = block_on(headless.query(&input)).unwrap_err();
         assert_eq!(refused, BroadPhaseError::NoStep, "{name}");
         let result = block_on(headless.step(&objects, &[])).expect("a step");
         assert_eq!(sorted(result.pairs), expected, "{name}");
-        // Nothing begins under a watch that was stopped, and the table stays.
+        // A cancelled token starts no work.
         assert!(token.run(|| block_on(headless.query(&input))).is_none(), "{name}");
         let found = block_on(headless.query(&input)).expect("an answer");
         assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len(), "{name}");

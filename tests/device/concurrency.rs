@@ -1,4 +1,4 @@
-//! Several broad phases on one device: interleaved, on several threads, and dropped at every point.
+//! Several broad phases on one device: interleaved, on threads, and dropped.
 
 use std::io::Write;
 use std::sync::mpsc;
@@ -21,7 +21,7 @@ const _: () = is_free_to_move_and_to_share::<BroadPhase>();
 const _: () = is_free_to_move_and_to_share::<ObjectSet>();
 const _: () = is_free_to_move_and_to_share::<StepResult>();
 
-/// Ends the process where a test has not ended in time: a deadlock would otherwise hold up whoever runs the tests.
+/// Aborts the process if a test hangs.
 struct Watchdog {
     _ends_when_dropped: mpsc::Sender<()>,
 }
@@ -30,7 +30,7 @@ fn watchdog(test: &'static str) -> Watchdog {
     let (sender, receiver) = mpsc::channel::<()>();
     thread::spawn(move || {
         if receiver.recv_timeout(Duration::from_secs(1200)) == Err(RecvTimeoutError::Timeout) {
-            // Not through `eprintln`: the test harness would keep it, and lose it with the process.
+            // The test harness would capture `eprintln` and lose it with the process.
             let _ = writeln!(std::io::stderr(), "{test}: not done after twenty minutes");
             std::process::abort();
         }
@@ -40,7 +40,7 @@ fn watchdog(test: &'static str) -> Watchdog {
     }
 }
 
-/// Room for all answers at once: what is recorded is right without a read-back in between.
+/// Has room for all results without read-backs.
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
@@ -92,7 +92,6 @@ impl Case {
         case
     }
 
-    /// One for each scheme.
     fn each(first: usize) -> [Self; 3] {
         [0, 1, 2].map(|scheme| Self::new(3 * first + scheme))
     }
@@ -125,7 +124,6 @@ impl Case {
         self.check(read(broad_phase), &adapter.name);
     }
 
-    /// The pairs in a buffer that was an output of a step.
     fn check_buffer(&self, adapter: &TestAdapter, pairs: &wgpu::Buffer) {
         let bytes = 8 * self.pairs.len() as u64;
         let kept = adapter.device.create_buffer(&wgpu::BufferDescriptor {
@@ -155,7 +153,6 @@ fn steps_of_several_broad_phases_in_one_encoder_do_not_mix() {
     for adapter in adapters() {
         let [first, second] = [0, 1].map(Case::each);
         let mut on_gpu = first.each_ref().map(|case| case.broad_phase(&adapter));
-        // The one that comes first in an encoder comes last in the next one.
         for cases in [[&first, &second], [&second, &first]] {
             let mut encoder = encoder(&adapter);
             for round in cases {
@@ -179,7 +176,7 @@ fn steps_in_several_encoders_submitted_in_another_order_do_not_mix() {
         let cases = cases.as_flattened();
         let mut on_gpu: Vec<_> = cases.iter().map(|case| case.broad_phase(&adapter)).collect();
         for round in 0..2 {
-            // All are open at once, and a broad phase records into either of two.
+            // All are open at once.
             let mut encoders = [0; 4].map(|_| encoder(&adapter));
             for (index, (case, on_gpu)) in cases.iter().zip(&mut on_gpu).enumerate() {
                 record(on_gpu, &mut encoders[(index + round) % 4], case.input());
@@ -195,8 +192,8 @@ fn steps_in_several_encoders_submitted_in_another_order_do_not_mix() {
     }
 }
 
-/// Steps once with every scheme. Drivers keep what they compile: none then holds a GL device for so long that wgpu
-/// takes it for a deadlock in the threads that wait for it (see [`adapters`]).
+/// Compiles every pipeline now. Otherwise a thread may hold a GL device until wgpu assumes a deadlock (see
+/// [`adapters`]).
 fn warm_up(adapter: &TestAdapter) {
     for case in Case::each(0) {
         let mut on_gpu = case.broad_phase(adapter);
@@ -205,7 +202,7 @@ fn warm_up(adapter: &TestAdapter) {
     }
 }
 
-/// As frames in flight are: recorded on top of one another before the first one is submitted.
+/// Like frames in flight.
 #[test]
 fn steps_of_one_broad_phase_may_be_open_at_once() {
     let _watchdog = watchdog("open at once");
@@ -235,7 +232,7 @@ fn steps_of_one_broad_phase_may_be_open_at_once() {
     }
 }
 
-/// The answer in the buffers is then that of the step that ran last, not of the one that was recorded last.
+/// The buffers hold the step that ran last.
 #[test]
 fn steps_of_one_broad_phase_in_another_order_are_told() {
     let _watchdog = watchdog("another order");
@@ -247,7 +244,7 @@ fn steps_of_one_broad_phase_in_another_order_are_told() {
             record(&mut on_gpu, &mut open[1], case.input());
             let [first, second] = open.map(|encoder| encoder.finish());
             adapter.queue.submit([second]);
-            // The other one may never come.
+            // The other one may never be submitted.
             case.check_read(&adapter, &mut on_gpu);
             adapter.queue.submit([first]);
             let read = pollster::block_on(on_gpu.read_back());
@@ -258,7 +255,6 @@ fn steps_of_one_broad_phase_in_another_order_are_told() {
     }
 }
 
-/// A thread that submits, polls and waits takes nothing from the read-backs of another one.
 #[test]
 fn what_was_submitted_can_be_read_at_once_while_others_poll() {
     let _watchdog = watchdog("others poll");
@@ -283,7 +279,6 @@ fn what_was_submitted_can_be_read_at_once_while_others_poll() {
     }
 }
 
-/// Pipelines are made, steps recorded, submitted and read on all threads at once.
 #[test]
 fn threads_with_a_broad_phase_each_share_a_device() {
     for adapter in adapters() {
@@ -293,7 +288,6 @@ fn threads_with_a_broad_phase_each_share_a_device() {
             for number in 0..4 {
                 let adapter = adapter.clone();
                 scope.spawn(move || {
-                    // Each thread goes through all schemes, from another one on.
                     for scheme in 0..3 {
                         let cases = [0, 5].map(|later| Case::new(30 + number + scheme + 3 * later));
                         let mut on_gpu = cases[0].broad_phase(&adapter);
@@ -308,7 +302,6 @@ fn threads_with_a_broad_phase_each_share_a_device() {
     }
 }
 
-/// Read-backs of one thread let the others' outputs grow neither less nor more.
 #[test]
 fn threads_grow_their_own_outputs() {
     for adapter in adapters() {
@@ -388,7 +381,7 @@ fn one_dropped_right_after_its_submission_disturbs_nobody() {
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             adapter.queue.submit([encoder.finish()]);
             drop(dropped);
-            // A caller that holds on to an output has it for as long.
+            // The caller keeps the output alive.
             gone.check_buffer(&adapter, &pairs);
             kept.check_read(&adapter, &mut other);
             submit(&adapter, &mut other, kept.input());
@@ -408,7 +401,7 @@ fn one_dropped_between_recording_and_submission_still_finds_its_pairs() {
             let output = dropped.step(&mut encoder, gone.input());
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             drop(dropped);
-            // Its memory may be taken by what comes now.
+            // May reuse its memory.
             let mut third = kept.broad_phase(&adapter);
             record(&mut other, &mut encoder, kept.input());
             record(&mut third, &mut encoder, kept.input());
@@ -438,7 +431,6 @@ fn one_dropped_with_its_encoder_disturbs_nobody() {
     }
 }
 
-/// Broad phases come and go on two threads while a third one steps.
 #[test]
 fn making_and_dropping_on_other_threads_disturbs_nobody() {
     for adapter in adapters() {

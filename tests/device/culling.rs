@@ -1,4 +1,4 @@
-//! What views see: against exact arithmetic, and whole steps against the definition.
+//! Culling against exact arithmetic and brute force.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,16 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Sums of products of floats, as they are.
+/// Exact fixed-point sum of products of floats.
 #[derive(Clone)]
 struct Exact([i128; 32]);
 
 impl Exact {
-    /// Bits behind the point.
     const POINT: u32 = 340;
 
     const ZERO: Self = Self([0; 32]);
 
-    /// Adds a product, times a power of two.
+    /// Adds `a * b * 2^power`.
     fn add(&mut self, a: f32, b: f32, power: i32) {
         let split = |value: f32| {
             let bits = value.abs().to_bits();
@@ -47,8 +46,7 @@ impl Exact {
     }
 }
 
-/// What exact arithmetic says of a box with finite bounds that count: whether it lies outside the plane, and whether it
-/// may be kept all the same.
+/// True if the box is outside the plane, and `true` if the slack admits it.
 fn exact(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> (bool, bool) {
     let farthest: [f32; 3] = std::array::from_fn(|axis| match plane[axis] {
         0.0 => 0.0,
@@ -56,7 +54,7 @@ fn exact(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> (bool, bool) {
         _ => high[axis],
     });
     let mut equation = Exact::ZERO;
-    // 2^20 times the equation, the sum of the sizes, and 2^-99 times the largest number.
+    // 2^20 times the equation, plus the sum of the term sizes, plus 2^-99 times the largest number.
     let mut with_slack = Exact::ZERO;
     let mut size = 0.0;
     for axis in 0..3 {
@@ -80,7 +78,6 @@ fn exact(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> (bool, bool) {
     (equation.is_negative(), is_past_floats || !with_slack.is_negative())
 }
 
-/// Any finite float, each exponent as likely as the next; or one of a smaller range.
 fn any_float(range: u64, rng: &mut Rng) -> f32 {
     let exponent = 127 + (rng.bits() % (2 * range + 1)) as i64 - range as i64;
     let bits = (exponent.clamp(0, 254) as u32) << 23 | rng.bits() as u32 & 0x807f_ffff;
@@ -113,11 +110,11 @@ fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
         let far = |axis: usize| if plane[axis] < 0.0 { low[axis] } else { high[axis] };
         let is_endless = (0..3).any(|axis| plane[axis] != 0.0 && far(axis).is_infinite());
         if is_endless {
-            // All of them reach to the inner side here.
+            // All of them reach the inner side.
             assert!(!is_outside(plane, low, high), "{plane:?} {low:?} {high:?}");
             continue;
         }
-        // Touches most often, or lies a few floats beside it.
+        // Mostly exact touches, or a few floats off.
         if round % 7 > 0 {
             let products = (0..3).filter(|&axis| plane[axis] != 0.0);
             let sum: f64 = products.map(|axis| f64::from(plane[axis]) * f64::from(far(axis))).sum();
@@ -140,7 +137,7 @@ fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
     assert!(outside > 30_000 && touching > 60_000 && kept > 10_000);
 }
 
-/// What shaders say of the records of a workgroup together holds for each of them.
+/// Shaders test the common box of a workgroup first.
 #[test]
 fn what_a_common_box_says_holds_for_all_boxes_in_it() {
     let mut rng = Rng(97);
@@ -154,7 +151,7 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
         if rng.below(3) == 0 {
             plane[rng.below(3)] = any_float(127, &mut rng);
         }
-        // One of the corners that matter lies about the slack beside the plane.
+        // A relevant corner is about the slack off the plane.
         if round % 4 > 0 {
             let is_near = rng.below(2) == 0;
             let far = |axis: usize| {
@@ -173,7 +170,7 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
         let side = side_of_common(plane, low, high);
         sides[side as usize] += 1;
         for _ in 0..4 {
-            // Its corners and those one float inwards among others.
+            // Corners, one float inwards, or anywhere inside.
             let mut within = |axis: usize| match rng.below(5) {
                 0 => low[axis],
                 1 => high[axis],
@@ -205,10 +202,10 @@ fn infinite_boxes_lie_where_their_bounds_go() {
     ] {
         assert!(!is_outside(plane, everywhere.0, everywhere.1));
     }
-    // Without a normal all points are on one side.
+    // With a zero normal, all points are on one side.
     assert!(is_outside([0.0, -0.0, 0.0, -1.0], everywhere.0, everywhere.1));
     assert!(!is_outside([0.0, -0.0, 0.0, 0.0], everywhere.0, everywhere.1));
-    // Half of space, and what has nothing but infinity on the outer side.
+    // Half spaces, and boxes with only infinity on the outer side.
     let half = ([-infinity, 0.0, 0.0], [5.0, 1.0, 1.0]);
     assert!(is_outside([1.0, 0.0, 0.0, -6.0], half.0, half.1));
     assert!(!is_outside([1.0, 0.0, 0.0, -5.0], half.0, half.1));
@@ -216,12 +213,11 @@ fn infinite_boxes_lie_where_their_bounds_go() {
     let beyond = ([-infinity, 0.0, 0.0], [-infinity, 1.0, infinity]);
     assert!(is_outside([1.0, 0.0, 0.0, f32::MAX], beyond.0, beyond.1));
     assert!(!is_outside([-1.0, 0.0, 0.0, f32::MIN], beyond.0, beyond.1));
-    // The last axis goes to the inner side as far.
+    // The last axis is as far on the inner side.
     assert!(!is_outside([1.0, 0.0, 1.0, 0.0], beyond.0, beyond.1));
     assert!(is_outside([0.0, 1.0, 0.0, -2.0], beyond.0, beyond.1));
 }
 
-/// Points in clip space and out of it, for far planes of all kinds.
 #[test]
 fn matrices_become_the_planes_of_their_clip_space() {
     let mut rng = Rng(91);
@@ -258,7 +254,7 @@ fn matrices_become_the_planes_of_their_clip_space() {
         }
     }
     assert!(seen > 1000 && unseen > 1000);
-    // An infinite far plane is none.
+    // An infinite far plane is omitted.
     let mut counts: Vec<_> = counts.into_keys().collect();
     counts.sort_unstable();
     assert_eq!(counts, [5, 6]);
@@ -268,7 +264,6 @@ fn matrices_become_the_planes_of_their_clip_space() {
     assert_eq!(found.invalid, 1);
 }
 
-/// What a call found, as the device has it.
 struct Found {
     visible: Visible,
     lists: Vec<u32>,
@@ -317,7 +312,6 @@ fn found(
     }
 }
 
-/// Lists, draws and counters say what the definition says, as far as there is room.
 fn check(found: &Found, expected: &Visible, options: CullOptions, what: &str) {
     assert!(found.visible == *expected, "{what}");
     assert_eq!(found.counters[0], expected.invalid, "{what}");
@@ -354,7 +348,6 @@ fn some_options(rng: &mut Rng) -> CullOptions {
     }
 }
 
-/// Scenes of every kind and scheme, in two and three dimensions, with margins, worlds, periods and static objects.
 #[test]
 fn views_of_wild_scenes_see_what_the_definition_says() {
     for adapter in daily_adapters() {
@@ -366,7 +359,7 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
             let descriptor = crate::wild::descriptor(number);
             let scene = crate::wild::scene(number, &descriptor);
             let (mut descriptor, mut scene) = (descriptor, scene.scene(number));
-            // Views ask the table. What else a step answers would cost its pipelines here, and is asked for weekly.
+            // Other outputs compile more pipelines, so they run weekly.
             if !is_full() {
                 descriptor.pairs = false;
                 scene.rays = Rays::default();
@@ -425,7 +418,6 @@ fn scene_of(objects: &[Aabb]) -> Scene<'_> {
     }
 }
 
-/// The box as six planes.
 fn region(low: [f32; 3], high: [f32; 3]) -> Frustum {
     let mut planes = [[0.0; 4]; 6];
     for axis in 0..3 {
@@ -435,7 +427,6 @@ fn region(low: [f32; 3], high: [f32; 3]) -> Frustum {
     Frustum::new(planes)
 }
 
-/// A view that is a box sees what meets the box.
 #[test]
 fn a_box_of_planes_sees_what_overlaps_it() {
     let mut rng = Rng(93);
@@ -450,7 +441,7 @@ fn a_box_of_planes_sees_what_overlaps_it() {
             let mut low = [0; 3].map(|_| rng.below(9) as f32 - 4.0);
             let mut high = low.map(|low| low + rng.below(4) as f32);
             if dimensions == Dimensions::Two {
-                // Flat objects lie at z = 0, and are seen there alone.
+                // In 2D, objects are at z = 0 and only seen there.
                 (low[2], high[2]) = (1.0, 2.0);
                 let found = reference::cull(&descriptor, &scene_of(&objects), &[region(low, high)]).unwrap();
                 assert_eq!(found.objects[0], []);
@@ -458,7 +449,7 @@ fn a_box_of_planes_sees_what_overlaps_it() {
             }
             let found = reference::cull(&descriptor, &scene_of(&objects), &[region(low, high)]).unwrap();
             let axes = if dimensions == Dimensions::Two { 2 } else { 3 };
-            // Those that touch are seen, and those up to some floats beside.
+            // Touching boxes are seen, and perhaps those a few floats away.
             let meeting = |slack: f32| {
                 let meets = |object: &Aabb| {
                     let is_valid =
@@ -516,7 +507,6 @@ fn calls_behind_one_step_and_pages_and_queries_of_it_do_not_disturb_each_other()
     }
 }
 
-/// Objects past a number that the device knows, and a step without any.
 #[test]
 fn objects_past_a_limit_are_not_seen() {
     for adapter in adapters() {
@@ -613,7 +603,7 @@ fn what_cannot_be_culled_is_refused() {
             (0, Err(ReadBackError::NoStep))
         );
 
-        // A view that is refused by the device, and one that is right again.
+        // A refused buffer, then a valid one.
         let destroyed = buffer(288, wgpu::BufferUsages::STORAGE);
         destroyed.destroy();
         let answer = refused(culling.record(&mut encoder, &step, Source::device(&destroyed, 2), options));
@@ -630,7 +620,7 @@ fn what_cannot_be_culled_is_refused() {
         adapter.queue.submit([encoder.finish()]);
         assert_eq!(block_on(culling.read_back()).unwrap().objects[0].len(), 100);
 
-        // What the encoder of a dropped step would have built.
+        // Depends on the dropped step's table.
         let mut dropped = crate::common::steps::encoder(&adapter);
         let step = record(&mut gpu, &mut dropped, scene_of(&objects));
         drop(dropped);
@@ -645,7 +635,6 @@ fn what_cannot_be_culled_is_refused() {
     }
 }
 
-/// A call belongs to the device of the first step.
 #[test]
 fn steps_of_other_devices_are_refused() {
     let adapters = adapters();
@@ -664,7 +653,6 @@ fn steps_of_other_devices_are_refused() {
     }
 }
 
-/// Lists that a binding of the device does not hold.
 #[test]
 fn lists_that_are_too_large_are_refused() {
     for adapter in adapters() {

@@ -1,4 +1,4 @@
-//! Lines of what a step found: a renderer draws them from the buffer, and they are where boxes, pairs and cells are.
+//! Lines of a step's results, drawn from the buffer.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,6 @@ use gpu_broad_phase::{
     Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
 };
 
-/// What was drawn, and what an indirect draw was told.
 struct Drawn {
     vertices: Vec<LineVertex>,
     args: Vec<u32>,
@@ -38,14 +37,14 @@ fn draw(
     Drawn { vertices, args }
 }
 
-/// The boxes that are drawn: their lower and upper corners as bits, and their colour.
+/// Lower and upper corners as bits, and colour.
 fn boxes(drawn: &Drawn) -> BTreeSet<([u32; 3], [u32; 3], u32)> {
     let corners = |lines: &[LineVertex]| {
         let bound = |of: fn(f32, f32) -> f32, from: f32| {
             let at = |axis: usize| lines.iter().map(|vertex| vertex.position[axis]).fold(from, of);
             [0, 1, 2].map(at).map(f32::to_bits)
         };
-        // An edge is between two corners of the same two other coordinates.
+        // Edges are parallel to an axis.
         for line in lines.chunks(2) {
             let [a, b] = [line[0].position, line[1].position];
             assert!((0..3).filter(|&axis| a[axis] != b[axis]).count() <= 1, "{line:?}");
@@ -105,7 +104,7 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
                     assert_eq!(vertex.position, expected);
                 }
             }
-            // As many whole boxes as there is room for, which may be none.
+            // Only complete boxes are drawn, perhaps none.
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 11);
             assert_eq!(drawn.args, [0, 1, 0, 0, 200 * 24]);
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 12 * 7 + 11);
@@ -114,7 +113,6 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
     }
 }
 
-/// Every object lies in cells that are drawn, every cell that is drawn has an object, and levels can be left out.
 #[test]
 fn occupied_cells_are_drawn() {
     for adapter in adapters() {
@@ -158,7 +156,7 @@ fn occupied_cells_are_drawn() {
                 };
                 let is_uniform = matches!(scheme, Scheme::Uniform { .. });
                 for object in objects {
-                    // Of the large list where it covers more than 64 cells.
+                    // Large if it covers more than 64 cells.
                     let is_large = is_uniform && object.max[0] - object.min[0] > 1.5 * 2.0;
                     assert!(
                         is_large || cells.iter().any(|cell| has_corner(cell, object)),
@@ -189,7 +187,7 @@ fn occupied_cells_are_drawn() {
     }
 }
 
-/// Where entries overflow, the cells of those that fit are drawn, hardly any of them twice.
+/// Entries that fit are drawn, hardly any twice.
 #[test]
 fn cells_without_room_for_an_entry_are_not_drawn() {
     for adapter in adapters() {
@@ -251,7 +249,7 @@ fn cells_that_rays_visit_are_drawn_along_them() {
                 let [low, high] = [low, high].map(|corner| corner.map(f32::from_bits));
                 let side = high[1] - low[1];
                 assert!((0..3).all(|axis| (high[axis] - low[axis] - side).abs() < 1e-4 * side.max(20.0)));
-                // Somewhere along the ray within the slab of x, it is no more than two cells from this one.
+                // Within the slab of x, the ray comes within two cells.
                 let is_near = |axis: usize| {
                     let at = |x: f32| ray.origin[axis] + (x - ray.origin[0]) * ray.direction[axis];
                     let (from, to) = (at(low[0]), at(high[0]));
@@ -263,7 +261,6 @@ fn cells_that_rays_visit_are_drawn_along_them() {
     }
 }
 
-/// Straight from the buffers: as vertices of an indirect draw.
 #[test]
 fn a_render_pass_draws_from_the_buffers() {
     const PIXELS: u32 = 64;
@@ -372,7 +369,7 @@ fn a_render_pass_draws_from_the_buffers() {
         let pixels: Vec<[u8; 4]> = download(device, &adapter.queue, &picture, picture.size());
         let drawn = pixels.iter().filter(|pixel| **pixel == [255, 0, 51, 255]).count();
         let blank = pixels.iter().filter(|pixel| **pixel == [0; 4]).count();
-        // Four edges of some 33 pixels each.
+        // Four edges of 33 pixels.
         assert!((120..=140).contains(&drawn), "{drawn} pixels on {}", adapter.name);
         assert_eq!(drawn + blank, pixels.len());
     }

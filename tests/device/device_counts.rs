@@ -1,6 +1,4 @@
-//! Numbers that only the device knows. Indirect dispatches over what a step wrote: a pipeline of the caller's meets
-//! each row once, without the host knowing how many there are. Objects of which a word on the device says how many
-//! there are.
+//! Counts known only to the device: rows of indirect dispatches, and numbers of objects, rays and queries.
 
 use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, read, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
@@ -11,7 +9,6 @@ use gpu_broad_phase::{
     RayMode, Rays, Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
 };
 
-/// Adds one to the word of each row.
 fn visitor(adapter: &TestAdapter, workgroup_rows: u32) -> wgpu::ComputePipeline {
     let source = format!(
         "
@@ -42,7 +39,6 @@ fn visitor(adapter: &TestAdapter, workgroup_rows: u32) -> wgpu::ComputePipeline 
         })
 }
 
-/// How often each of the first `words` rows is visited by a dispatch with these arguments.
 fn visits(
     adapter: &TestAdapter,
     mut encoder: wgpu::CommandEncoder,
@@ -129,7 +125,7 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
         let mut args = DispatchArgs::new(None);
         for (case, rows) in kinds.into_iter().enumerate() {
             let workgroup_rows = [64, 1, 256, 100][case];
-            // The capacity cuts pairs short.
+            // The capacity truncates pairs.
             for descriptor in [descriptor(Growth::Grow, None), descriptor(Growth::Fixed, Some(1000))] {
                 let mut broad_phase = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
@@ -173,7 +169,7 @@ fn a_window_has_the_rows_that_it_shows() {
             adapter.queue.submit([encoder.finish()]);
             read(&mut broad_phase)
         };
-        // The first one shows what there has to be room for.
+        // The first step grows the outputs.
         step();
         let all = step();
         assert!(all.counters.is_whole());
@@ -183,7 +179,7 @@ fn a_window_has_the_rows_that_it_shows() {
             (OutputRows::RayCells, all.ray_cells.len()),
             (OutputRows::QueryObjects, all.query_objects.len()),
         ];
-        // Another number of rows is left of each output; then none.
+        // Pages that leave `left` rows of each output, then none.
         for left in [[5u32, 90, 7, 30], [0; 4]] {
             let [pairs, hits, ray_cells, results] = [0, 1, 2, 3].map(|kind: usize| counts[kind].1 as u32 - left[kind]);
             let window = Page {
@@ -221,8 +217,6 @@ fn outputs_that_there_are_not_have_no_rows() {
     }
 }
 
-/// Only the device knows how many rays and queries are asked, of a step and of a later call: those past the number find
-/// nothing, in every mode.
 #[test]
 fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
     for adapter in adapters() {
@@ -240,7 +234,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             .collect();
         let swept: Vec<_> = rays.iter().map(|&ray| SweptRay::from(ray)).collect();
         let asked: Vec<_> = boxes.iter().map(|near| Query::sphere(near.min, 2.3)).collect();
-        // What lies past the limits may be anything.
+        // Rows past the count may hold anything.
         let mut stale_rays = rays.clone();
         let mut stale_queries = asked.clone();
         stale_rays[77..].iter_mut().for_each(|ray| ray.origin[1] = f32::NAN);
@@ -262,7 +256,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             buffer(bytemuck::cast_slice(&boxes)),
         ];
         let given = boxes.len() as u32;
-        // Plain rays and boxes or swept rays and rounded queries, each from the host or in a buffer.
+        // Each layout from the host or a buffer.
         let forms: [(Rays<'_>, Queries<'_>); 4] = [
             (
                 Rays::Plain(Source::Host(&rays)),
@@ -321,7 +315,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let found = whole(&adapter, &mut broad_phase, limited);
                 assert_eq!(found.pairs, all.pairs, "{what}");
                 check(&found);
-                // Whatever was asked before, of the same table.
+                // The same table, after other queries.
                 let mut encoder = encoder(&adapter);
                 let later = QueryInput {
                     rays,
@@ -375,7 +369,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
     }
 }
 
-/// The answers to the first rays and queries are those of all, the others are those of nothing.
+/// The first rows equal those of `all`; the others are empty.
 fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize, what: &str) {
     let rows = |offsets: &[u32], limit: usize| {
         let ends = offsets.iter().enumerate();
@@ -409,7 +403,6 @@ fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize
     }
 }
 
-/// Only the device knows how many objects there are: the first ones, in a buffer that has room for more.
 #[test]
 fn objects_past_a_count_on_the_device_take_no_part() {
     for adapter in adapters() {
@@ -476,7 +469,6 @@ fn objects_past_a_count_on_the_device_take_no_part() {
     }
 }
 
-/// Rows of each output, as an invocation per row sees them: all, or none while the output is not whole.
 #[test]
 fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
     for adapter in adapters() {
@@ -508,7 +500,6 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
                 args.each_mut()
                     .map(|args| args.record(&mut encoder, &step, rows, 64).unwrap())
             };
-            // An argument buffer is filled anew by the next call.
             let of_pairs = rows(OutputRows::Pairs);
             queue.submit([encoder.finish()]);
             let found: [Vec<u32>; 2] = of_pairs.map(|buffer| download(device, queue, &buffer, 16));
@@ -517,7 +508,7 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
                 _ => [vec![13, 1, 1, 780], vec![13, 1, 1, 780]],
             };
             assert_eq!(found, expected, "{what}");
-            // The pairs that overflow say nothing of the queries.
+            // Overflowing pairs do not affect queries.
             let mut encoder = self::encoder(&adapter);
             let of_queries = args[1]
                 .record(&mut encoder, &step, OutputRows::QueryObjects, 64)

@@ -1,6 +1,4 @@
-//! Encoders that are dropped, or submitted in another order than they were recorded in: each answer is that of the step
-//! that it was recorded over, or an error says by name that there is none. In the order of the recordings there are no
-//! errors.
+//! Encoders dropped or submitted out of order. Each answer is that of its own step, or a named error.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -16,10 +14,10 @@ use gpu_broad_phase::{
 use pollster::block_on;
 
 const BOXES: usize = 8;
-/// Unless `GPU_BROAD_PHASE_DISORDER` says how many.
+/// Default, overridden by `GPU_BROAD_PHASE_DISORDER`.
 const CASES: u64 = 140;
 
-/// The input of a step. No two steps in a row have an answer in common.
+/// Consecutive steps share no answer.
 #[derive(Clone)]
 struct Input {
     boxes: Vec<Aabb>,
@@ -41,7 +39,7 @@ impl Input {
     }
 }
 
-/// Boxes of a step: `number % 7 + 2` of them meet, the others are alone. The ray of [`asked`] tells the number.
+/// `number % 7 + 2` boxes overlap. The height encodes `number` for the ray.
 fn boxes(number: usize) -> Vec<Aabb> {
     let height = 1.0 + (number % 64) as f32 * 0.25;
     let meets = number % 7 + 2;
@@ -57,7 +55,6 @@ fn boxes(number: usize) -> Vec<Aabb> {
     (0..BOXES).map(one).collect()
 }
 
-/// What is asked of every step.
 struct QuerySizes {
     rays: [Ray; 1],
     queries: [Aabb; 1],
@@ -83,7 +80,6 @@ impl QuerySizes {
     }
 }
 
-/// What is found over a step.
 #[derive(Clone, Debug, PartialEq)]
 struct Answer {
     pairs: Vec<gpu_broad_phase::Pair>,
@@ -108,37 +104,35 @@ impl Answer {
     }
 }
 
-/// A step that was recorded, by its output or that of the last query or page of it.
+/// A recorded step, with the output of its last query or page.
 #[derive(Clone)]
 struct Step {
     output: StepOutput,
     statics: u32,
     answer: Answer,
     seen: Vec<Vec<u32>>,
-    /// The names of pairs.
+    /// Names of its pairs.
     names: Vec<[u32; 2]>,
 }
 
-/// What is to come, and what is right.
+/// Pending read-backs and their expected results.
 enum Coming {
     Answer(&'static str, Readback<StepResult>, Answer),
     Visible(Readback<Visible>, Vec<Vec<u32>>),
     Events(Readback<Events>, [Vec<[u32; 2]>; 2]),
 }
 
-/// Names of an event's pair: static objects have the top bit.
 fn names(event: &gpu_broad_phase::PairEvent) -> [u32; 2] {
     [event.a, event.b]
 }
 
-/// What nobody reads, but for the test: the first words of a buffer, and those that are right.
+/// Words that only the test reads.
 struct Unread {
     component: &'static str,
     words: mpsc::Receiver<Vec<u32>>,
     expected: Vec<u32>,
 }
 
-/// How often something was right, told by a read, refused by a call, or told by the next one.
 #[derive(Debug, Default)]
 struct Counts {
     right: u32,
@@ -157,17 +151,15 @@ struct World<'a> {
     set: QuerySet,
     culling: Culling,
     events: PairEvents,
-    /// Of those that nobody reads.
+    /// Components that nothing reads back.
     args: DispatchArgs,
     lines: DebugDraw,
     bits: Culling,
-    /// Steps of which outputs are kept.
     kept: Vec<Step>,
-    /// The last recording of the broad phase and of the others.
+    /// Last recordings of the broad phase, the set and the culling.
     last: Option<Answer>,
     last_of_set: Option<Answer>,
     last_seen: Option<Vec<Vec<u32>>>,
-    /// Pairs that the events know, and the last events.
     known: Vec<[u32; 2]>,
     last_events: Option<[Vec<[u32; 2]>; 2]>,
     statics: (usize, u64),
@@ -262,7 +254,7 @@ impl<'a> World<'a> {
         };
         let encoder = encoder.unwrap_or(uploads);
         let output = match self.gpu.step(encoder, on_device) {
-            // Once, for a recording before that nobody has read.
+            // Reports an earlier unread recording, once.
             Err(StepError::Dropped) => {
                 self.counts.entry("step").or_default().next += 1;
                 self.gpu.step(encoder, on_device)
@@ -286,7 +278,6 @@ impl<'a> World<'a> {
         self.last = Some(answer);
     }
 
-    /// Records one of the other things. Returns whether that was refused.
     fn other(
         &mut self,
         rng: &mut Rng,
@@ -364,7 +355,7 @@ impl<'a> World<'a> {
                 self.last_events = Some(expected);
             }
             unread => {
-                // Each call tells of the one before: one in each case.
+                // Each call reports the one before, so one per case.
                 let component = ["args", "lines", "bits"][unread - 6];
                 if self.unread.iter().any(|other| other.component == component) {
                     return Ok(());
@@ -408,7 +399,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Looks at everything that arrived. `is_ordered` says that all of it has to be right.
+    /// `is_ordered`: all must be correct.
     fn check(&mut self, is_ordered: bool, what: &str) {
         for coming in std::mem::take(&mut self.coming) {
             let (of, told) = match coming {
@@ -473,7 +464,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A step in order, after which everything is as it should be: what was wrong unread is told first.
+    /// A step in order first reports unread errors, then succeeds.
     fn recover(&mut self, rng: &mut Rng, was_ordered: bool, what: &str) {
         let mut encoder = encoder(self.adapter);
         let told = self.count("step").next;
@@ -485,7 +476,7 @@ impl<'a> World<'a> {
         let step = self.kept.last().unwrap().clone();
         for unread in std::mem::take(&mut self.unread) {
             let of = unread.component;
-            // Where its encoder was dropped nothing is wrong.
+            // Nothing is wrong if the encoder was dropped.
             let is_wrong = unread.words.recv().is_ok_and(|words| words != unread.expected);
             let told = self.record_unread(of, &mut encoder, &step.output);
             assert!(!is_wrong || told == Err(StepError::Dropped), "{what}: {of} was wrong");
@@ -539,7 +530,6 @@ impl<'a> World<'a> {
     }
 }
 
-/// Begun and ended.
 fn changes(events: &Events) -> [Vec<[u32; 2]>; 2] {
     [&events.begun, &events.ended].map(|list| {
         let mut list: Vec<_> = list.iter().map(names).collect();
@@ -548,7 +538,7 @@ fn changes(events: &Events) -> [Vec<[u32; 2]>; 2] {
     })
 }
 
-/// A static box that meets those of a step, and its number.
+/// Static box that overlaps every third step's boxes.
 fn wall(number: usize) -> Aabb {
     let side = if number.is_multiple_of(3) {
         0.5
@@ -558,7 +548,6 @@ fn wall(number: usize) -> Aabb {
     Aabb::new([side, 0.0, 0.0], [side + 0.25, 1.0, 1.0])
 }
 
-/// Records the copying of the first words of a buffer.
 fn copied(
     adapter: &TestAdapter,
     encoder: &mut wgpu::CommandEncoder,
@@ -584,15 +573,13 @@ fn copied(
     receiver
 }
 
-/// Puts a list in another order.
 fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
     for end in (1..list.len()).rev() {
         list.swap(end, rng.below(end + 1));
     }
 }
 
-/// Steps, sets, culls, events and read-backs by chance, in up to four encoders that are submitted in some order, some
-/// of them together and some not at all. Every third case keeps to the order of the recordings.
+/// Every third case keeps the order.
 #[test]
 fn answers_are_of_their_step_or_say_that_they_are_not() {
     let wanted = std::env::var("GPU_BROAD_PHASE_DISORDER").ok();
@@ -623,7 +610,6 @@ fn answers_are_of_their_step_or_say_that_they_are_not() {
                     assert!(!is_ordered, "{what}: {of} was in order");
                     world.count(of).refused += 1;
                 }
-                // Some are gone before the next thing is recorded.
                 if !is_ordered && rng.below(12) == 0 {
                     encoders[at] = encoder(adapter);
                 }

@@ -1,4 +1,4 @@
-//! Lists of no rays and of no queries: outputs are there and say that there is nothing. Without a list there are none.
+//! Empty lists have outputs without rows. Absent lists have no outputs.
 
 use crate::common::pool::opened;
 use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, encoder, read, record};
@@ -13,7 +13,6 @@ use pollster::block_on;
 
 const MODES: [QueryMode; 2] = [QueryMode::All, QueryMode::Nearest(3)];
 
-/// What an answer to no rays and no queries says: of hits, cells and results.
 fn offsets(descriptor: &BroadPhaseDescriptor<'_>, mode: QueryMode, has_queries: bool) -> [Vec<u32>; 3] {
     let one = |is_there: bool| if is_there && has_queries { vec![0] } else { Vec::new() };
     [
@@ -37,7 +36,6 @@ fn check(result: &StepResult, expected: &[Vec<u32>; 3], what: &str) {
     assert!(result.counters.is_whole(), "{what}: {}", result.counters.status);
 }
 
-/// Outputs that a step has to have, and what is in them.
 fn check_outputs(
     adapter: &TestAdapter,
     out: &StepOutput,
@@ -57,7 +55,6 @@ fn check_outputs(
         let words: Vec<u32> = download(&adapter.device, &adapter.queue, offsets, 4);
         assert_eq!(words, [0], "{what}");
     }
-    // Arguments of a dispatch over nothing.
     let mut args = DispatchArgs::new(None);
     for (rows, lists) in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects]
         .into_iter()
@@ -83,7 +80,7 @@ fn check_outputs(
     }
 }
 
-/// Reads what was recorded last: at once and later.
+/// Results read back at once and by handle.
 fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
     let mut later = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);
@@ -118,7 +115,7 @@ fn lists_of_nothing_have_outputs() {
             Queries::Boxes(Source::<Aabb>::device(&buffer, 0)),
             Queries::General(Source::<Query>::device(&buffer, 0)),
         ];
-        // Each ray mode meets each form of a list.
+        // Each ray mode meets each layout of a list.
         for (place, scheme) in SCHEMES.into_iter().enumerate() {
             for (turn, (ray_mode, mode)) in RAY_MODES
                 .into_iter()
@@ -145,7 +142,7 @@ fn lists_of_nothing_have_outputs() {
                     rays: rays[form],
                     queries: queries[form],
                     query_mode: mode,
-                    // A number of nothing is nothing.
+                    // A count may also apply to an empty list.
                     ray_count: count.filter(|_| form == 3),
                     query_count: count.filter(|_| form == 3),
                 };
@@ -172,7 +169,6 @@ fn lists_of_nothing_have_outputs() {
                     assert_eq!(result.pairs.len(), 1, "{what}");
                 }
                 check_outputs(&adapter, &out, &descriptor, mode, &what);
-                // A page of it, a query, and a set.
                 let mut page = encoder(&adapter);
                 let step = gpu.page(&mut page, Page::default()).expect("a page");
                 for result in reads(&adapter, &mut gpu, page) {
@@ -192,7 +188,6 @@ fn lists_of_nothing_have_outputs() {
                 check(&block_on(set.read_back()).expect("an answer"), &expected, &what);
                 check(&later.take().expect("there").expect("in order"), &expected, &what);
                 check_outputs(&adapter, &out, &descriptor, mode, &what);
-                // Without lists.
                 let mut last = encoder(&adapter);
                 let out = record(&mut gpu, &mut last, without);
                 for result in reads(&adapter, &mut gpu, last) {
@@ -202,7 +197,6 @@ fn lists_of_nothing_have_outputs() {
                 assert!(lists.iter().all(Option::is_none), "{what}");
                 let rows = [out.rays.closest, out.rays.any, out.queries.nearest];
                 assert!(rows.iter().all(Option::is_none), "{what}");
-                // The same on the CPU, which has no buffers to look into.
                 if form < 2 {
                     let on_cpu = cpu::step_scene(&descriptor, &scene).expect("an answer");
                     check(&on_cpu, &expected, &what);
@@ -217,7 +211,6 @@ fn lists_of_nothing_have_outputs() {
     }
 }
 
-/// Neighbours and partners of no objects.
 #[test]
 fn no_objects_have_lists_of_nothing() {
     let own = [
@@ -254,7 +247,7 @@ fn no_objects_have_lists_of_nothing() {
     }
 }
 
-/// A loop with a number of rays that is 0 now and then: each answer is that of its frame.
+/// A frame loop whose number of rays is sometimes 0.
 #[test]
 fn numbers_that_vary_need_no_special_case() {
     let objects = [UNIT, UNIT];
@@ -298,7 +291,6 @@ fn numbers_that_vary_need_no_special_case() {
     }
 }
 
-/// Neither a pass nor a dispatch more than without lists.
 #[test]
 fn lists_of_nothing_take_no_dispatches() {
     for adapter in adapters() {

@@ -1,4 +1,4 @@
-//! Pair events: over many steps of a living scene they are the differences of brute-force sets.
+//! Events equal differences of brute-force sets.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn touch(event: PairEvent) -> Touch {
     touch
 }
 
-/// On a lattice, so that many boxes share faces; a few are large.
+/// On a lattice, where many boxes share faces.
 fn random_box(rng: &mut Rng) -> Aabb {
     let low = [0; 3].map(|_| rng.below(7) as f32 - 3.0);
     let size = if rng.below(12) == 0 { 4.0 } else { 1.0 };
@@ -49,7 +49,6 @@ fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
     }
 }
 
-/// What overlaps, by definition.
 fn touches(set: &ObjectSet) -> BTreeSet<Touch> {
     let (handles, boxes): (Vec<_>, Vec<_>) = set
         .iter()
@@ -73,7 +72,6 @@ fn set_of(events: &[PairEvent]) -> BTreeSet<Touch> {
     touches
 }
 
-/// Against what touched before and what touches now.
 fn check(events: &Events, [before, now]: &[BTreeSet<Touch>; 2], what: &str) {
     assert_eq!(events.status, Status::default(), "{what}");
     let of = |set: Vec<&Touch>| set.into_iter().copied().collect::<BTreeSet<_>>();
@@ -91,7 +89,7 @@ fn check(events: &Events, [before, now]: &[BTreeSet<Touch>; 2], what: &str) {
     assert_eq!(set_of(&events.persisting), persisting, "{what}: persisting");
 }
 
-/// Events of a step come in the order of its pairs.
+/// Events come in the order of the step's pairs.
 fn check_order(events: &Events, before: &BTreeSet<Touch>, pairs: &[Pair], handle: impl Fn(u32) -> Handle, what: &str) {
     let touches = pairs.iter().map(|pair| [handle(pair.a), handle(pair.b)]);
     let (persisting, begun): (Vec<Touch>, Vec<Touch>) = touches.partition(|touch| {
@@ -105,7 +103,7 @@ fn check_order(events: &Events, before: &BTreeSet<Touch>, pairs: &[Pair], handle
     }
 }
 
-/// The rows of pairs of which nobody has said what names their objects.
+/// Rows of pairs without object names.
 fn rows_of(pairs: &[Pair]) -> Vec<PairEvent> {
     let row = |&Pair { a, b }: &Pair| PairEvent {
         a,
@@ -123,7 +121,6 @@ fn read_events(events: &mut PairEvents) -> Events {
     block_on(events.read_back()).unwrap()
 }
 
-/// Records the set, a step and its events.
 fn record(
     adapter: &TestAdapter,
     encoder: &mut wgpu::CommandEncoder,
@@ -136,7 +133,6 @@ fn record(
     events.record(encoder, &output, set.names()).unwrap();
 }
 
-/// Neither another scheme nor other filters rename an object.
 #[test]
 fn events_go_on_after_another_descriptor() {
     for adapter in adapters() {
@@ -179,7 +175,7 @@ fn events_go_on_after_another_descriptor() {
 fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
     for (index, adapter) in adapters().into_iter().enumerate() {
         for scheme in SCHEMES {
-            // One adapter and one scheme make most: events are made from the list of pairs, whoever finds them.
+            // One adapter and scheme suffice: events only depend on the list of pairs.
             let steps = match index {
                 0 if scheme == SCHEMES[0] => daily_or_full(150, 1000),
                 _ => daily_or_full(60, 150),
@@ -188,7 +184,6 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 outputs: OutputOptions {
-                    // Room for every answer here.
                     capacities: Capacities {
                         pairs: Some(1 << 13),
                         entries: Some(1 << 14),
@@ -207,7 +202,7 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
             for step in 0..steps {
                 let what = format!("{scheme:?}, step {step} on {}", adapter.name);
                 let mut encoder = encoder(&adapter);
-                // Some encoders hold two steps, of which only the last is read, and some steps nobody reads.
+                // Some encoders hold two steps; some steps are not read.
                 for _ in 0..=rng.below(4) / 3 {
                     (0..rng.below(12)).for_each(|_| disturb(&mut set, &mut handles, &mut rng));
                     record(&adapter, &mut encoder, &mut broad_phase, &mut events, &mut set);
@@ -238,7 +233,6 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
     }
 }
 
-/// Pairs of many boxes, more than a workgroup or a tile of the scan has, of which a part moves.
 #[test]
 fn many_pairs_that_come_and_go_are_told_once() {
     for adapter in adapters() {
@@ -277,7 +271,6 @@ fn many_pairs_that_come_and_go_are_told_once() {
     }
 }
 
-/// Where outputs grow, what the step before had is kept.
 #[test]
 fn outputs_may_grow_from_step_to_step() {
     for adapter in adapters() {
@@ -310,7 +303,7 @@ fn outputs_may_grow_from_step_to_step() {
             adapter.queue.submit([encoder.finish()]);
             let found = read_events(&mut events);
             let result = read(&mut broad_phase);
-            // What a step lacks is told, and counts as ended.
+            // Missing pairs count as ended.
             assert_eq!(
                 found.status,
                 result.counters.status.intersection(Status::PAIRS),
@@ -358,7 +351,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         assert_eq!(none, Err(ReadBackError::NoStep));
         assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
 
-        // Another object at the same index is another pair.
+        // Another object at the same index forms another pair.
         set.remove(ball).unwrap();
         let other = set.insert(unit);
         assert_eq!(other.index(), ball.index());
@@ -367,7 +360,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
             ..begun(&[[wall, other]])
         };
         assert_eq!(frame(&mut events, &mut set), expected);
-        // A new static slot changes how results name the ball, and no event.
+        // Renames the ball in results, but causes no event.
         set.insert_static(Aabb::new([9.0; 3], [10.0; 3]));
         assert_eq!(frame(&mut events, &mut set), Events::default());
         set.clear();
@@ -460,7 +453,6 @@ fn what_cannot_be_told_apart_is_refused() {
     }
 }
 
-/// Generations in a buffer of the caller's, of which only a part is theirs, are those of the host.
 #[test]
 fn generations_may_lie_on_the_device() {
     for adapter in adapters() {
@@ -470,7 +462,7 @@ fn generations_may_lie_on_the_device() {
             ..Default::default()
         };
         let words = [7u32, 8, 9, 10];
-        // Past a binding's limit, were it bound whole.
+        // Exceeds a binding, so only a range may be bound.
         let large = wgpu::BufferDescriptor {
             label: Some("generations"),
             size: adapter.device.limits().max_buffer_size.min((128 << 20) + 64),
@@ -508,8 +500,7 @@ fn generations_may_lie_on_the_device() {
     }
 }
 
-/// A refusal of the device, here a buffer of another one, leaves nothing behind; memory is what the docs say, and is
-/// given back. Which pairs the device knows is not certain after an encoder that was not submitted in its turn.
+/// The set of pairs is unknown after disorder.
 #[test]
 fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
@@ -519,7 +510,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
             let changes = block_on(events.read_changes());
             changes.map(|changes| (changes.begun.len(), changes.ended.len()))
         };
-        // Dropped before the next call, after it, or submitted after it.
+        // Dropped before the next call or after it, or submitted late.
         for fate in 0..3 {
             let what = format!("fate {fate} on {}", adapter.name);
             let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -558,7 +549,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
                 assert_eq!(read(&mut events), Ok((10, 0)), "{what}");
                 events.reset();
             }
-            // A step that did not run has no events, whatever becomes of theirs.
+            // A step that did not run has no events.
             let [mut step, mut own] = [encoder(&adapter), encoder(&adapter)];
             let input = Scene {
                 objects: Source::Host(&boxes),

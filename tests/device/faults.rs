@@ -1,5 +1,3 @@
-//! Faults around a step: other devices and what belongs to them, devices that are lost.
-
 use crate::common::pool::opened;
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
@@ -17,7 +15,7 @@ fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
     }
 }
 
-/// Devices of their own on one adapter, that may be destroyed, with our panic for uncaught errors.
+/// New devices, which a test may destroy.
 fn own_devices<const COUNT: usize>(adapter: &TestAdapter) -> [(wgpu::Device, wgpu::Queue); COUNT] {
     let list = block_on(list_adapters(adapter.backends));
     let own = list.into_iter().next().expect("an adapter");
@@ -69,7 +67,6 @@ fn a_buffer_of_another_device_is_a_typed_error() {
     }
 }
 
-/// What stands beside the broad phase lives on the device of its first call.
 #[test]
 fn what_was_used_on_another_device_is_refused() {
     for adapter in adapters() {
@@ -116,7 +113,7 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
         queue.submit([encoder.finish()]);
         device.destroy();
 
-        // Nobody has said so yet: no call panics or hangs, and reading finds it out.
+        // Nothing has reported the loss yet; reading detects it.
         let lost = Some(ReadBackError::DeviceLost);
         assert_eq!(block_on(gpu.read_back()).err(), lost, "{}", adapter.name);
         assert_eq!(block_on(events.read_back()).err(), lost, "{}", adapter.name);

@@ -1,5 +1,4 @@
-//! Answers to fixed scenes as constants: what a change of the generator, of a scheme or of a driver does to them shows,
-//! and so does a change of all schemes and of brute force together.
+//! Answers as constants. They detect changes of drivers and schemes, even those common to brute force.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +15,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// By the definition, which shares nothing with the schemes.
+/// Shares no code with the schemes.
 fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Golden {
     let hits = brute_force::scene_rays(descriptor, scene).unwrap();
     let closest: Vec<_> = hits.iter().map(|hits| brute_force::closest(hits)).collect();
@@ -48,7 +47,7 @@ fn check(case: &Case) {
     for descriptor in descriptors.as_flattened() {
         let mode = descriptor.outputs.ray_mode;
         let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
-        // A hash of little says little.
+        // A hash of few rows proves little.
         let much = on_cpu.pairs.len().min(on_cpu.query_objects.len());
         assert!(
             much > 400 && (mode != RayMode::All || on_cpu.ray_hits.len() > 100),
@@ -90,7 +89,6 @@ fn flat_boxes_keep_their_hashes() {
     check(&golden::flat_boxes());
 }
 
-/// The events of a frame's step.
 fn events_of(
     adapter: &TestAdapter,
     broad_phase: &mut GpuBroadPhase,

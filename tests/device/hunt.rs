@@ -1,7 +1,8 @@
-//! A hunt for differences and for needless work: scenes of wild structure on every device, on the CPU engine and
-//! by the definition. `GPU_BROAD_PHASE_HUNT` says which scenes: `20000` is the first ones, `7000..9000` a part,
-//! `7123..7124` a single one, which is then told in full and made smaller where it fails. wgpu turns the Vulkan
-//! validation layer on in debug builds, where it is installed: `WGPU_VALIDATION=0 WGPU_DEBUG=0` does without.
+//! Fuzzes unusual scenes for wrong results and excess work, on every device and the CPU.
+//!
+//! `GPU_BROAD_PHASE_HUNT` selects scenes: `20000` for the first ones, `7000..9000` for a range. A single one,
+//! `7123..7124`, is printed, and reduced if it fails. `WGPU_VALIDATION=0 WGPU_DEBUG=0` disables the Vulkan validation
+//! layer.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -24,22 +25,19 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// The variable that says which scenes.
 const VARIABLE: &str = "GPU_BROAD_PHASE_HUNT";
-/// A watchdog, and no measure: so long that drivers on a busy machine have compiled all there is.
+/// A watchdog: long enough to compile every pipeline on a busy machine.
 const HANG: Duration = Duration::from_secs(1200);
-/// Box tests that a dispatch gives each walk, at least, and rounds that a step may take beside those that its tests
-/// need.
+/// Minimum of box tests per search and dispatch, and spare rounds.
 const ROUND_TESTS: u64 = 1 << 10;
 const SPARE_ROUNDS: u64 = 2;
-/// Attempts at making a scene that fails smaller.
+/// Attempts to reduce a failing scene.
 const ATTEMPTS: u32 = 400;
-/// Box tests of a step are at most so many times those of brute force, and as many more as do not matter: a walk meets
-/// objects of the large list once, the others four times in the mean, and then each once more without cells.
+/// Limit of box tests: [`FEW`] times brute force plus [`TRIFLE`]. A search tests objects of the large list once, others
+/// four times on average, and all once more without cells.
 const FEW: u64 = 6;
 const TRIFLE: u64 = 100;
 
-/// Every scene has other static objects than the one before.
 fn generation() -> u64 {
     static GENERATION: AtomicU64 = AtomicU64::new(0);
     GENERATION.fetch_add(1, Ordering::Relaxed)
@@ -60,13 +58,12 @@ fn range() -> Range<u64> {
     }
 }
 
-/// What answers on a device.
 enum Engine {
     Own(Box<GpuBroadPhase>),
     Whole(Box<BroadPhase>),
 }
 
-/// What pipelines depend on, and whether the engine has a device of its own.
+/// Properties that select pipelines, and `true` for a device of its own.
 type Kind = (Discriminant<Scheme>, [bool; 4]);
 
 fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
@@ -76,16 +73,15 @@ fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
     (scheme, [descriptor.filters, has_worlds, is_periodic, is_headless])
 }
 
-/// One adapter and what was made on it.
 struct Hunter {
     adapter: TestAdapter,
-    /// Whether it tells what is wrong on the CPU.
+    /// Reports faults of the CPU engine.
     is_first: bool,
     engines: HashMap<Kind, Engine>,
 }
 
 impl Hunter {
-    /// The engine of a scene: one that is stepped as in a frame loop, or one with a device of its own.
+    /// `GpuBroadPhase`, or `BroadPhase` with its own device.
     fn engine(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) -> &mut Engine {
         let adapter = &self.adapter;
         let kind = kind_of(number, descriptor);
@@ -102,7 +98,6 @@ impl Hunter {
         self.engines.entry(kind).or_insert_with(make)
     }
 
-    /// Makes the engine ready for a scene.
     fn prepare(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) {
         match self.engine(number, descriptor) {
             Engine::Whole(headless) => headless.set_descriptor(descriptor).unwrap(),
@@ -123,7 +118,6 @@ impl Hunter {
         }
     }
 
-    /// What the table of the last step says.
     fn answer_when_read(
         &mut self,
         number: u64,
@@ -154,7 +148,6 @@ impl Hunter {
     }
 }
 
-/// Steps until the answer is whole, where outputs grow.
 fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepResult) -> StepResult {
     let mut last = Status::default();
     for _ in 0..6 {
@@ -167,7 +160,6 @@ fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepRe
     panic!("still not whole after six steps: {last:?}");
 }
 
-/// What was done, and what was compared.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     scenes: u64,
@@ -197,7 +189,6 @@ impl Tally {
     }
 }
 
-/// A scene's answers on the CPU.
 struct Truth {
     twin: StepResult,
     expected: Expected,
@@ -213,11 +204,10 @@ fn text(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 thread_local! {
-    /// Whether a panic of this thread is taken for a fault of a scene.
+    /// Panics of this thread are faults of the scene.
     static IS_HUNTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What a panic says.
 fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     let was_hunting = IS_HUNTING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| text(&*payload));
@@ -225,7 +215,6 @@ fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     result
 }
 
-/// Box tests stay within those of brute force, a few times.
 fn check_work(descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild, counters: &Counters) {
     let objects = wild.objects.len() as u64;
     let queries = wild.asks.count(wild.objects.len()) as u64;
@@ -252,7 +241,6 @@ fn check_work(descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild, counters: &Cou
     );
 }
 
-/// The answers of a scene on the CPU, and what is wrong with them.
 fn truth(
     descriptor: &BroadPhaseDescriptor<'static>,
     wild: &Wild,
@@ -269,14 +257,12 @@ fn truth(
     })
 }
 
-/// A scene and how it is looked at.
 struct Case {
     number: u64,
     descriptor: BroadPhaseDescriptor<'static>,
     wild: Wild,
 }
 
-/// What is said of a case on a device.
 #[derive(Default)]
 struct Verdict {
     faults: Vec<String>,
@@ -290,7 +276,6 @@ impl Verdict {
 }
 
 impl Hunter {
-    /// Answers a case and holds the answers to the CPU's.
     fn judge(&mut self, case: &Case) -> Verdict {
         let Case {
             number,
@@ -301,7 +286,7 @@ impl Hunter {
         let mut verdict = Verdict::default();
         let truth = match truth(descriptor, wild, &scene) {
             Ok((truth, faults)) => {
-                // Who comes second need not say it once more.
+                // Others need not repeat faults of the CPU.
                 let told = if self.is_first { faults } else { Vec::new() };
                 verdict.faults.extend(told);
                 truth
@@ -347,7 +332,7 @@ impl Hunter {
             });
             verdict.hold(&who, checked);
         }
-        // What went wrong may have left something behind.
+        // A failed engine may be in any state.
         if !is_answered {
             self.engines.remove(&kind_of(*number, descriptor));
         }
@@ -356,7 +341,7 @@ impl Hunter {
     }
 }
 
-/// Takes away what a fault does not need, for a while.
+/// Removes parts of the scene while it still fails.
 fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
     let mut attempts = 0..ATTEMPTS;
     let mut attempt = |smaller: Wild, wild: &mut Wild| {
@@ -422,20 +407,18 @@ fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
     wild
 }
 
-/// What a hunt brings home.
 struct Bag {
     name: String,
     tally: Tally,
     faults: Vec<String>,
 }
 
-/// Where a hunter is: the scene, and when it came there.
 type Post = Mutex<Option<(u64, Instant)>>;
 
-/// Ends the hunt where a scene does not end. Nothing else can: software drivers run what is submitted within the call.
+/// Aborts the process if a scene hangs: software drivers run work within the submitting call.
 fn watch(name: &str, post: &Post) {
     loop {
-        // Not in a condition of the loop, which would keep the lock while it sleeps.
+        // A loop condition would hold the lock during the sleep.
         let place = *post.lock().unwrap();
         let Some((scene, since)) = place else {
             return;
@@ -466,7 +449,7 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
     };
     for number in scenes {
         let descriptor = crate::wild::descriptor(number);
-        // Other adapters would compile all pipelines again: they take the scenes that most descriptors are like.
+        // Other adapters only run common descriptors, since each compiles again.
         let is_daily = crate::wild::is_daily(&descriptor) && (is_first || descriptor.filters);
         if !is_daily && !runs_all {
             continue;
@@ -478,7 +461,7 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         };
         *post.lock().unwrap() = Some((number, Instant::now()));
         if is_single {
-            // At once, since it may not end.
+            // Now, since it may hang.
             eprintln!("{descriptor:?}\n{:?}", case.wild);
         }
         let verdict = hunter.judge(&case);
@@ -499,9 +482,9 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
     bag
 }
 
-/// What is left of a scene that still fails in the same way, if it does.
+/// Reduces the failing scene.
 fn tell(hunter: &mut Hunter, case: Case, verdict: &Verdict) {
-    // Numbers change with what is taken away.
+    // Numbers change as the scene shrinks.
     let start = |fault: &String| {
         fault
             .chars()
@@ -548,7 +531,7 @@ fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {
 #[test]
 fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
     let scenes = range();
-    // A panic is a fault among others here, and is told with its scene. Other tests go on telling theirs.
+    // Panics are reported as faults here.
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !IS_HUNTING.get() {
@@ -585,7 +568,7 @@ fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
     );
 }
 
-/// Boxes, queries and a scheme for which walks once began that no round was to end.
+/// Searches that once never finished.
 fn small_queries() -> Vec<(&'static str, Vec<Aabb>, Vec<Aabb>, Scheme)> {
     let mut rng = Rng(18);
     let points = [[-1.0, 0.0, 1000.0], [1.0, 100.0, 1000.0]].map(Aabb::point).to_vec();

@@ -1,5 +1,4 @@
-//! Tests of whole steps and of components, on every adapter. One program: its tests share devices and pipelines, which
-//! drivers take far longer to make than steps to run.
+//! One binary, so that tests share devices and pipelines, which are slow to create.
 
 #[path = "../common/agreement.rs"]
 mod agreement;

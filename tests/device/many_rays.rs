@@ -1,5 +1,4 @@
-//! Rays that are many enough to be sorted by where they start: the answers of brute force, and the same bytes whatever
-//! counting keeps of them, but for the order of hits where memory is short.
+//! Enough rays to be sorted by origin. Only their hits' order may change if memory is short.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +11,9 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// One too few to be sorted, just enough, and no whole number of workgroups.
+/// Around the sorting threshold, and no multiple of a workgroup.
 const COUNTS: [usize; 3] = [4095, 4096, 5003];
 
-/// A broad phase on an adapter of the tests.
 struct Device<'a> {
     adapter: &'a TestAdapter,
     broad_phase: GpuBroadPhase,
@@ -79,7 +77,6 @@ fn hits_of(result: &StepResult, ray: usize) -> Vec<(u32, u32)> {
     by_object(&result.ray_hits[begin..end])
 }
 
-/// Bytes of an answer.
 fn of(result: &StepResult) -> (Vec<u32>, Vec<(u32, u32)>) {
     let hits = result.ray_hits.iter().map(|hit| (hit.object, hit.t.to_bits()));
     (result.ray_offsets.clone(), hits.collect())
@@ -116,7 +113,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 ..Default::default()
             };
             let mut device = Device::new(&adapter, &descriptor);
-            // Until outputs hold everything; from then on nothing may change.
+            // Once outputs are large enough, nothing may change.
             let mut steps: Vec<_> = (0..4).map(|_| device.step(objects, statics, &rays)).collect();
             assert_eq!(steps[3].counters.status, Status::default(), "{what}");
             for (ray, expected) in expected.iter().enumerate() {
@@ -133,7 +130,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 ..Default::default()
             });
             assert_eq!(of(&window).1, whole.1[middle..], "{what}");
-            // As little memory as it takes: nothing is kept, nothing sorted.
+            // The least memory: nothing is cached or sorted.
             let limited = |limit| BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     max_bytes: Some(limit),
@@ -154,7 +151,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             let prefix = Device::new(&adapter, &limited(needed)).step(objects, statics, &rays);
             let (offsets, hits) = of(&prefix);
             assert_eq!(offsets, whole.0, "{what}");
-            // Without room for clusters the hits of a ray come in another order.
+            // Without clusters, a ray's hits come in another order.
             for (ray, ends) in offsets.windows(2).enumerate() {
                 let [begin, end] = [ends[0] as usize, ends[1] as usize];
                 let shown = &hits[begin.min(hits.len())..end.min(hits.len())];

@@ -1,5 +1,3 @@
-//! What memory is for, what is made once, and pipelines that come out of a cache.
-
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -51,7 +49,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         println!("{each:.1} bytes an object beside {memory:?} on {}", adapter.name);
         assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
         assert_eq!(memory.pairs, (8 * pairs).next_multiple_of(16));
-        // No buffer is empty.
+        // Buffers are never empty.
         let boxes_and_ray = 32 * (count as u64 + 1);
         assert!((boxes_and_ray..=boxes_and_ray + 64).contains(&memory.inputs));
         assert_eq!(memory.order, 0);
@@ -74,7 +72,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
     }
 }
 
-/// A device that no other test counts on.
+/// No other test uses it, so its counters are exact.
 fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     let own = block_on(all_adapters(adapter.backends)).into_iter().next();
     let request = wgpu::DeviceDescriptor {
@@ -84,13 +82,12 @@ fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     block_on(own.expect("an adapter").request_device(&request)).expect("a device")
 }
 
-/// Bind groups and buffers that there are on a device.
 fn created(device: &wgpu::Device) -> [isize; 2] {
     let counters = device.get_internal_counters().hal;
     [counters.bind_groups.read(), counters.buffers.read()]
 }
 
-/// What a recording makes outlasts it at least until its encoder is done, so that it can be counted there.
+/// Counted before the encoder finishes, which frees temporary objects.
 #[test]
 fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     let mut rng = Rng(5);
@@ -138,8 +135,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             queries: Queries::Boxes(Source::Host(&fixed)),
             ..Default::default()
         };
-        // The second step makes the room that the first one's counters ask for. What it replaced is freed after eight
-        // recordings, which are four steps with queries.
+        // The second step grows outputs. Old buffers are freed after eight recordings, or four steps with queries.
         for (what, input, queries, steady) in [
             ("caller_owned", caller_owned, false, 3),
             ("statics", with_statics, false, 3),
@@ -172,7 +168,6 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     }
 }
 
-/// Joints come and go each frame, and so do the words of a function.
 #[test]
 fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
     let objects = uniform(2000, &mut Rng(8));
@@ -187,7 +182,7 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                 ..Default::default()
             };
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-            // The first lengths are those with the largest capacities.
+            // The first lengths need the largest capacities.
             let lengths = [
                 (128, 1280),
                 (65, 641),
@@ -211,8 +206,7 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                     ..Default::default()
                 };
                 gpu.step(&mut encoder, input).expect("a step");
-                // Without a list and a function other passes run, which bind for themselves the first time.
-                // The counters of the first step have arrived by the second.
+                // Without a list and a filter, other passes bind first. The first step's counters arrive by the second.
                 if step > 1 && !(step == 4 && data == 0) {
                     let what = format!("{data}, step {step} on {}", adapter.name);
                     assert_eq!(created(&device), before, "{what}");
@@ -223,7 +217,6 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
     }
 }
 
-/// Views that move are uploaded each time, through the same buffers.
 #[test]
 fn steady_culling_creates_no_bind_group_and_no_buffer() {
     let mut rng = Rng(7);
@@ -271,7 +264,7 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
             }
             queue.submit([encoder.finish()]);
         }
-        // What the first call takes: a bit for each object and view, as much for places, 4 bytes per row.
+        // A bit per object and view, as much for offsets, and 4 bytes per row.
         let words = 3 * 2500u64.div_ceil(32);
         let rows = 3 * 2500;
         let bytes = 4 * (2 * words + rows);
@@ -285,7 +278,6 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
     }
 }
 
-/// Objects that move are uploaded each time, through the same buffers.
 #[test]
 fn a_steady_update_of_a_set_creates_no_bind_group_and_no_buffer() {
     for adapter in daily_adapters() {
@@ -328,7 +320,7 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
         };
         let before = idle();
         step(&device, &queue, &mut gpu, &objects);
-        // One of the caller's that only bind groups hold.
+        // A buffer that only bind groups keep alive.
         let caller_owned = device.create_buffer_init(&BufferInitDescriptor {
             label: Some("a ray of the caller"),
             contents: bytemuck::cast_slice(&rays),
@@ -353,13 +345,13 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
             adapter.name
         );
 
-        // Outgrown by all that depends on the number of objects.
+        // All sizes depend on the number of objects.
         let mut larger = objects.clone();
         larger.extend_from_slice(&objects);
         step(&device, &queue, &mut gpu, &larger);
         step(&device, &queue, &mut gpu, &larger);
         let grown = idle();
-        // Beside uniform blocks and what the last steps were staged in.
+        // Except for uniform blocks and staging buffers.
         let what = format!("{grown:?} after {buffers} buffers on {}", adapter.name);
         assert!(grown[1] <= buffers + 6, "{what}");
         gpu.trim();
@@ -372,7 +364,7 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
     }
 }
 
-/// Without a call of the caller's; what is asked between steps counts as well.
+/// Without `trim`. Queries between steps count as use.
 #[test]
 fn memory_that_steps_do_without_is_given_back() {
     const MANY: usize = 60_000;
@@ -412,7 +404,7 @@ fn memory_that_steps_do_without_is_given_back() {
             let large = step_of(&mut gpu, &objects).pairs;
             let held = gpu.memory().total();
             assert!(held > small + 64 * MANY as u64, "{what}: {held} after {small}");
-            // Not for the sake of one step, nor where sizes take turns.
+            // Only after many small steps in a row.
             for _ in 0..8 {
                 assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
                 assert_eq!(gpu.memory().total(), held, "{what}");
@@ -433,7 +425,6 @@ fn memory_that_steps_do_without_is_given_back() {
                 "{what}: {} after {small}",
                 gpu.memory().total()
             );
-            // The same bytes from smaller buffers, and from larger ones again.
             let [_, after] = created(&device);
             assert!(after <= buffers + 3, "{what}: {after} buffers after {buffers}");
             let again = step_of(&mut gpu, few);
@@ -443,7 +434,7 @@ fn memory_that_steps_do_without_is_given_back() {
     }
 }
 
-/// Rays and queries between steps need their buffers, and pairs stand while they are asked.
+/// The step's pairs remain, too.
 #[test]
 fn what_is_asked_between_steps_keeps_its_memory() {
     let objects = uniform(2000, &mut Rng(8));
@@ -470,7 +461,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
             for _ in 0..2 {
                 gpu.query(&mut encoder, query).expect("a query");
             }
-            // Nothing is given up that a query needs.
+            // Buffers of the query are never released.
             let made = created(&device)[1] - before;
             assert!(made == 0 || frame < 14, "{made} in frame {frame} on {}", adapter.name);
             queue.submit([encoder.finish()]);
@@ -483,7 +474,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
     }
 }
 
-/// Outputs that grew shrink once read-backs have long shown that they need not be so large, and grow again.
+/// After many small read-backs.
 #[test]
 fn outputs_that_grew_shrink_again() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 700];
@@ -500,7 +491,7 @@ fn outputs_that_grew_shrink_again() {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
         assert_eq!(gpu.memory().pairs, grown, "{}", adapter.name);
-        // Within as many read-backs as it takes to see it, and steps to do without.
+        // Several read-backs, then several steps.
         for _ in 60..140 {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
@@ -521,7 +512,7 @@ fn outputs_that_grew_shrink_again() {
     }
 }
 
-/// Tables of static objects are made anew where they change, no larger than they have to be.
+/// Tables are rebuilt at the least size.
 #[test]
 fn memory_of_static_objects_goes_with_them() {
     let objects = uniform(30_000, &mut Rng(9));
@@ -573,7 +564,7 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
                 data,
                 fallback: true,
             };
-            // SAFETY: the data is none or comes from a cache of this adapter.
+            // SAFETY: the data is `None` or comes from a cache of this adapter.
             unsafe { device.create_pipeline_cache(&descriptor) }
         };
         let first = cache(None);
@@ -591,7 +582,7 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
     }
 }
 
-/// wgpu falls back for broken and outdated data, but refuses that of another device.
+/// wgpu ignores broken and outdated data, but not that of another device.
 #[test]
 fn a_cache_that_the_device_refuses_counts_as_none() {
     let objects = uniform(500, &mut Rng(4));
@@ -607,7 +598,7 @@ fn a_cache_that_the_device_refuses_counts_as_none() {
                     data,
                     fallback: true,
                 };
-                // SAFETY: the data comes from a cache of this adapter, or is refused for its header.
+                // SAFETY: the data comes from a cache of this adapter, or its header is refused.
                 cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
                 cache.clone()
             },
@@ -625,7 +616,6 @@ fn a_cache_that_the_device_refuses_counts_as_none() {
         data[at] ^= 1;
         data
     };
-    // The name of the format, the adapter, and the version of the driver.
     let [format, adapter, driver] = [0, 20, 35].map(changed);
     for (data, is_taken) in [
         (&data[..], true),
@@ -640,7 +630,7 @@ fn a_cache_that_the_device_refuses_counts_as_none() {
     }
 }
 
-/// Whichever thread makes the pipelines.
+/// On any thread that creates pipelines.
 #[test]
 fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
     let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
@@ -663,8 +653,7 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
     }
 }
 
-/// What `memory()` of a set, a step and the components returns is what wgpu counts, but for uniform blocks and what
-/// uploads pass through.
+/// Except for uniform blocks and staging.
 #[test]
 fn memory_is_what_the_device_holds() {
     let mut rng = Rng(15);
@@ -723,7 +712,7 @@ fn memory_is_what_the_device_holds() {
                     .expect("arguments");
                 queue.submit([encoder.finish()]);
             }
-            // Whole boxes of twelve lines each, and an indirect draw; four words.
+            // Boxes of twelve lines, and an indirect draw of four words.
             assert_eq!(lines.memory().answers, 16 * 2 * 12 * (1000 / 12), "{what}");
             assert_eq!((lines.memory().fixed, args.memory().total()), (32, 16), "{what}");
             device
@@ -739,7 +728,7 @@ fn memory_is_what_the_device_holds() {
                 args.memory(),
             ];
             let own: u64 = own.iter().map(MemoryUse::total).sum();
-            // Beside uniform blocks and what uploads pass through. wgpu does not tell of GL.
+            // wgpu does not count GL.
             let made = on_device() - before;
             assert!(
                 adapter.backends == wgpu::Backends::GL || (own..own + own / 10).contains(&made),

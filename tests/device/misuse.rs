@@ -1,4 +1,4 @@
-//! What belongs to one device, broad phase or call and is given to another.
+//! Objects of one device, broad phase or call passed to another.
 
 use crate::common::pool::opened;
 use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
@@ -26,7 +26,6 @@ fn poll(adapter: &TestAdapter) {
     polled.expect("an idle device");
 }
 
-/// All that is recorded over the output of a step, by name.
 struct Components {
     culling: Culling,
     events: PairEvents,
@@ -76,7 +75,7 @@ impl Components {
     }
 }
 
-/// Devices of two instances, whose numbers are equal.
+/// Devices of two instances may compare equal.
 #[test]
 fn things_of_another_instance_are_refused() {
     for adapter in adapters() {
@@ -89,7 +88,6 @@ fn things_of_another_instance_are_refused() {
         );
         let new_encoder = |of: &BroadPhase| of.device().unwrap().create_command_encoder(&Default::default());
 
-        // What was used with one device, and what was prepared for it.
         let mut gpus = [&one, &other].map(|of| {
             GpuBroadPhase::new(
                 of.device().unwrap(),
@@ -115,7 +113,6 @@ fn things_of_another_instance_are_refused() {
         let mut own = new_encoder(&one);
         let refused = set.record(&mut own, &steps[1], asked).map(drop);
         assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
-        // And the set is as it was.
         set.record(&mut own, &steps[0], asked).expect("its own");
         one.queue().unwrap().submit([own.finish()]);
         assert_eq!(
@@ -140,7 +137,7 @@ fn things_of_another_instance_are_refused() {
         }
         one.queue().unwrap().submit([own.finish()]);
 
-        // Objects that were uploaded to one device; to the other one all of them are.
+        // The other device receives all objects.
         let mut objects = ObjectSet::new();
         for object in TWO {
             objects.insert(object);
@@ -191,7 +188,7 @@ fn sets_and_events_belong_to_one_broad_phase() {
         for (of, recorded) in components.record(&mut open, &steps[1]) {
             assert_eq!(recorded, Ok(()), "{of} on {name}");
         }
-        // The output of a set is that of its broad phase.
+        // The output of a set counts as its broad phase's.
         let found = set
             .record(&mut open, &steps[0], QueryInput::default())
             .expect("its own");
@@ -207,7 +204,7 @@ fn sets_and_events_belong_to_one_broad_phase() {
     }
 }
 
-/// Buffers that the call writes, and those of the static objects' table.
+/// Buffers that the call writes, and the static objects' table.
 #[test]
 fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
@@ -370,7 +367,6 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
         let refused = gpu.query(&mut open, of_results).map(drop);
         let told = |what, output| Err(StepError::Input(InputError::OwnOutput { what, output }));
         assert_eq!(refused, told("the number of queries", "query_offsets"), "{name}");
-        // What is recorded beside.
         let mut components = Components::new();
         for (of, recorded) in components.record(&mut open, &out) {
             assert_eq!(recorded, Ok(()), "{of} on {name}");
@@ -405,7 +401,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             ),
             "{refused:?} on {name}"
         );
-        // The pairs of the step may say how many are asked: none of these are more than one.
+        // Allowed: the pairs needed as the number of queries.
         let by_pairs = QueryInput {
             query_count: counters(10),
             ..asked
@@ -420,15 +416,13 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             ..asked
         };
         set.record(&mut open, &step, of_answers).expect("another's buffer");
-        // And nothing is left of the refusals.
         record(&mut gpu, &mut open, host);
         adapter.queue.submit([open.finish()]);
         assert_eq!(read(&mut gpu).pairs, expected.pairs, "{name}");
     }
 }
 
-/// A culled draw is never read, and neither are arguments of dispatches and lines: the next call tells that the last
-/// one ran behind a later step.
+/// Nothing reads draws and arguments. The next call reports that the last one ran after a later step.
 #[test]
 fn what_nobody_reads_is_told_once_by_the_next_call() {
     for adapter in adapters() {
@@ -458,7 +452,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
             } else {
                 adapter.queue.submit([second, beside]);
             }
-            // The table of the first step is gone in both cases.
+            // The first step's table is overwritten in both cases.
             assert_eq!(
                 texts.bind(&layout, &out.table).map(drop),
                 Err(StepError::Dropped),
@@ -472,7 +466,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
             }
             assert_eq!(set.record(&mut third, &next, asked).map(drop), told, "{name}");
             if !is_ordered {
-                // Which pairs they know is not certain until then.
+                // Until a reset, their pairs are unknown.
                 let again = components.events.record(&mut third, &next, ObjectNames::default());
                 assert_eq!(again.err(), Some(StepError::Dropped), "{name}");
                 components.events.reset();
@@ -496,7 +490,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
     }
 }
 
-/// One step, and what views see of it frame after frame, also while the next step waits in an encoder of its own.
+/// Also while the next step waits in another encoder.
 #[test]
 fn a_step_that_is_kept_is_asked_in_every_frame() {
     let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
@@ -536,7 +530,6 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                     "{name}"
                 );
             }
-            // The next step is recorded, and not submitted yet.
             objects.set(handles[0], UNIT.with_owner(round)).expect("an object");
             let mut next = encoder(&adapter);
             let input = objects.upload(&adapter.device, &mut next).expect("a scene");
@@ -562,7 +555,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
     }
 }
 
-/// Layers and owners of an [`ObjectSet`] are read where it has them: a later upload is not those of the step.
+/// A later upload overwrites the [`ObjectSet`]'s layers and owners.
 #[test]
 fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
     for adapter in adapters() {
@@ -608,7 +601,6 @@ fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
     }
 }
 
-/// An answer that has arrived stays, whatever comes of later recordings.
 #[test]
 fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     for adapter in adapters() {
@@ -640,7 +632,7 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
         assert_eq!(found.pairs.len(), 1, "{name}");
         let found = of_set.take().expect("there").expect("in order");
         assert_eq!(found.query_offsets, [0, 2, 4], "{name}");
-        // Both of the later steps ran over nothing but their own input.
+        // Both later steps had empty input.
         assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(0), "{name}");
         assert_eq!(
             set.counters().map(|counters| counters.results_needed),
@@ -650,7 +642,7 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     }
 }
 
-/// [`BroadPhase`] submits by itself. Objects that it steps over have to be there by then.
+/// Uploads must be submitted before, as [`BroadPhase`] submits on its own.
 #[test]
 fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
     for adapter in adapters() {

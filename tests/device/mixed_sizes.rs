@@ -1,5 +1,4 @@
-//! Scenes with a few boxes far larger than most, which are entered in the cover table: the pairs of brute force, in the
-//! order of the reference.
+//! Scenes with a few boxes far larger than most. Pairs equal brute force, in the order of the reference passes.
 
 use crate::agreement::{Expected, check};
 use crate::common::steps::{broad_phase, read, submit, whole};
@@ -12,8 +11,7 @@ use gpu_broad_phase::{
     Scene, SelfQuery, Source, Statics,
 };
 
-/// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to
-/// 2^`octaves` times as large, flat or long.
+/// Most boxes touch. One in `rarity` is up to 2^`octaves` times as large, flat or long.
 fn mixed(count: usize, rarity: usize, octaves: usize, scale: f32, rng: &mut Rng) -> Vec<Aabb> {
     let side = (3.0 * count as f64).cbrt() as usize + 2;
     let nudge = |value: f32, rng: &mut Rng| match rng.below(6) {
@@ -41,7 +39,6 @@ fn mixed(count: usize, rarity: usize, octaves: usize, scale: f32, rng: &mut Rng)
         .collect()
 }
 
-/// Spoils some and takes some out.
 fn thin_out(objects: &mut [Aabb], rng: &mut Rng) {
     for object in objects {
         match rng.below(12) {
@@ -122,8 +119,8 @@ fn larger_boxes_meet_all_that_they_reach_through_the_large_object_table() {
     assert!(uncovered_levels >= 5, "{uncovered_levels}");
 }
 
-/// A corner just below zero lies in cell -1 of its own level, and where its product with the inverse of a coarser cell
-/// underflows, in cell 0 there: past all others.
+/// A corner just below 0 is in cell -1 of its own level. If its product with a coarser inverse cell size underflows, it
+/// is in cell 0 there, past all others.
 #[test]
 fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     let mut rng = Rng(92);
@@ -131,7 +128,7 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
         let min = [0; 3].map(|_| low + range * rng.unit());
         Aabb::new(min, min.map(|bound| bound + edge))
     };
-    // A crowd makes cells small, and most boxes are of a coarser level.
+    // A crowd makes cells small, so most boxes are on a coarser level.
     let mut objects: Vec<_> = (0..150).map(|_| cube(-2.0, 0.5, 0.5)).collect();
     objects.extend((0..2500).map(|_| cube(-60.0, 2.0, 50.0)));
     objects.extend((0..8).map(|_| cube(-50.0, 9.0, 20.0)));
@@ -159,7 +156,7 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     }
 }
 
-/// Whatever else is asked of a step, the larger boxes' further entries change nothing, and no step before does.
+/// The table's extra entries affect no other output, nor do earlier steps.
 #[test]
 fn a_large_object_table_is_no_business_of_what_else_is_asked() {
     let mut rng = Rng(93);
@@ -216,7 +213,6 @@ fn a_large_object_table_is_no_business_of_what_else_is_asked() {
             },
             ..base
         },
-        // No room for the table.
         BroadPhaseDescriptor {
             outputs: OutputOptions {
                 max_bytes: Some(7 << 20),
@@ -270,7 +266,7 @@ fn a_large_object_table_is_no_business_of_what_else_is_asked() {
     }
 }
 
-/// Objects that ask for their neighbours are those of the table without the larger boxes' further entries.
+/// The table's extra entries do not query.
 #[test]
 fn neighbors_ask_once_each_beside_a_large_object_table() {
     let mut rng = Rng(94);
@@ -294,7 +290,6 @@ fn neighbors_ask_once_each_beside_a_large_object_table() {
     }
 }
 
-/// What the table is for.
 #[test]
 fn the_large_object_table_saves_box_tests() {
     let mut rng = Rng(91);

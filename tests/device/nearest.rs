@@ -1,5 +1,4 @@
-//! The nearest objects of queries and of the objects themselves: every row against a search through all objects, and
-//! the work that walks take for them.
+//! Nearest objects against brute force, with bounds on the work.
 
 use crate::common::pool::pooled;
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full};
@@ -16,14 +15,13 @@ const SCHEMES: [Scheme; 3] = [
     Scheme::Adaptive { min_scale: 1.0 },
 ];
 
-/// A scene and who asks: the queries, or the objects within a radius.
 struct Case {
     name: String,
-    /// Of no other scene.
+    /// Unique, as the generation of its static objects.
     number: u64,
     objects: Vec<Aabb>,
     worlds: Vec<u32>,
-    /// The first objects.
+    /// Number of static objects, which come first.
     statics: usize,
     queries: Vec<Query>,
     /// Radius and half, if the objects query each other.
@@ -56,7 +54,7 @@ impl Case {
         self.worlds.get(object).copied().unwrap_or(0)
     }
 
-    /// By definition: each object's distance, the least of them by distance and then by index.
+    /// By distance, then by index.
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<NearestObject> {
         let wanted = self.wanted as usize;
         let self_query = self.neighbors.map_or(self.queries.len(), |_| self.objects.len());
@@ -113,7 +111,6 @@ fn into_period(position: f32, period: f32) -> f32 {
     }
 }
 
-/// From one place to the nearest image of another.
 fn image_gap(own: f32, other: f32, period: f32) -> f32 {
     let apart = other - own;
     match 0.5 * period {
@@ -123,7 +120,6 @@ fn image_gap(own: f32, other: f32, period: f32) -> f32 {
     }
 }
 
-/// Whether filters let two boxes meet.
 fn meet(a: &Aabb, b: &Aabb) -> bool {
     let sees = |a: &Aabb, b: &Aabb| (a.layers & 0xffff) & (b.layers >> 16) != 0;
     let owner = a.owner & 0x3fff_ffff;
@@ -132,8 +128,7 @@ fn meet(a: &Aabb, b: &Aabb) -> bool {
     sees(a, b) && sees(b, a) && (owner == 0 || owner != b.owner & 0x3fff_ffff) && !is_excluded && !are_static
 }
 
-/// Rows are exact on the CPU. Devices may round distances in another way, so that what is about as far may change
-/// places there, unless distances are `exact`.
+/// Devices may round distances, so near ties may swap unless `exact`.
 fn check(adapters: &[TestAdapter], descriptor: &BroadPhaseDescriptor<'static>, case: &Case, exact: bool) {
     let what = format!("{}, {} nearest, {descriptor:?}", case.name, case.wanted);
     let expected = case.expected(descriptor);
@@ -172,7 +167,7 @@ fn spread(rng: &mut Rng, side: f32) -> [f32; 3] {
     [0; 3].map(|_| rng.unit() * side)
 }
 
-/// Objects of one kind, about one per unit of volume where they are spread.
+/// One object per unit of volume, if spread evenly.
 fn objects(kind: &str, count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let side = (count as f32).cbrt();
     let bell = |rng: &mut Rng| (0..6).map(|_| rng.unit()).sum::<f32>() - 3.0;
@@ -231,7 +226,6 @@ const KINDS: [&str; 11] = [
     "huge and infinite",
 ];
 
-/// Points, spheres and boxes among the objects, between them and far away.
 fn queries(objects: &[Aabb], count: usize, worlds: u32, rng: &mut Rng) -> Vec<Query> {
     (0..count)
         .map(|index| {
@@ -272,7 +266,7 @@ fn rows_are_those_of_a_search_through_all_objects() {
             }
         }
         let mut queries = queries(&objects, 60, worlds, &mut rng);
-        // As small and as large as squares of floats allow, or where floats are coarse.
+        // Near both ends of the float range, or coarse.
         let scale = [1.0, 2f32.powi(-40), 1.0, 2f32.powi(30), 1.0][round % 5];
         let offset = [0.0, 0.0, 0.0, 0.0, 3e5][round % 5];
         let moved = |place: [f32; 3]| place.map(|at| scale * at + offset);
@@ -305,7 +299,6 @@ fn rows_are_those_of_a_search_through_all_objects() {
             ..Default::default()
         };
         check(&adapters, &descriptor, &case, false);
-        // Each scheme, on the host alone.
         for scheme in SCHEMES {
             check(&[], &BroadPhaseDescriptor { scheme, ..descriptor }, &case, true);
         }
@@ -360,7 +353,7 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
     }
 }
 
-/// Crowds and voids, through two tables: walks of more box tests than one dispatch makes.
+/// Crowds and voids in two tables need more box tests than a round has.
 #[test]
 fn walks_of_several_rounds_find_the_same() {
     let adapters = daily_adapters();
@@ -388,7 +381,7 @@ fn walks_of_several_rounds_find_the_same() {
     }
 }
 
-/// Box tests per query on the host; on a device they are about as many.
+/// Box tests per query on the CPU; devices must be close.
 fn tests_per_query(adapters: &[TestAdapter], scheme: Scheme, case: &Case) -> f64 {
     let descriptor = BroadPhaseDescriptor {
         scheme,
@@ -438,7 +431,7 @@ fn asked_by(kind: &str, count: usize, wanted: u32, places: impl Fn(&mut Rng) -> 
     }
 }
 
-/// Without a radius, a walk tests what is near, however many objects there are.
+/// Searches without a radius stay local.
 #[test]
 fn tests_per_query_hardly_grow_with_the_number_of_objects() {
     let adapters = adapters();
@@ -458,7 +451,7 @@ fn tests_per_query_hardly_grow_with_the_number_of_objects() {
             assert!(many <= most && many <= 1.3 * few, "{what}");
         }
     }
-    // Clusters get denser by eight times, and so do cells of a given size.
+    // Clusters become eight times as dense, and so do cells of a fixed size.
     let [few, many] =
         [2000, 16_000].map(|count| tests_per_query(&[], Scheme::Hierarchical, &asked_by_all("clusters", count, 4)));
     assert!(
@@ -467,7 +460,7 @@ fn tests_per_query_hardly_grow_with_the_number_of_objects() {
     );
 }
 
-/// Far from all objects a walk looks at the side that is turned to it.
+/// A search from far away only tests the near side.
 #[test]
 fn far_queries_test_few_of_the_objects() {
     let adapters = adapters();
@@ -487,8 +480,7 @@ fn far_queries_test_few_of_the_objects() {
     }
 }
 
-/// Where cells do not help, a walk tests all objects hardly more than once: in voids between clusters, and where more
-/// are wanted than there are.
+/// Cells do not help in voids between clusters, or if more objects are wanted than exist.
 #[test]
 fn no_walk_tests_much_more_than_all_objects() {
     for scheme in SCHEMES {

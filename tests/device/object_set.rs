@@ -1,4 +1,4 @@
-//! Objects that live: handles beside a model, and what the device has of them beside brute force.
+//! Object sets against a model and brute force.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,6 @@ fn cube(at: [f32; 3]) -> Aabb {
     Aabb::new(at, at.map(|low| low + 1.0))
 }
 
-/// On a lattice, so that many boxes share faces.
 fn random_box(rng: &mut Rng) -> Aabb {
     cube([0; 3].map(|_| rng.below(9) as f32 - 4.0))
 }
@@ -27,7 +26,7 @@ fn any(handles: &[Handle], rng: &mut Rng) -> Handle {
     handles[rng.below(handles.len())]
 }
 
-/// One operation on a set with objects; `handles` are those of its objects.
+/// `handles` are those of the set's objects.
 fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
     let handle = any(handles, rng);
     match rng.below(7) {
@@ -54,7 +53,6 @@ fn broad_phase(adapter: &TestAdapter, scheme: Scheme) -> GpuBroadPhase {
         scheme,
         outputs: OutputOptions {
             ray_mode: RayMode::All,
-            // Room for every answer here.
             capacities: Capacities {
                 pairs: Some(1 << 16),
                 hits: Some(1 << 12),
@@ -68,7 +66,6 @@ fn broad_phase(adapter: &TestAdapter, scheme: Scheme) -> GpuBroadPhase {
     GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap()
 }
 
-/// Records the set and a step into an encoder.
 fn record(
     adapter: &TestAdapter,
     broad_phase: &mut GpuBroadPhase,
@@ -104,7 +101,7 @@ fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mu
     recorded
 }
 
-/// Uploads what changed; the device then has to hold all slots. Returns the bytes uploaded.
+/// Checks all slots on the device. Returns the bytes uploaded.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
     let (buffer, count) = encode(device, queue, |encoder| {
         match set.upload(device, encoder).unwrap().objects {
@@ -210,7 +207,7 @@ fn a_set_is_a_scene_on_the_host_and_tells_its_states_apart() {
         let recorded = encode(&adapter.device, &adapter.queue, |encoder| {
             set.upload(&adapter.device, encoder).unwrap().statics.generation
         });
-        // Nothing has changed since.
+        // Unchanged objects keep the generation.
         assert_eq!([generation(&set), generation(&set)], [recorded; 2]);
         set.move_to(wall, [4.0; 3], [5.0; 3]).unwrap();
         generations.extend([recorded, generation(&set)]);
@@ -247,7 +244,6 @@ fn steps_of_a_changing_set_agree_with_brute_force() {
     }
 }
 
-/// The second step has few changes, many, and ones for which the buffer has to grow.
 #[test]
 fn steps_of_one_encoder_each_see_the_set_as_it_was() {
     for adapter in adapters() {
@@ -328,7 +324,7 @@ fn growth_keeps_everything_and_copies_on_the_device() {
             let most = if new > count as u64 / 2 { whole } else { 36 * new + 48 };
             assert!(uploaded <= most, "{uploaded} bytes for {before} to {count} objects");
         }
-        // A free slot is taken before the buffer grows.
+        // A free slot is reused before the buffer grows.
         set.remove(handles[5]).unwrap();
         set.insert(cube([7.0; 3]));
         assert!(upload(&device, &queue, &mut set) <= 64);
@@ -336,7 +332,6 @@ fn growth_keeps_everything_and_copies_on_the_device() {
     }
 }
 
-/// Two devices of one instance, beside the shared ones.
 fn two_devices(adapter: &TestAdapter) -> [(wgpu::Device, wgpu::Queue); 2] {
     let adapter = block_on(gpu_broad_phase::adapters(adapter.backends)).remove(0);
     [0; 2].map(|_| {
@@ -367,7 +362,6 @@ fn another_device_starts_over() {
             assert_eq!(upload(&first.clone(), &first_queue, &mut set), 0);
             assert_eq!(upload(&second, &second_queue, &mut set), full);
         }
-        // Those of another instance.
         set.invalidate();
         assert_eq!(upload(&adapter.device, &adapter.queue, &mut set), full);
     }
@@ -409,7 +403,6 @@ fn more_objects_than_the_device_binds_are_refused() {
     }
 }
 
-/// A shopkeeper's view of a spatial hash: put in, take out, ask who is near.
 #[test]
 fn excluded_objects_are_never_found_and_included_ones_are() {
     for adapter in adapters() {
@@ -432,7 +425,7 @@ fn excluded_objects_are_never_found_and_included_ones_are() {
         set.exclude(wall).unwrap();
         assert!(set.contains(wall) && set.is_excluded(wall).unwrap());
         assert_eq!(found(&mut set), (vec![], vec![ball]));
-        // An excluded object moves, but stays away.
+        // Excluded objects may move.
         set.move_to(wall, [0.5; 3], [1.5; 3]).unwrap();
         assert_eq!(found(&mut set), (vec![], vec![ball]));
         set.include(wall).unwrap();

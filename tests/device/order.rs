@@ -1,5 +1,3 @@
-//! `PairOrder::Sorted`: the same bytes on every device, with every scheme and on the CPU.
-
 use crate::common::pool::opened;
 use crate::common::steps::{SCHEMES, broad_phase, encoder, read, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
@@ -23,7 +21,6 @@ fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     }
 }
 
-/// Everything that has an order, as words.
 fn words(result: &StepResult) -> [Vec<u32>; 5] {
     let hits = result.ray_hits.iter();
     [
@@ -188,7 +185,7 @@ fn answers_in_parts_are_ascending_as_a_whole() {
             let unlimited = descriptor(scheme);
             let mut gpu = broad_phase(&adapter, &unlimited);
             let expected = words(&scene_of(&adapter, &mut gpu, &scene));
-            // Less than the first sizes of the outputs take, and the table of larger objects, which is given up.
+            // Below the initial outputs and the large-object table, which is dropped.
             let limit = gpu.memory().total() - 130_000;
             let mut headless = opened(
                 &adapter,

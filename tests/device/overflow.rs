@@ -1,4 +1,4 @@
-//! Nothing is lost silently: needs past every capacity, memory that is limited or given back, walks of many rounds.
+//! Every overflow is reported.
 
 use crate::common::pool::opened;
 use crate::common::steps::{self, broad_phase, sorted};
@@ -43,7 +43,7 @@ fn headless(adapter: &TestAdapter, descriptor: BroadPhaseDescriptor<'_>) -> Broa
     opened(adapter, &descriptor)
 }
 
-/// Rods side by side along z that all lie in the same cells: nothing overlaps but the last and the first.
+/// Parallel rods in the same cells; only the last and the first overlap.
 fn rods(count: u32) -> Vec<Aabb> {
     let mut rods: Vec<_> = (0..count)
         .map(|index| {
@@ -56,7 +56,7 @@ fn rods(count: u32) -> Vec<Aabb> {
     rods
 }
 
-/// More boxes than a round holds, in one scheme on each adapter: all of them meet all others.
+/// All boxes overlap and exceed a round. One scheme per adapter.
 #[test]
 fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
     for (adapter, scheme) in adapters().iter().zip(SCHEMES.into_iter().cycle()) {
@@ -64,9 +64,7 @@ fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
     }
 }
 
-/// More than 2^32 pairs take as many box tests. Of what stands between those and 64-bit counters, `tests/passes` takes
-/// the scan past 32 bits on every adapter, and the library's own tests the error in place of a vector that no host
-/// holds.
+/// `tests/passes` covers scans past 32 bits on every adapter; unit tests cover results that no host can hold.
 #[test]
 #[ignore = "a minute on two processors"]
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
@@ -106,7 +104,7 @@ fn count_equal_boxes(count: u32, adapter: &TestAdapter, scheme: Scheme) {
     assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < count), "{what}");
 }
 
-/// As many as two rounds take. More than 65,535 are a test of `tests/device/step.rs`.
+/// Two rounds. `tests/device/step.rs` has more than 65,535 rods.
 #[test]
 fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     let count = 16_500;
@@ -127,7 +125,7 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
         assert!(result.counters.is_whole(), "{what}");
         let rounds = count.div_ceil(16_384);
         assert!((rounds..2 * rounds).contains(&result.counters.rounds_needed), "{what}");
-        // One crowd does not slow down all that comes later.
+        // A crowd does not slow down later steps.
         for rounds in [rounds, 1] {
             let calm = block_on(headless.step(&objects[..100], &[])).expect("an answer");
             assert!(calm.pairs.is_empty() && calm.counters.is_whole(), "{what}");
@@ -137,10 +135,10 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     }
 }
 
-/// In one scheme on each adapter, not the one of equal boxes: the test above has all of them.
+/// One scheme per adapter, other than for equal boxes.
 #[test]
 fn a_step_without_enough_rounds_says_so_and_grows_them() {
-    // Walks that are known to be crowded leave some boxes out.
+    // Crowded searches skip some boxes.
     let objects = rods(17_000);
     for (adapter, scheme) in daily_adapters().into_iter().zip(SCHEMES.into_iter().cycle().skip(1)) {
         for growth in [Growth::Grow, Growth::Fixed] {
@@ -187,7 +185,7 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
     }
 }
 
-/// Rays whose closest hit comes after tens of thousands of boxes that are missed, in every mode.
+/// The closest hit follows tens of thousands of misses.
 #[test]
 fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
     let mut objects = rods(40_000);
@@ -213,7 +211,7 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                 let expected = cpu::step(&descriptor, &objects, &rays).expect("an answer");
                 let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
                 assert!(result.counters.is_whole(), "{what}");
-                // The search for any hit ends at the first.
+                // Any-hit searches stop at the first hit.
                 assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
                 assert_eq!(result.ray_any, expected.ray_any, "{what}");
                 assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
@@ -225,7 +223,6 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
     }
 }
 
-/// So many boxes of edge 1 in a cube, that each has about `neighbours` partners.
 fn crowd(count: usize, neighbours: f32, rng: &mut Rng) -> Vec<Aabb> {
     let side = (8.0 * count as f32 / neighbours).cbrt();
     (0..count)
@@ -236,8 +233,7 @@ fn crowd(count: usize, neighbours: f32, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// What counting kept of crowded boxes outlasts outputs that grow before the pairs are written, and is given up where
-/// memory is short of it from the start.
+/// Cached pairs survive growth before they are written.
 #[test]
 fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
     let mut rng = Rng(8);
@@ -258,7 +254,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
                 },
                 ..Default::default()
             };
-            // Some are too little for any step.
+            // Some limits are too small for any step.
             if let Err(error) = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor) {
                 let is_memory = matches!(
                     error,
@@ -282,7 +278,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
     }
 }
 
-/// A count that ends early is no licence to write what was not counted.
+/// Only counted pairs may be written.
 #[test]
 fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
     let mut rng = Rng(9);
@@ -389,7 +385,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
     }
 }
 
-/// A query may not take room from the pairs of the step before.
+/// Queries must not take memory from the last step's pairs.
 #[test]
 fn pairs_outlast_a_query_that_memory_is_short_for() {
     let mut rng = Rng(11);
@@ -446,7 +442,7 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
             }
             let before = gpu.memory().total();
             step(&adapter, &mut gpu, &objects[..500], &[]);
-            // A sort of fewer keys by digits of its own may need a few words more.
+            // Sorting fewer keys may take a few more words.
             let kept = gpu.memory().total();
             assert!(
                 kept >= before && 500 * kept <= 501 * before,
@@ -464,7 +460,7 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
     }
 }
 
-/// What a step needed is not forgotten with its memory.
+/// `trim` keeps the measured demand.
 #[test]
 fn outputs_start_at_what_was_needed_after_trim() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
@@ -481,7 +477,7 @@ fn outputs_start_at_what_was_needed_after_trim() {
     }
 }
 
-/// llvmpipe counts the turns of eight rays together. Each of these meets a crowd of its own while the others step on.
+/// llvmpipe counts loop iterations of eight rays together.
 #[test]
 fn rays_through_crowds_of_their_own_are_never_cut_short() {
     const CROWD: usize = 16_000;
@@ -518,7 +514,7 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
     }
 }
 
-/// A step that fails when its walks turn out to need more rounds leaves a table that can be asked.
+/// The step fails as it needs more rounds, but its table can be queried.
 #[test]
 fn a_query_after_a_step_that_ran_out_of_memory_ends() {
     let objects: Vec<_> = (0..18_000)
@@ -533,7 +529,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
             scheme: Scheme::Uniform { cell_size: 1e6 },
             ..Default::default()
         };
-        // Enough for one round, but not for what several keep of 100,000 rays.
+        // Enough for one round, but not for state of 100,000 rays.
         let limited = |max_bytes| BroadPhaseDescriptor {
             outputs: OutputOptions {
                 max_bytes: Some(max_bytes),
@@ -567,7 +563,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
     }
 }
 
-/// Each round is a dispatch of every walk, whether anything is left for it or not.
+/// Each round dispatches every search.
 #[test]
 fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     let points = [Aabb::point([1.0; 3]); 100];
@@ -600,7 +596,7 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     }
 }
 
-/// A frame loop that neither waits nor reads anything: counters come along with later submissions.
+/// Counters arrive with later submissions.
 #[test]
 fn steps_make_room_without_a_wait() {
     for adapter in daily_adapters() {
@@ -622,7 +618,7 @@ fn steps_make_room_without_a_wait() {
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             assert_eq!(broad_phase.counters(), None, "{what}");
             let mut frames = 0;
-            // The device may still be at the first frames when later ones are recorded.
+            // The device may lag behind the recordings.
             let whole = loop {
                 let mut encoder = steps::encoder(&adapter);
                 steps::record(&mut broad_phase, &mut encoder, input);
@@ -639,7 +635,7 @@ fn steps_make_room_without_a_wait() {
                 assert!(frames < 20, "{what}");
             };
             assert!(frames > 1, "{what}");
-            // What an encoder takes along never arrives.
+            // Counters of a dropped encoder never arrive.
             let mut dropped = steps::encoder(&adapter);
             steps::record(&mut broad_phase, &mut dropped, Scene::default());
             drop(dropped);
@@ -649,7 +645,7 @@ fn steps_make_room_without_a_wait() {
             assert_eq!(result.counters, whole, "{what}");
             broad_phase.trim();
             assert_eq!(broad_phase.counters(), None, "{what}");
-            // What arrived before does not outdo what is read later.
+            // Counters that arrived earlier do not override later reads.
             let mut encoder = steps::encoder(&adapter);
             steps::record(&mut broad_phase, &mut encoder, Scene::default());
             queue.submit([encoder.finish()]);
@@ -687,7 +683,6 @@ fn stage_times_come_along_with_counters() {
         adapter.queue.submit([encoder.finish()]);
         adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
         let watched = broad_phase.timings();
-        // The same timestamps, read from the same step.
         assert_eq!(watched, steps::read(&mut broad_phase).timings, "{}", adapter.name);
         let has_timestamps = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         assert_eq!(watched.iter().any(|time| time.nanoseconds > 0.0), has_timestamps);

@@ -1,5 +1,4 @@
-//! What parts pairs beside filters: a list of the caller's that may change in every frame, and a WGSL function of the
-//! caller's, on every scheme and adapter, beside the CPU engine and brute force.
+//! Pairs excluded by lists and WGSL functions, against the CPU engine and brute force.
 
 mod refusals;
 
@@ -21,7 +20,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// A bit of the data per pair. `a` and `b` are not alike to it.
+/// Depends on the order of `a` and `b`.
 const BITS: &str = "
 alias admits_place = u32;
 const admits_bits: u32 = 32u;
@@ -44,7 +43,7 @@ fn bits(data: &[u32]) -> impl Fn(u32, u32) -> bool + Sync {
     }
 }
 
-/// Looks at the objects' own words. Names of the passes' variables are free within a function.
+/// Function locals may shadow the passes' names.
 const WORDS: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     var found = pair_layers(a) ^ pair_layers(b) ^ pair_owner(a) ^ pair_owner(b);
@@ -67,7 +66,6 @@ fn words(objects: &[Aabb]) -> impl Fn(u32, u32) -> bool + Sync {
     }
 }
 
-/// Names some pairs, with either object first, and what is none.
 fn list_of(pairs: &[Pair], objects: usize, rng: &mut Rng) -> Vec<Pair> {
     let mut list = Vec::new();
     for &Pair { a, b } in pairs {
@@ -88,7 +86,6 @@ fn list_of(pairs: &[Pair], objects: usize, rng: &mut Rng) -> Vec<Pair> {
     list
 }
 
-/// The answer by the definition.
 fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, admits: &dyn Fn(u32, u32) -> bool) -> Vec<Pair> {
     let mut pairs = brute_force::scene_pairs(
         descriptor,
@@ -109,7 +106,6 @@ fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, admits: &dy
     pairs
 }
 
-/// The pairs as rows, one per object.
 fn rows_of(pairs: &[Pair], objects: usize, half: bool) -> Vec<Vec<u32>> {
     let mut rows = vec![Vec::new(); objects];
     for &Pair { a, b } in pairs {
@@ -122,7 +118,6 @@ fn rows_of(pairs: &[Pair], objects: usize, half: bool) -> Vec<Vec<u32>> {
     rows
 }
 
-/// Holds an answer to the definition, and counts of worlds to the pairs.
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, expected: &[Pair], what: &str) {
     assert_eq!(sorted(result.pairs.clone()), expected, "{what}");
     assert_eq!(result.counters.pairs_needed, expected.len() as u64, "{what}");
@@ -146,7 +141,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
     for adapter in daily_adapters() {
         let mut parted = [0; 2];
         let mut scenes = 0;
-        // Those of a daily run have crowds among them.
+        // The daily range includes crowds.
         for number in daily_or_full(22..46, 0..48) {
             let mut rng = Rng(number + 900);
             let given = BroadPhaseDescriptor {
@@ -162,7 +157,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 continue;
             }
             let wild = crate::wild::scene(number, &given);
-            // The definition of pairs knows no periods.
+            // Brute force knows no periods for pairs.
             let descriptor = BroadPhaseDescriptor {
                 periods: [0.0; 3],
                 pair_filter: [None, Some(BITS), Some(WORDS)][number as usize / 3 % 3],
@@ -210,7 +205,6 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 &format!("{what}: the reference"),
             );
             let mut headless = pooled(&adapter, &descriptor);
-            // Again, where outputs fit already, and without a list.
             for (list, expected) in [
                 (&list[..], &expected),
                 (&list, &expected),
@@ -237,7 +231,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 }
                 let rows = rows_of(expected, objects.len(), half);
                 assert_eq!(lists(&result), rows, "{what}: partners");
-                // Of the table that the step has left, too, and by the place of the one that is asked for.
+                // Also by later queries of the table.
                 let partners = SelfQuery::Overlaps { half }.into();
                 let later = block_on(headless.query(&QueryInput {
                     queries: partners,
@@ -263,7 +257,6 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 assert_eq!(lists(&on_cpu), rows, "{what}: partners on the CPU");
             }
             if number % 12 == 0 {
-                // Without the list of pairs.
                 let rows = rows_of(&expected, objects.len(), half);
                 let rowless = BroadPhaseDescriptor {
                     pairs: false,
@@ -280,7 +273,6 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
     }
 }
 
-/// A list in a buffer of the caller's.
 fn upload<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::BufferUsages) -> wgpu::Buffer {
     adapter.device.create_buffer_init(&BufferInitDescriptor {
         label: Some("buffer of the caller"),
@@ -289,8 +281,7 @@ fn upload<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::Buff
     })
 }
 
-/// Words for a function that the descriptor does not have, on the device: the first step of a broad phase, which has no
-/// buffer for them.
+/// In the first step, no buffer for them exists.
 #[test]
 fn words_that_no_function_reads_may_lie_on_the_device() {
     let mut rng = Rng(92);
@@ -329,7 +320,7 @@ fn words_that_no_function_reads_may_lie_on_the_device() {
     }
 }
 
-/// A renderer's frames: the list is another one in each, on the host or on the device, and now and then there is none.
+/// From the host or the device, sometimes none.
 #[test]
 fn a_list_may_change_in_every_frame() {
     let mut rng = Rng(91);
@@ -359,7 +350,6 @@ fn a_list_may_change_in_every_frame() {
                     };
                     let all = defined(&descriptor, &plain, &|_, _| true);
                     let list = match frame % 4 {
-                        // All of it, so that nothing is left.
                         1 => all.clone(),
                         2 => Vec::new(),
                         _ => list_of(&all, objects.len(), &mut rng),
@@ -386,7 +376,7 @@ fn a_list_may_change_in_every_frame() {
                     if frame % 4 == 1 && descriptor.pair_filter.is_none() {
                         assert!(!all.is_empty() && result.pairs.is_empty(), "{what}");
                     }
-                    // What a page shows was parted by the step's own list.
+                    // A page uses its step's own list.
                     let first = expected.len() as u32 / 2;
                     let mut pages = encoder(&adapter);
                     let page = Page {
@@ -403,7 +393,6 @@ fn a_list_may_change_in_every_frame() {
     }
 }
 
-/// Boxes that meet many others: walks of crowded scenes, bits that counting keeps, and second walks.
 #[test]
 fn crowds_are_parted_as_well() {
     let mut rng = Rng(92);
@@ -466,7 +455,7 @@ fn crowds_are_parted_as_well() {
     }
 }
 
-/// Walks that one round does not end. Lookups take turns of loops, too, which llvmpipe counts.
+/// Lookups in the list also count as loop iterations in llvmpipe.
 #[test]
 #[ignore = "hundreds of millions of box tests take minutes on a software adapter"]
 fn walks_in_many_rounds_leave_out_the_same_pairs() {
@@ -519,7 +508,7 @@ fn walks_in_many_rounds_leave_out_the_same_pairs() {
     }
 }
 
-/// Several steps of one encoder, each with a list of its own, on host memory that is gone by then.
+/// Host memory is freed before submission.
 #[test]
 fn steps_of_one_encoder_see_their_own_lists() {
     let mut rng = Rng(93);
@@ -565,7 +554,7 @@ fn steps_of_one_encoder_see_their_own_lists() {
     }
 }
 
-/// What does not fit a buffer comes in parts, which later walks find.
+/// Results exceed a buffer, so later pages search again.
 #[test]
 fn whole_answers_in_parts_leave_out_the_same_pairs() {
     let mut rng = Rng(94);
@@ -607,7 +596,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
     }
 }
 
-/// Static objects stay in their table while lists come and go, which move the buffer of the boxes.
+/// Lists move the buffer of boxes, but the static table remains.
 #[test]
 fn tables_of_static_objects_outlast_lists() {
     let mut rng = Rng(96);
@@ -647,7 +636,7 @@ fn tables_of_static_objects_outlast_lists() {
                     ..plain
                 };
                 let statics = Statics {
-                    // Read in the first frame alone.
+                    // Only read in the first frame.
                     objects: Source::Host(if frame == 0 { fixed } else { &objects[400..] }),
                     ..Default::default()
                 };
@@ -662,7 +651,7 @@ fn tables_of_static_objects_outlast_lists() {
     }
 }
 
-/// The function is part of the descriptor: another one makes anew what it is joined to, and no more.
+/// Rebuilds only the passes that include it.
 #[test]
 fn another_function_may_take_the_place_of_one() {
     let mut rng = Rng(97);
@@ -699,7 +688,7 @@ fn another_function_may_take_the_place_of_one() {
                 assert!(is_told, "{error:?}");
                 let what = format!("{scheme:?}, {text:?} on {}", adapter.name);
                 submit(&adapter, &mut on_gpu, scene);
-                // One form of counting is left out once it is known to be of no use.
+                // One counting variant is unused once the crowding is known.
                 let unused: Vec<_> = on_gpu.unused_passes(None);
                 assert!(
                     unused.iter().all(|pass| pass.starts_with("pair_count")),
@@ -713,7 +702,6 @@ fn another_function_may_take_the_place_of_one() {
     }
 }
 
-/// Some fields anew and the others as they were: the function is one of those.
 #[test]
 fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
     let mut rng = Rng(99);
@@ -748,12 +736,10 @@ fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
             let expected = defined(&descriptor, &scene, &admits);
             assert!(expected.len() < brute_force::scene_pairs(&descriptor, &scene).unwrap().len());
             check(&descriptor, &scene, &result, &expected, &what);
-            // And so does a broad phase that is made of it.
             let mut other = broad_phase(&adapter, on_gpu.descriptor());
             let result = whole(&adapter, &mut other, scene);
             check(&descriptor, &scene, &result, &expected, &what);
         }
-        // Without it all pairs are admitted.
         let without = BroadPhaseDescriptor {
             pair_filter: None,
             ..*on_gpu.descriptor()
@@ -765,7 +751,7 @@ fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
     }
 }
 
-/// Sets of queries ask the table of the step, and with it what its list and its function part.
+/// Sets use the list and function of the step.
 #[test]
 fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
     let mut rng = Rng(98);
@@ -815,7 +801,6 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                     let mut encoder = encoder(&adapter);
                     let step = on_gpu.step(&mut encoder, scene).unwrap();
                     adapter.queue.submit([encoder.finish()]);
-                    // The table of an earlier submission.
                     let mut encoder = self::encoder(&adapter);
                     set.record(&mut encoder, &step, asked).unwrap();
                     adapter.queue.submit([encoder.finish()]);

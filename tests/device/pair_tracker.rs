@@ -1,4 +1,4 @@
-//! Pairs that are tracked on the host by late events, through overflow, dropped encoders and disorder.
+//! Pairs tracked on the host through overflow, dropped encoders and disorder.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,6 @@ fn scene(objects: &[Aabb]) -> Scene<'_> {
     }
 }
 
-/// Pairs by brute force, under the names that indices are.
 fn expected(objects: &[Aabb]) -> BTreeSet<PairEvent> {
     let event = |pair: gpu_broad_phase::Pair| PairEvent {
         a: pair.a,
@@ -39,7 +38,7 @@ fn poll(adapter: &TestAdapter) {
     polled.expect("a device that answers");
 }
 
-/// Applies changes as a caller does. Each has to be one.
+/// Applies changes, which must be sorted and non-redundant.
 fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
     assert!(changes.begun.is_sorted() && changes.ended.is_sorted(), "{what}");
     for event in changes.ended {
@@ -50,12 +49,11 @@ fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
     }
 }
 
-/// What becomes of a frame's encoder.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Submitted,
     Dropped,
-    /// Submitted behind the next frame's.
+    /// Submitted after the next frame's.
     Late,
 }
 
@@ -81,7 +79,6 @@ fn pairs_follow_the_steps_through_overflow_loss_and_disorder() {
         let mut objects = boxes(300, 6.0, &mut rng);
         for frame in 0..60 {
             let what = format!("frame {frame} on {}", adapter.name);
-            // From time to time there are many more pairs than before.
             if frame % 15 == 7 {
                 objects = boxes(300, [3.0, 6.0][frame / 15 % 2], &mut rng);
             }
@@ -96,7 +93,7 @@ fn pairs_follow_the_steps_through_overflow_loss_and_disorder() {
             };
             let mut encoder = encoder(&adapter);
             let step = gpu.step(&mut encoder, scene(&objects));
-            // A recording that ran over something else is told once.
+            // A recording that ran out of order is reported once.
             let Ok(step) = step else { continue };
             tracker
                 .record(&mut encoder, &step, ObjectNames::default())
@@ -125,7 +122,7 @@ fn pairs_follow_the_steps_through_overflow_loss_and_disorder() {
     }
 }
 
-/// More pairs begin than events in flight have room for at first.
+/// More pairs begin than pending events have room for.
 #[test]
 fn a_burst_of_pairs_is_known_after_a_few_frames() {
     for adapter in daily_adapters() {

@@ -1,5 +1,3 @@
-//! What is made ahead of its use, and what another descriptor makes anew.
-
 use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, check_hits, check_lists, sorted};
 use crate::common::{Rng, TestAdapter, daily_adapters, is_full, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -11,7 +9,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// A device whose pipelines nobody else makes.
 fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     let own = block_on(all_adapters(adapter.backends))
         .into_iter()
@@ -20,19 +17,19 @@ fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     block_on(own.request_device(&GpuBroadPhase::device_descriptor(&own))).expect("a device")
 }
 
-/// Pipelines that are alive. Those of a broad phase live as long as it does.
+/// Live pipelines. Those of a broad phase live as long as it does.
 fn pipelines(device: &wgpu::Device) -> isize {
     device.get_internal_counters().hal.compute_pipelines.read()
 }
 
-/// What a frame loop may come to ask: everything, in a scene that is crowded and one that is not.
+/// Everything a frame loop may query.
 struct QuerySizes {
     boxes: [Vec<Aabb>; 2],
     statics: Vec<Aabb>,
     rays: Vec<Ray>,
     swept: Vec<SweptRay>,
     counts: wgpu::Buffer,
-    /// The boxes and the rays behind a word each.
+    /// Boxes and rays, each behind a word.
     strided: [wgpu::Buffer; 3],
 }
 
@@ -40,7 +37,7 @@ impl QuerySizes {
     fn new(device: &wgpu::Device) -> Self {
         let mut rng = Rng(31);
         let boxes = uniform(400, &mut rng);
-        // Enough of them to be sorted.
+        // Enough to be sorted.
         let rays: Vec<_> = boxes
             .iter()
             .cycle()
@@ -76,8 +73,7 @@ impl QuerySizes {
         }
     }
 
-    /// Steps and queries with everything that is asked for, more than once each: what a step learned changes the next.
-    /// Returns the passes that none of them dispatched.
+    /// Runs each several times, since counters change later steps. Returns passes that were never dispatched.
     fn run(
         &self,
         queue: &wgpu::Queue,
@@ -99,7 +95,7 @@ impl QuerySizes {
             let has_worlds = gpu.descriptor().worlds > 1;
             let no_worlds = |worlds: &'_ [u32]| if has_worlds { worlds.len() } else { 0 };
             let mut encoder = device.create_command_encoder(&Default::default());
-            // What lies as passes read it takes other passes.
+            // Strided inputs run other passes.
             let is_strided = uses.strided && turn % 2 == 0;
             let input = Scene {
                 objects: if is_strided {
@@ -186,10 +182,9 @@ impl QuerySizes {
     }
 }
 
-/// No frame compiles what was asked for ahead.
 #[test]
 fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
-    // Numbers of a scheme and mode for each part but the last, on every day.
+    // Case that compiles each single part daily.
     const ALONE: [usize; 5] = [4, 8, 0, 7, 3];
     for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
@@ -237,7 +232,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
                 Uses::ALL,
             ];
             for (kind, uses) in some.into_iter().enumerate() {
-                // All at once with every scheme and mode; a part alone with some, since every one compiles anew.
+                // Single parts compile again, so only some cases run them.
                 let is_tried = if is_full() {
                     (number / 3 + number + kind).is_multiple_of(3)
                 } else {
@@ -252,7 +247,6 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
                 gpu.prepare(uses).run().expect("pipelines");
                 let prepared = pipelines(&device);
                 assert!(prepared > made || uses == Uses::default(), "{what}");
-                // Beside frames, on a thread of the caller's.
                 let again = gpu.prepare(uses);
                 std::thread::spawn(move || again.run())
                     .join()
@@ -267,7 +261,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
     }
 }
 
-/// Those of another device and of texts that nobody uses are not shared, and all go with the last broad phase.
+/// All are freed with the last broad phase.
 #[test]
 fn broad_phases_of_a_device_share_their_pipelines() {
     const TEXTS: [&str; 2] = ["a < b", "b < a"];
@@ -294,7 +288,7 @@ fn broad_phases_of_a_device_share_their_pipelines() {
         assert_eq!(pipelines(&device), all, "{what}: another device");
         assert!(pipelines(&other_device) > none, "{what}");
         drop(elsewhere);
-        // Each text has pipelines of its own, which go when another text is used after their last user.
+        // A filter's pipelines are freed after their last user, when another is used.
         let texts = TEXTS.map(|condition| format!("fn admits_pair(a: u32, b: u32) -> bool {{ return {condition}; }}"));
         let with_text = |text: &'static str| {
             make(&BroadPhaseDescriptor {
@@ -342,7 +336,7 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
         let boxes = uniform(200, &mut Rng(2));
         for _ in 0..3 {
             let mut encoder = device.create_command_encoder(&Default::default());
-            // Few of them move, so that their boxes are put in place one by one.
+            // Few of them move, so that boxes are scattered.
             set.set(handles[7], boxes[9]).expect("a handle");
             let input = set.upload(&device, &mut encoder).expect("an upload");
             let step = gpu.step(&mut encoder, input).expect("a step");
@@ -368,7 +362,7 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
     }
 }
 
-/// Whatever the descriptors before: the answer is that of one made anew, and most settings cost no pipeline.
+/// Most settings rebuild no pipeline.
 #[test]
 fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
     let base = BroadPhaseDescriptor {
@@ -378,7 +372,7 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
         },
         ..Default::default()
     };
-    // Each with whether pipelines are made anew.
+    // (Setting, rebuilds pipelines).
     let settings = [
         (BroadPhaseDescriptor { margin: 0.25, ..base }, false),
         (
@@ -441,7 +435,7 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             assert_eq!(gpu.descriptor().margin, descriptor.margin);
             let kept = pipelines(&device);
             assert!(*is_dear || kept == before, "{what}: {before} pipelines, then {kept}");
-            // What does not depend on the constant that differs is there.
+            // Pipelines without the changed constant are reused.
             assert!(
                 kept - before < all * 4 / 5,
                 "{what}: {kept} after {before}, {all} at first"
@@ -485,7 +479,7 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             );
             check_lists(&result, &brute_force::scene_queries(descriptor, &scene).unwrap(), &what);
         }
-        // One that cannot work changes nothing.
+        // An invalid descriptor changes nothing.
         let bad = BroadPhaseDescriptor { margin: -1.0, ..base };
         let told = gpu.set_descriptor(&bad).err();
         assert_eq!(told, Some(CreateError::Descriptor(DescriptorError::Margin(-1.0))));
@@ -498,7 +492,7 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
     }
 }
 
-/// Sets make theirs for the scheme that their broad phase has now.
+/// Sets use the current scheme of their broad phase.
 #[test]
 fn sets_are_prepared_for_another_descriptor_too() {
     for adapter in daily_adapters() {
@@ -517,7 +511,7 @@ fn sets_are_prepared_for_another_descriptor_too() {
             let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
             gpu.set_descriptor(&descriptor).expect("a descriptor that works");
             set.prepare(&gpu, uses).run().expect("pipelines");
-            // Those of the scheme before are gone once the device is done with them.
+            // The device must be done with the old ones.
             device
                 .poll(wgpu::PollType::wait_indefinitely())
                 .expect("an idle device");

@@ -1,5 +1,4 @@
-//! Properties of answers over generated scenes, which shrink where one fails. `PROPTEST_CASES` sets how many scenes the
-//! CPU answers (devices answer a twentieth of them), `PROPTEST_RNG_SEED` which ones.
+//! `PROPTEST_CASES` sets the number of scenes on the CPU (devices run a twentieth), `PROPTEST_RNG_SEED` the seed.
 
 mod devices;
 mod exact;
@@ -22,7 +21,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
 
-/// What a device takes for a scene, the CPU takes for many.
+/// The CPU runs this many scenes in the time of one on a device.
 const DEVICE_SHARE: u32 = 20;
 
 fn config(cases: u32) -> ProptestConfig {
@@ -63,7 +62,7 @@ fn hold<S: Strategy>(config: ProptestConfig, strategy: S, property: impl Fn(S::V
     }
 }
 
-/// A coordinate: a cell of a lattice, beside it, or anywhere in between.
+/// On a lattice, next to it, or between.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     cell: i32,
@@ -71,15 +70,13 @@ struct Place {
     fraction: f32,
 }
 
-/// What coordinates mean.
 #[derive(Clone, Copy, Debug)]
 struct Lattice {
     step: f32,
-    /// Places lie anywhere.
     is_free: bool,
-    /// Places lie at most one float off the lattice.
+    /// Places are at most one float off the lattice.
     is_nudged: bool,
-    /// Where the middle of the lattice is, in steps.
+    /// Centre of the lattice, in steps.
     origin: [i32; 3],
 }
 
@@ -107,7 +104,6 @@ fn places(cells: RangeInclusive<i32>) -> impl Strategy<Value = [Place; 3]> {
     proptest::array::uniform3(place)
 }
 
-/// What is out of the ordinary about something; 0 is nothing.
 #[derive(Clone, Copy, Debug)]
 struct Oddity {
     kind: u8,
@@ -141,7 +137,7 @@ fn object_seed() -> impl Strategy<Value = ObjectSeed> {
 }
 
 impl ObjectSeed {
-    /// Bounds that are no numbers, infinite, inverted, huge or denormal come with `is_odd` alone.
+    /// Only `is_odd` allows NaN, infinite, inverted, huge and denormal bounds.
     fn object(&self, lattice: &Lattice, is_odd: bool) -> Aabb {
         let min = lattice.point(self.low);
         let upper = [0, 1, 2].map(|axis| Place {
@@ -272,12 +268,11 @@ impl QuerySeed {
     }
 }
 
-/// Which coordinates a property is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// Half of the scenes on a lattice, the rest beside it or odd.
+    /// Half on a lattice, the rest near it or odd.
     Any,
-    /// Floats that a ray's parameters are fractions of.
+    /// Allows exact ray parameters.
     Exact,
     /// Multiples of a power of two.
     Whole,
@@ -290,11 +285,11 @@ struct SceneSeed {
     objects: Vec<ObjectSeed>,
     rays: Vec<RaySeed>,
     queries: Vec<QuerySeed>,
-    /// Whether rays are swept ones, queries rounded ones.
+    /// True for swept rays, and for rounded queries.
     is_wide: [bool; 2],
     asking: Option<Queries<'static>>,
     nearest: u32,
-    /// How many quarters of the objects are static ones.
+    /// Quarters of static objects.
     quarters: usize,
 }
 
@@ -339,7 +334,6 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
     )
 }
 
-/// What a scene borrows.
 #[derive(Clone, Debug)]
 struct Given {
     objects: Vec<Aabb>,
@@ -351,7 +345,6 @@ struct Given {
     is_wide: [bool; 2],
     asking: Option<Queries<'static>>,
     mode: QueryMode,
-    /// How many of the first objects are static.
     statics: usize,
 }
 
@@ -361,7 +354,7 @@ impl SceneSeed {
         let swept: Vec<_> = self.rays.iter().map(|seed| seed.ray(lattice, is_odd)).collect();
         let rounded: Vec<_> = self.queries.iter().map(|seed| seed.query(lattice, is_odd)).collect();
         let worlds = if descriptor.worlds > 1 { &self.objects[..] } else { &[] };
-        // The definition of all but neighbours knows no periods.
+        // Brute force knows periods for neighbours only.
         let is_periodic = descriptor.periods != [0.0; 3];
         Given {
             objects: self.objects.iter().map(|seed| seed.object(lattice, is_odd)).collect(),
@@ -394,7 +387,7 @@ impl Given {
     fn scene(&self) -> Scene<'_> {
         let (statics, objects) = self.objects.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
-        // Every scene has another state.
+        // A new generation per scene.
         static GENERATION: AtomicU64 = AtomicU64::new(0);
         Scene {
             objects: Source::Host(objects),
@@ -513,7 +506,6 @@ fn a_fixed_capacity_holds_a_part_of_the_answer_and_exact_counts() {
     });
 }
 
-/// Pairs, hits and results of queries as sets, by names that another order does not change.
 #[derive(Debug, PartialEq)]
 struct Sets {
     pairs: Vec<Pair>,
@@ -552,7 +544,7 @@ fn sets(result: &StepResult, name: impl Fn(u32) -> u32) -> Sets {
     }
 }
 
-/// All hits and results, which a set holds.
+/// Every hit and result, as [`Sets`] need.
 fn everything(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         outputs: OutputOptions {
@@ -569,12 +561,12 @@ fn another_order_of_the_objects_gives_the_same_answer() {
     hold(on_cpu(), strategy, |(descriptor, seed, keys)| {
         let descriptor = everything(descriptor);
         let mut given = seed.given(&descriptor);
-        // What comes after an object depends on the order.
+        // Halves depend on the order.
         given.asking = given.asking.map(|asking| match asking {
             Queries::Objects(SelfQuery::Within { radius, .. }) => SelfQuery::within(radius).into(),
             _ => SelfQuery::Overlaps { half: false }.into(),
         });
-        // The first ones: others after another order.
+        // Static objects come first.
         given.statics = 0;
         given.mode = QueryMode::All;
         let before = on_reference(&descriptor, &given);
@@ -602,8 +594,7 @@ fn another_order_of_the_objects_gives_the_same_answer() {
     });
 }
 
-/// Positions and the translation are multiples of a power of two and far below 2^24 of it: every difference is the
-/// same.
+/// Coordinates are small multiples of a power of two, so differences are exact.
 #[test]
 fn a_translation_by_whole_cells_keeps_the_answer() {
     let moves = proptest::array::uniform3(-2000i32..=2000);
@@ -616,12 +607,12 @@ fn a_translation_by_whole_cells_keeps_the_answer() {
             ..everything(descriptor)
         };
         let mut moved = seed.clone();
-        // So many steps are whole cells of every size but 0.3.
+        // 48 steps are whole cells of every size except 0.3.
         moved.lattice.origin = cells.map(|cell| 48 * cell);
         let prepared = |seed: &SceneSeed| {
             let mut given = seed.given(&descriptor);
             given.mode = QueryMode::All;
-            // Grown boxes are rounded, and no two positions in the same way.
+            // Grown boxes round differently at each position.
             let rounds = descriptor.margin > 0.0;
             for ray in &mut given.swept {
                 ray.half_extents = [0.0; 3];
@@ -642,7 +633,7 @@ fn a_translation_by_whole_cells_keeps_the_answer() {
     });
 }
 
-/// What exact arithmetic says of each hit.
+/// Compares hits with exact arithmetic.
 fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, given: &Given, result: &StepResult) {
     let axes = descriptor.dimensions.count() as usize;
     for (ray, (hits, swept)) in ranges(&result.ray_offsets, &result.ray_hits)
@@ -684,7 +675,7 @@ fn ray_descriptor(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescri
     }
 }
 
-/// Zeros have no neighbours that are multiples of anything.
+/// Denormals have no exact multiples.
 fn without_denormals(given: &mut Given) {
     let clean = |value: &mut f32| {
         if value.is_subnormal() {
@@ -721,7 +712,6 @@ fn rays_hit_what_exact_arithmetic_says() {
     );
 }
 
-/// Holds all hits to exact arithmetic.
 fn check_scales(axes: usize, objects: &[Aabb], rays: &[SweptRay], result: &StepResult) -> [usize; 2] {
     let mut counts = [0; 2];
     for (hits, ray) in ranges(&result.ray_offsets, &result.ray_hits).zip(rays) {

@@ -1,5 +1,4 @@
-//! Queries, neighbours and nearest objects as a caller sees them: on every adapter, beside the CPU engine and brute
-//! force.
+//! Queries against the CPU engine and brute force.
 
 use crate::common::answers::lists;
 use crate::common::pool::pooled;
@@ -50,7 +49,6 @@ fn exact(expected: &[Found]) -> Vec<Vec<u32>> {
     expected.iter().map(names).collect()
 }
 
-/// Lists and nearest objects of a scene on the device, the CPU and by definition.
 fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>, what: &str) {
     let what = format!("{what} on {}, {descriptor:?}", adapter.name);
     let expected = brute_force::scene_queries(descriptor, scene).unwrap();
@@ -89,7 +87,7 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
             .zip(&twin)
             .filter(|(_, twin)| twin.object != gpu_broad_phase::NONE)
         {
-            // Devices may round the sum of squares in another way.
+            // Devices may round the sum of squares differently.
             let (a, b) = (f64::from(row.squared_distance), f64::from(twin.squared_distance));
             assert!(
                 a == b || (a - b).abs() <= 1e-6 * a.max(b),
@@ -180,7 +178,6 @@ fn neighbors_agree_with_the_reference_and_brute_force() {
     }
 }
 
-/// Pairs as rows, one an object.
 #[test]
 fn partners_are_the_pairs_of_each_object() {
     for adapter in adapters() {
@@ -228,7 +225,7 @@ fn partners_are_the_pairs_of_each_object() {
     }
 }
 
-/// The join of two sets: layers, owners and static flags of both count, an excluded box finds nothing.
+/// Layers, owners and static flags of both sets count; an excluded box finds nothing.
 #[test]
 fn one_set_against_another() {
     for adapter in adapters() {
@@ -255,7 +252,6 @@ fn one_set_against_another() {
                     queries: Queries::Boxes(Source::Host(&b)),
                     ..Default::default()
                 };
-                // Pairs across the two sets put together say the same.
                 let together: Vec<_> = a.iter().chain(&b).copied().collect();
                 let plain = |object: &Aabb| Aabb::new(object.min, object.max).with_owner(object.owner & Aabb::EXCLUDED);
                 let compared: Vec<_> = if filters {
@@ -277,7 +273,7 @@ fn one_set_against_another() {
     }
 }
 
-/// New questions to the table of a step: their counts and statuses are their own, the pairs stay as they were.
+/// They have their own counts and status.
 #[test]
 fn a_table_answers_again() {
     for adapter in adapters() {
@@ -358,7 +354,6 @@ fn a_table_answers_again() {
     }
 }
 
-/// The pairs that the buffer holds after a query.
 fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) -> Vec<Pair> {
     let bytes = 8 * count as u64;
     let staging = adapter.device.create_buffer(&wgpu::BufferDescriptor {
@@ -377,7 +372,7 @@ fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) ->
     bytemuck::pod_collect_to_vec(&bytes)
 }
 
-/// A read-back lets the next step make room for pairs; a query in between may not take away those that are there.
+/// A query must not discard pairs that the next step would grow.
 #[test]
 fn pairs_outlast_a_query_that_could_grow_them() {
     for adapter in adapters() {
@@ -485,7 +480,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
     }
 }
 
-/// 6,000 boxes that each find 6,000: 36 million results are more than a binding of 128 MiB holds.
+/// 6,000 × 6,000 results exceed a binding of 128 MiB.
 #[test]
 fn results_past_one_binding_come_whole_out_of_headless() {
     for adapter in daily_adapters() {
@@ -511,7 +506,7 @@ fn results_past_one_binding_come_whole_out_of_headless() {
     }
 }
 
-/// A query that finds 100,000 objects is told to need more rounds and gets them; what is asked next is not tainted.
+/// The status must not affect later queries.
 #[test]
 fn a_query_of_many_rounds_is_told_and_does_not_taint_the_next_one() {
     for adapter in adapters() {
@@ -574,7 +569,6 @@ fn several_steps_and_queries_of_one_encoder_each_see_their_own_input() {
     }
 }
 
-/// Small radii beside long periods and positions far outside of them.
 #[test]
 fn neighbors_across_the_border_are_exact_on_every_device() {
     for adapter in adapters() {

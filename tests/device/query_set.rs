@@ -1,5 +1,3 @@
-//! Sets of rays and queries with outputs of their own.
-
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
 use crate::common::{Rng, adapters, daily_adapters, sweep, uniform};
 use gpu_broad_phase::{
@@ -9,7 +7,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// What is asked in a frame: by the step itself, and by two sets.
 struct Frame {
     boxes: Vec<Aabb>,
     statics: Vec<Aabb>,
@@ -17,7 +14,7 @@ struct Frame {
     rays: Vec<Ray>,
     swept: Vec<SweptRay>,
     spheres: Vec<Query>,
-    /// In how many parts a test says so.
+    /// Also selects the number of static objects.
     generation: u64,
 }
 
@@ -69,7 +66,6 @@ impl Frame {
         }
     }
 
-    /// With what a set asks in place of what the step does.
     fn scene<'s>(&'s self, rays: Rays<'s>, queries: Queries<'s>) -> Scene<'s> {
         Scene {
             objects: Source::Host(&self.boxes),
@@ -106,7 +102,7 @@ const ROOMY: Capacities = Capacities {
     rounds: None,
 };
 
-/// Every scheme, 2D and 3D, with static objects that come and go, with worlds, in one encoder with the step.
+/// Static objects and worlds vary; all in one encoder.
 #[test]
 fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
     for adapter in adapters() {
@@ -168,7 +164,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         sensed.queries.objects.unwrap().buffer
                     );
                     let later = picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
-                    // Once more, with other questions: only the first answer arrives later.
+                    // With other queries: only the first result arrives later.
                     if generation == 3 {
                         picking.record(&mut encoder, &step, senses).expect("a set");
                     }
@@ -196,7 +192,6 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
     }
 }
 
-/// What a set grows by is its own, and so are its pages.
 #[test]
 fn sets_grow_and_turn_pages_on_their_own() {
     for adapter in adapters() {
@@ -235,7 +230,7 @@ fn sets_grow_and_turn_pages_on_their_own() {
         }
         assert_eq!(whole, 5, "{name}");
         assert_eq!(set.counters().map(|counters| counters.results_needed), Some(40_000));
-        // The step itself asked for nothing.
+        // The step itself had no queries.
         assert_eq!(gpu.memory().answers, 0, "{name}");
         let all = block_on(set.read_back()).expect("a result");
         let mut encoder = encoder(&adapter);
@@ -284,7 +279,6 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             let mut encoder = encoder(&adapter);
             let step = gpu.step(&mut encoder, frame.input()).expect("a step");
             adapter.queue.submit([encoder.finish()]);
-            // In an encoder of its own, later.
             let mut encoder = self::encoder(&adapter);
             let nearest = QueryInput {
                 rays: Source::Host(&frame.rays[..]).into(),
@@ -304,7 +298,7 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             );
             assert_eq!(found.query_nearest.len(), 2 * frame.boxes.len(), "{name}");
         }
-        // What was recorded does not need the broad phase.
+        // Recorded work needs no broad phase.
         let mut encoder = encoder(&adapter);
         let step = gpu.step(&mut encoder, frame.input()).expect("a step");
         let asked = QueryInput {
@@ -319,7 +313,7 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
     }
 }
 
-/// By wgpu's own counters, as for steps.
+/// By wgpu's counters, as for steps.
 #[test]
 fn a_steady_set_makes_no_buffer_and_no_bind_group() {
     for adapter in adapters() {
@@ -361,8 +355,7 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
                 set.record(&mut encoder, &step, asked).expect("a set");
                 drop(set.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"));
             }
-            // The second frame makes the room that the counters of the first ask for, and what it replaced is freed
-            // after eight more.
+            // The second frame grows outputs; old buffers are freed after eight more.
             if number > 10 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }
@@ -371,7 +364,6 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
     }
 }
 
-/// Options out of range are refused, and change nothing.
 #[test]
 fn options_that_cannot_work_are_refused() {
     for adapter in daily_adapters() {
@@ -402,7 +394,7 @@ fn options_that_cannot_work_are_refused() {
     }
 }
 
-/// What is asked changes, and what outputs grew to stays.
+/// Buffers keep their size.
 #[test]
 fn a_set_takes_another_descriptor_in_place() {
     let frame = Frame::new(300, 4, 1, &mut Rng(41));

@@ -1,5 +1,3 @@
-//! Answers that arrive later, without a wait.
-
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
@@ -11,10 +9,9 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Frames that an answer may take: those in flight, and the one that hears of it.
+/// Frames in flight, and the one that polls.
 const MOST_FRAMES: usize = 3;
 
-/// Room for all that the frames here find.
 const ROOMY: Capacities = Capacities {
     pairs: Some(1 << 16),
     hits: Some(1 << 16),
@@ -30,7 +27,6 @@ fn poll(device: &wgpu::Device) {
         .expect("an idle device");
 }
 
-/// What a frame asks.
 struct Frame {
     boxes: Vec<Aabb>,
     rays: Vec<Ray>,
@@ -55,7 +51,6 @@ impl Frame {
         }
     }
 
-    /// The answer by definition.
     fn check(&self, descriptor: &BroadPhaseDescriptor<'_>, found: &StepResult, what: &str) {
         let expected = Scene {
             objects: Source::Host(&self.boxes),
@@ -76,7 +71,6 @@ impl Frame {
     }
 }
 
-/// Each frame asks anew while earlier answers are under way, and nothing waits for them.
 #[test]
 fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
     for (adapter, scheme) in adapters()
@@ -106,7 +100,7 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
                 assert!(!answer.is_ready());
                 adapter.queue.submit([encoder.finish()]);
                 asked.push_back((number, frame, answer));
-                // As many frames in flight as a renderer has, which waits for its own, older ones.
+                // Like a renderer that waits for its oldest frame in flight.
                 if asked.len() == MOST_FRAMES {
                     poll(&adapter.device);
                 }
@@ -125,7 +119,6 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
     }
 }
 
-/// Pages, queries, and what is left out.
 #[test]
 fn what_was_asked_for_is_what_arrives() {
     for adapter in adapters() {
@@ -181,14 +174,14 @@ fn what_was_asked_for_is_what_arrives() {
     }
 }
 
-/// An answer longer than what was copied says so, and the next one is whole.
+/// A longer result reports so, and the next copy is larger.
 #[test]
 fn what_is_copied_grows_with_the_answer() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = broad_phase(&adapter, &descriptor);
         let few = uniform(300, &mut Rng(1));
-        // 300 boxes in one place: 44,850 pairs, of which 64 KiB hold 8,192.
+        // 300 boxes in one place have 44,850 pairs; 64 KiB hold 8,192.
         let crowd = vec![UNIT; 300];
         let mut cut = 0;
         for frame in 0..12 {
@@ -224,7 +217,7 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
             Some(StepError::NoStep),
             "{name}"
         );
-        // Dropped along with its step, and after it.
+        // Dropped with its step, and after it.
         let mut dropped = encoder(&adapter);
         gpu.step(&mut dropped, host(&[UNIT; 3], &[])).expect("a step");
         let mut answer = gpu.record_read_back(&mut dropped, Outputs::ALL).expect("a handle");
@@ -236,7 +229,7 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
             Some(StepError::Dropped),
             "{name}"
         );
-        // Submitted ahead of its step.
+        // Submitted before its step.
         let mut step = encoder(&adapter);
         gpu.step(&mut step, host(&[UNIT; 3], &[])).expect("a step");
         let answer = gpu.record_read_back(&mut early, Outputs::ALL).expect("a handle");
@@ -244,7 +237,7 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
         adapter.queue.submit([step.finish()]);
         poll(&adapter.device);
         assert_eq!(block_on(answer), Err(ReadBackError::NotSubmitted), "{name}");
-        // The broad phase may be gone, and so may the handle.
+        // The broad phase or the handle may be dropped.
         let mut last = encoder(&adapter);
         gpu.step(&mut last, host(&[UNIT; 3], &[])).expect("a step");
         let answer = gpu.record_read_back(&mut last, Outputs::ALL).expect("a handle");
@@ -256,7 +249,6 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
     }
 }
 
-/// Pairs that begin and end, frame by frame.
 #[test]
 fn events_arrive_later_as_they_are_read() {
     for adapter in adapters() {
@@ -275,7 +267,7 @@ fn events_arrive_later_as_they_are_read() {
         assert_eq!(events.record_read_back(&mut early).err(), Some(StepError::NoStep));
         for frame in 0..14u64 {
             let name = format!("{}, frame {frame}", adapter.name);
-            // A crowd that comes and goes has more changes than are copied unasked.
+            // A crowd that comes and goes exceeds the default copy.
             let boxes = match frame {
                 6 | 7 | 9 => vec![UNIT; 200],
                 _ => uniform(250, &mut Rng(1 + frame / 2)),
@@ -296,10 +288,8 @@ fn events_arrive_later_as_they_are_read() {
                 read.begun.starts_with(&later.begun) && read.ended.starts_with(&later.ended),
                 "{name}"
             );
-            // The crowd begins, and ends, for the first time.
             assert!(missing == 0 || frame == 6 || frame == 8, "{name}: {missing}");
             unread += missing;
-            // By definition, too.
             let now: BTreeSet<_> = pairs_of(&boxes).iter().map(|pair| (pair.a, pair.b)).collect();
             let begun: BTreeSet<_> = read.begun.iter().map(|event| (event.a, event.b)).collect();
             assert!(begun.iter().eq(now.difference(&before)), "{name}");
@@ -314,7 +304,7 @@ fn pairs_of(boxes: &[Aabb]) -> Vec<Pair> {
     result.expect("boxes that can be answered").pairs
 }
 
-/// Handles that are taken, dropped and left alone all give their memory back.
+/// Handles free memory if taken, dropped or ignored.
 #[test]
 fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
     for adapter in adapters() {
@@ -350,12 +340,11 @@ fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
                 gpu.record_read_back(&mut encoder, Outputs::default())
                     .expect("a handle"),
             );
-            // What a recording makes outlasts it until its encoder is done.
+            // Temporary objects live until the encoder finishes.
             if number > 30 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }
             queue.submit([encoder.finish()]);
-            // Frames that ran many recordings ago.
             if asked.len() > 5 {
                 poll(&device);
                 let found = asked.pop_front().and_then(|mut answer| answer.take());

@@ -1,4 +1,4 @@
-//! A renderer's frames: everything at once, without a wait, for as long as it takes.
+//! A frame loop of every component, without waiting.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::env;
@@ -12,19 +12,16 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Frames unless the variable says otherwise. 5,000 were run by hand.
+/// Default number; 5,000 were run by hand.
 const FRAMES: usize = 400;
 const FRAMES_VARIABLE: &str = "GPU_BROAD_PHASE_FRAMES";
-/// Submissions that a renderer has under way at once.
 const IN_FLIGHT: usize = 3;
-/// What comes up for the first time has come up by then.
+/// Frames after which nothing new is allocated.
 const WARM_UP: usize = 60;
 
 const BOXES: usize = 240;
-/// Edge of the room that boxes fly through.
 const SIDE: f32 = 12.0;
 
-/// Boxes that fly, and bounce off the walls of a room.
 struct World {
     boxes: Vec<Aabb>,
     speeds: Vec<[f32; 3]>,
@@ -55,7 +52,7 @@ impl World {
     }
 }
 
-/// Pairs that joints hold together: some of those that overlap, and further ones. How many they are changes each frame.
+/// Their number changes each frame.
 fn joints(boxes: &[Aabb], number: usize) -> Vec<Pair> {
     let scene = Scene {
         objects: boxes.into(),
@@ -67,7 +64,6 @@ fn joints(boxes: &[Aabb], number: usize) -> Vec<Pair> {
     held.chain(others).take(1 + 37 * number % 100).collect()
 }
 
-/// What is ahead of the middle of the room, within a right angle.
 fn view(turn: f32) -> Frustum {
     let [sides @ .., ahead] = [-0.125, 0.125, 0.0].map(|side| {
         let angle = (turn + side) * std::f32::consts::TAU;
@@ -83,7 +79,6 @@ fn view(turn: f32) -> Frustum {
     ])
 }
 
-/// What a frame asked, and what is to come of it.
 struct QuerySizes {
     number: usize,
     boxes: Vec<Aabb>,
@@ -100,7 +95,7 @@ struct QuerySizes {
 }
 
 impl QuerySizes {
-    /// What has arrived by the time that it should have, against the definition. Returns the pairs.
+    /// Results must have arrived. Returns the pairs.
     fn check(
         mut self,
         descriptors: &[BroadPhaseDescriptor<'_>; 3],
@@ -199,7 +194,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         let mut recorded = Vec::new();
         let mut steady_memory = None;
         for number in 0..frames {
-            // A renderer waits for its frame of some time ago. All that was asked there has arrived then.
+            // A renderer waits for its oldest frame, which has arrived then.
             if asked.len() == IN_FLIGHT
                 && let Some((frame, submission)) = asked.pop_front()
             {
@@ -293,7 +288,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             }
             asked.push_back((frame, None));
             recorded.push(encoder.finish());
-            // At first the device lags behind as far as it ever may.
+            // Until then, the device lags as far as possible.
             if number >= WARM_UP || recorded.len() == IN_FLIGHT {
                 let submission = queue.submit(recorded.drain(..));
                 let waiting = asked.iter_mut().filter(|(_, submission)| submission.is_none());

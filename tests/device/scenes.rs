@@ -1,4 +1,4 @@
-//! Dimensions, margin and worlds on every adapter, beside brute force.
+//! Dimensions, margin and worlds against brute force.
 
 use crate::agreement::{Expected, check};
 use crate::common::pool::opened;
@@ -17,7 +17,6 @@ const SCHEMES: [Scheme; 3] = [
     Scheme::Adaptive { min_scale: 0.5 },
 ];
 
-/// Steps until nothing overflows.
 fn whole(adapter: &crate::common::TestAdapter, broad_phase: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
     for _ in 0..4 {
         let mut encoder = adapter.device.create_command_encoder(&Default::default());
@@ -80,10 +79,10 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
     }
 }
 
-/// Far beyond every finite bound of the scene, so that a bound of this size meets what an infinite one does.
+/// Beyond every finite bound, so equivalent to infinity.
 const FAR: f32 = 1e30;
 
-/// A floor without an end along y, and a box that is half a unit above it.
+/// A floor that is endless along y, and a box half a unit above it.
 fn floor_and_box(end: f32) -> [Aabb; 2] {
     [
         Aabb::new([-1.0, -end, -1.0], [1.0, 0.0, 1.0]),
@@ -120,7 +119,6 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
             for end in [f32::INFINITY, FAR] {
                 assert_eq!(pairs(&floor_and_box(end)), [Pair { a: 0, b: 1 }], "{}", adapter.name);
             }
-            // One box in four loses a bound or two of an axis.
             let mut endless = uniform(300, &mut rng);
             let mut huge = endless.clone();
             for object in (0..endless.len()).step_by(4) {
@@ -142,7 +140,7 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
     }
 }
 
-/// A rod lies in all of the cells that a ray along it visits, one after the other.
+/// Each rod is in every cell that a ray along it visits.
 #[test]
 fn rays_along_rods_look_at_each_rod_a_few_times() {
     let (objects, rays) = rods(2_000, 60, &mut Rng(11));
@@ -175,7 +173,7 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
     }
 }
 
-/// Where a walk gives way to a look at all objects, those are the ones of the querier's world.
+/// Even a search of all objects only tests its world.
 #[test]
 fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     const WORLDS: u32 = 400;
@@ -225,12 +223,10 @@ fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     }
 }
 
-/// Thousands of small scenes at once take about as many dispatches as one of them, and about the box tests of all.
 #[test]
 fn worlds_in_one_step_take_the_dispatches_of_one_world() {
     const WORLDS: u32 = 4096;
     const EACH: usize = 64;
-    /// Worlds that are stepped alone, too.
     const ALONE: usize = 32;
     for adapter in adapters() {
         let mut rng = Rng(64);
@@ -268,13 +264,13 @@ fn worlds_in_one_step_take_the_dispatches_of_one_world() {
         );
         let dispatches = alone.gpu().unwrap().dispatches() / ALONE as u32;
         let factor = result.counters.pair_candidates as f64 * ALONE as f64 / (tests as f64 * f64::from(WORLDS));
-        // Keys have more digits to be sorted by.
+        // Keys have more digits.
         assert!(
             at_once <= 2 * dispatches,
             "{}: {at_once}, alone {dispatches}",
             adapter.name
         );
-        // Slots of the cell table are shared among worlds: 1.9 were seen.
+        // Worlds share buckets of the cell table; 1.9 was measured.
         assert!(factor <= 2.5, "{}: {factor:.2} times the box tests", adapter.name);
     }
 }

@@ -1,4 +1,4 @@
-//! The published examples of the ideas that the schemes come from, as far as they are about pairs and cells.
+//! Published examples of the algorithms: pairs and cells.
 
 use crate::common::pool::pooled;
 use crate::common::{Rng, adapters};
@@ -17,11 +17,10 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 }
 
 pub fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
-    // The third component is out of play.
+    // Ignored in two dimensions.
     Aabb::new([min[0], min[1], f32::NAN], [max[0], max[1], f32::NAN])
 }
 
-/// Pairs on every adapter, which have to agree with the reference.
 fn pairs(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<Pair> {
     let mut pairs = gpu_broad_phase::cpu::step(descriptor, objects, &[]).unwrap().pairs;
     pairs.sort_unstable();
@@ -33,7 +32,6 @@ fn pairs(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
-/// The occupied levels, finest first, each with the side of its cells.
 fn layers(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<(f32, Level)> {
     let scene = Scene {
         objects: Source::Host(objects),
@@ -44,7 +42,7 @@ fn layers(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<(f32, 
     occupied.map(|level| (2.0 / level.inverse, *level)).collect()
 }
 
-/// Spatial hash (Playchilla): an excluded object is never found; included again it is.
+/// Spatial hash (Playchilla).
 #[test]
 fn spatial_hash_exclusion() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -56,7 +54,7 @@ fn spatial_hash_exclusion() {
     assert_eq!(pairs(&descriptor, &objects), [Pair { a: 0, b: 1 }]);
 }
 
-/// Spatial hash: a box that moves through its cells, across zero, meets one at rest as long as they touch.
+/// Spatial hash: boxes pair while they touch, across zero.
 #[test]
 fn spatial_hash_update_across_cells() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -73,7 +71,7 @@ fn spatial_hash_update_across_cells() {
     }
 }
 
-/// Hash of points and its rectangle version: a box over a border or a corner is found from every cell that it touches.
+/// Hash of points and of rectangles.
 #[test]
 fn boxes_over_cell_borders_are_found_from_both_sides() {
     for scheme in [
@@ -95,15 +93,14 @@ fn boxes_over_cell_borders_are_found_from_both_sides() {
     }
 }
 
-/// Hierarchical hash grid: sizes from 1 to 10^6 in one scene, nothing to tune, each pair once; objects leave and
-/// return.
+/// Hierarchical hash grid: sizes from 1 to 10^6, no tuning; objects leave and return.
 #[test]
 fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     let mut rng = Rng(6);
     let mut objects: Vec<_> = (0..1500)
         .map(|_| {
             let size = 10f32.powf(6.0 * rng.unit());
-            // Around the centre, so that all sizes meet.
+            // Near the centre, so that all sizes overlap.
             let low = [0; 3].map(|_| (rng.unit() - 0.5) * 4.0 * size);
             Aabb::new(low, low.map(|low| low + size))
         })
@@ -138,8 +135,7 @@ fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     assert_eq!(pairs(&descriptor, &objects), all);
 }
 
-/// Half-shifted layers: the closed box [3, 5] lies in scale 4's cell [2, 6); [4, 6] crosses 6 and goes up to scale 8's
-/// cell [4, 12).
+/// Half-shifted layers: [3, 5] is in cell [2, 6) of scale 4; [4, 6] crosses 6 and rises to [4, 12) of scale 8.
 #[test]
 fn half_shifted_layers_of_the_published_example() {
     let descriptor = flat(Scheme::Adaptive { min_scale: 1.0 });
@@ -151,7 +147,7 @@ fn half_shifted_layers_of_the_published_example() {
     let only = |low: f32, high: f32| layers(&descriptor, &[square([low; 2], [high; 2])]);
     assert_eq!(only(3.0, 5.0).iter().map(cell).collect::<Vec<_>>(), [(4.0, 2.0, 6.0)]);
     assert_eq!(only(4.0, 6.0).iter().map(cell).collect::<Vec<_>>(), [(8.0, 4.0, 12.0)]);
-    // The mirror image, where the cells' closed ends are on the other side: [-5, -3] in [-6, -2).
+    // Mirrored, cells are closed on the other side.
     assert_eq!(
         only(-5.0, -3.0).iter().map(cell).collect::<Vec<_>>(),
         [(4.0, -6.0, -2.0)]
@@ -165,7 +161,7 @@ fn half_shifted_layers_of_the_published_example() {
     assert_eq!(pairs(&descriptor, &units), [Pair { a: 0, b: 1 }]);
 }
 
-/// Half-shifted layers: at most one layer an axis is blocked for a small object, so that it never climbs far.
+/// Half-shifted layers: each axis blocks at most one layer.
 #[test]
 fn half_shifted_layers_do_not_send_small_objects_far_up() {
     let descriptor = BroadPhaseDescriptor {

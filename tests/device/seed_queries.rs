@@ -1,4 +1,4 @@
-//! The published examples of the ideas that the schemes come from, as far as they look something up.
+//! Published examples of the algorithms: queries.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,6 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     }
 }
 
-/// What queries find on every adapter and on the CPU, which have to agree.
 fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: &[Query]) -> Vec<Vec<u32>> {
     let scene = Scene {
         objects: Source::Host(objects),
@@ -33,8 +32,7 @@ fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: 
     expected
 }
 
-/// Spatial hash (Playchilla), cells of 10: the box moves by 2, the test box beside it finds nothing and, moved by 2 as
-/// well, finds it.
+/// Spatial hash (Playchilla): after the box moves by 2, the query must too.
 #[test]
 fn spatial_hash_move_and_overlap() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -45,8 +43,8 @@ fn spatial_hash_move_and_overlap() {
     assert_eq!(found(&descriptor, &moved, &[test(0.0), test(2.0)]), [vec![], vec![0]]);
 }
 
-/// Half-shifted layers (AHGrid): units of 3 to 5 lie in a cell of scale 4, those of 4 to 6 in one of scale 8; both are
-/// found at a point and within a radius, by one look into each layer.
+/// Half-shifted layers (AHGrid): units of 3 to 5 are in scale 4, those of 4 to 6 in scale 8. Both are found with one
+/// lookup per layer.
 #[test]
 fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
     let descriptor = BroadPhaseDescriptor {
@@ -80,12 +78,11 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
         ..Default::default()
     };
     let counters = cpu::step_scene(&descriptor, &scene).unwrap().counters;
-    // One test per layer, and one of the box around the records there.
+    // Per layer, a test of the unit and one of the box around its records.
     assert_eq!((counters.levels, counters.query_candidates), (2, 4));
 }
 
-/// Hash of points (a Python dictionary): 100,000 points within 100 of the origin on each axis, cells of 10; as many
-/// lookups, of which each finds exactly what lies at its position.
+/// Hash of points (a Python dictionary): each lookup finds exactly the points at its position.
 #[test]
 fn hash_of_points() {
     const POINTS: usize = 100_000;
@@ -99,7 +96,6 @@ fn hash_of_points() {
         let mut points: Vec<_> = (0..POINTS)
             .map(|_| Aabb::point([0; 3].map(|_| rng.unit() * 200.0 - 100.0)))
             .collect();
-        // Some share a position.
         (0..1000).for_each(|index| points[POINTS - 1 - index] = points[3 * index]);
         let mut at: HashMap<[u32; 3], Vec<u32>> = HashMap::new();
         for (index, point) in (0..).zip(&points) {

@@ -1,4 +1,4 @@
-//! The published example of the seed idea about rays, on the CPU engine and on every adapter.
+//! Published example of ray casting.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,15 @@ use pollster::block_on;
 
 const CELL: i32 = 10;
 
-/// A cell shares an edge with another.
 fn are_neighbours(a: RayCell, b: RayCell) -> bool {
     (a.x - b.x).abs() + (a.y - b.y).abs() == 1
 }
 
-/// Ray casting by DDA (Amanatides and Woo): the cells of the segment from (0, 0) to (100, 100) in a grid of edge 10,
-/// one after another, without a diagonal jump and without one past its end.
+/// Ray casting by DDA (Amanatides and Woo): from (0, 0) to (100, 100) in cells of 10.
 ///
-/// The segment goes through the corners of cells exactly. A box may touch it there and nowhere else, so that the walk
-/// has to visit the cells on all sides of each corner: exactly those whose closed square meets the closed segment,
-/// which are 12 on the diagonal (the first and the last touch an end of the segment) and the two beside each of 11
-/// corners.
+/// The segment passes exactly through corners of cells, where a box may touch it. So all cells whose closed square
+/// meets the closed segment are visited: 12 on the diagonal, including those beyond both ends, and two beside each of
+/// 11 corners.
 #[test]
 fn ray_casting_by_dda() {
     let descriptor = BroadPhaseDescriptor {
@@ -32,7 +29,7 @@ fn ray_casting_by_dda() {
         },
         ..Default::default()
     };
-    // What is occupied reaches beyond both ends of the segment: it is the segment that ends the walk.
+    // Occupied cells extend past both ends, so the segment ends the search.
     let far = |at: f32| Aabb::point([at, at, 0.0]);
     let touching = Aabb::new([40.0, 25.0, 0.0], [45.0, 40.0, 0.0]);
     let objects = [far(-500.0), far(495.0), touching];
@@ -58,9 +55,9 @@ fn ray_casting_by_dda() {
             let leads_there = cells[..place].iter().any(|&before| are_neighbours(before, cell));
             assert!(leads_there, "a diagonal jump to {cell:?}");
         }
-        // Of the 121 cells that the segment's bounding rectangle meets.
+        // The segment's bounding rectangle meets 121 cells.
         assert!(cells.len() < 121 / 3);
-        // The box that touches the segment at the corner (40, 40) alone.
+        // The box that only touches the segment at the corner (40, 40).
         let hit = answer.ray_hits[0];
         assert!(hit.object == 2 && (hit.t - 0.4).abs() < 1e-6, "{hit:?}");
     }

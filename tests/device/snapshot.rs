@@ -1,5 +1,4 @@
-//! Snapshots keep every bit of a step's input, and no file makes reading them panic or take memory that it does not
-//! fill.
+//! Snapshots keep every bit. No file makes reading panic or allocate memory that it does not fill.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -15,7 +14,7 @@ use gpu_broad_phase::{
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
 const DATA: [u32; 4] = [1, u32::MAX, 3, 0];
 
-/// Counts what each thread holds.
+/// Counts bytes held by each thread.
 struct Counting;
 
 thread_local! {
@@ -29,7 +28,7 @@ fn hold(more: usize, less: usize) {
     HELD.set(held.saturating_sub(less));
 }
 
-// SAFETY: hands every call on to the system's allocator.
+// SAFETY: forwards every call to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         hold(layout.size(), 0);
@@ -51,7 +50,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes of any box, ray or query: NaNs with payloads, infinities and zeros of both signs among them.
 fn random_rows<T: bytemuck::Pod>(count: usize, rng: &mut Rng) -> Vec<T> {
     const SPECIAL: [u32; 7] = [
         0x7fc0_0001,
@@ -132,7 +130,7 @@ fn of_host<T: bytemuck::NoUninit>(source: Source<'_, T>) -> &[u8] {
     bytemuck::cast_slice(source.elements().unwrap())
 }
 
-/// All of a scene, comparable where floats are not numbers.
+/// As bytes, since NaNs are unequal.
 fn bits(scene: &Scene<'_>) -> Vec<u8> {
     let statics = &scene.statics;
     let mut bytes = [
@@ -178,19 +176,18 @@ fn written(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<u8> 
     bytes
 }
 
-/// Puts the checksum right again.
 fn seal(bytes: &mut [u8]) {
     let (summed, sum) = bytes.split_last_chunk_mut().unwrap();
     *sum = crc32fast::hash(summed).to_le_bytes();
 }
 
-/// Reads bytes, which may be anything, within the memory that they justify.
+/// Reads any bytes, within the memory that their length justifies.
 fn read(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
     let before = HELD.get();
     MOST.set(before);
     let result = Snapshot::read(bytes);
     let most = MOST.get() - before;
-    // The file, in a vector that grows by doubling, beside its rows; the text of an error.
+    // The file in a vector that doubles, its rows, and an error's text.
     assert!(most <= 4 * bytes.len() + 1_024, "{most} bytes for {}", bytes.len());
     if let Err(error) = &result {
         let text = error.to_string();
@@ -258,14 +255,14 @@ fn a_snapshot_gives_the_answer_of_its_scene() {
     assert_eq!(cpu::step_scene(&snapshot.descriptor, &snapshot.scene()), Ok(expected));
 }
 
-/// What version 0.1.0 wrote of [`small_scene`].
+/// [`small_scene`] as written by version 0.1.0.
 const FORMAT_3: &str = "\
     89474250530d0a1a0305302e312e3001020000003f0000803e000000000000000000000000010100000000000000000000000080\
     3e01808040d804000000010060000000000000000000000000ffffffff0000803f0000803f0000803f0000000000000080000080\
     3f000080ffffffffff0000807f0000807f0000807f000000000000c07f0000c07f0000c07fffffffff0000803f0000803f000080\
     3f0000008000000000000000200000003f0000003f0000003f0000807f00000000000000000000803fffffffff0000fbb76759";
 
-/// Where this fails what is stored has changed: raise `FORMAT`, and put what is printed in place of the constant.
+/// If this fails, the format has changed: raise `FORMAT`, and replace the constant by the printed one.
 #[test]
 fn a_file_of_this_format_is_still_read() {
     let (descriptor, objects, rays) = small_scene();
@@ -298,7 +295,7 @@ fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
         let error = read(other).unwrap_err();
         assert!(matches!(error, SnapshotError::NotASnapshot), "{error:?}");
     }
-    // The format, a number in one byte, stands behind the eight bytes that all snapshots begin with.
+    // The format is one byte, after the eight bytes that begin all snapshots.
     for (place, value, told) in [(8, 9, "9"), (10, b'\n', "1")] {
         let mut other = bytes.clone();
         other[8] = 9;
@@ -356,7 +353,7 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
     let (mut whole, mut refused) = (0, 0);
     for round in 0..40_000 {
         let mut bytes = files[round % files.len()].clone();
-        // Mostly at the front, where lengths and kinds are; the longest numbers among the changes.
+        // Mostly at lengths and kinds; some numbers are maximal.
         for _ in 0..=rng.below(3) {
             let place = match rng.below(4) {
                 0 => rng.below(bytes.len()),
@@ -375,7 +372,7 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
         match read(&bytes) {
             Ok(snapshot) => {
                 whole += 1;
-                // What is read can be written and read again.
+                // A snapshot that was read can be written and read again.
                 let again = read(&written(&snapshot.descriptor, &snapshot.scene())).unwrap();
                 assert_eq!(bits(&again.scene()), bits(&snapshot.scene()));
             }

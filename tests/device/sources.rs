@@ -1,5 +1,4 @@
-//! Elements of a step in a caller's buffer, at any place, with any stride and in any form: the answer is that of the
-//! same elements given plainly, byte for byte.
+//! Elements at any offset, stride and layout give the same bytes as packed ones.
 
 use std::fmt::Debug;
 
@@ -25,12 +24,12 @@ fn buffer(adapter: &TestAdapter, words: &[u32]) -> wgpu::Buffer {
     })
 }
 
-/// Elements among other words. The last one ends the buffer.
+/// The last element ends the buffer.
 struct Strewn {
     buffer: wgpu::Buffer,
     count: u32,
     offset: u64,
-    /// None where elements lie one behind the other.
+    /// `None` if packed.
     stride: Option<u32>,
 }
 
@@ -39,7 +38,7 @@ impl Strewn {
         let element = elements.first().map_or(0, Vec::len);
         let stride = [None, Some(element), Some(element + 1), Some(element + rng.below(12))][rng.below(4)];
         let stride = stride.filter(|_| !elements.is_empty());
-        // Where it may be bound as it is, and where it may not.
+        // Offsets that a binding may have, and others.
         let alignment = adapter.device.limits().min_storage_buffer_offset_alignment as usize / 4;
         let first = [0, 1, 4, alignment, 3 * alignment, alignment + 4, rng.below(500)][rng.below(7)];
         let mut words: Vec<u32> = (0..first).map(|_| rng.bits() as u32).collect();
@@ -49,7 +48,6 @@ impl Strewn {
                 words.extend((element..stride.unwrap_or(element)).map(|_| rng.bits() as u32));
             }
         }
-        // No buffer is empty.
         words.resize(words.len().max(4), 0);
         Self {
             buffer: buffer(adapter, &words),
@@ -76,7 +74,6 @@ impl Strewn {
     }
 }
 
-/// Boxes in a buffer of some form, and the same as passes read them.
 struct Boxes {
     strewn: Strewn,
     form: BoxLayout,
@@ -91,7 +88,7 @@ impl Boxes {
         for given in boxes {
             let (first, second, bounds) = match form {
                 BoxLayout::CenterHalf => {
-                    // Of a box that is none the half extents are negative or not a number.
+                    // Invalid boxes have negative or NaN half extents.
                     let half = [0, 1, 2].map(|axis| 0.5 * given.max[axis] - 0.5 * given.min[axis]);
                     let center = given
                         .min
@@ -141,8 +138,6 @@ impl Boxes {
     }
 }
 
-/// Boxes of all kinds: touching ones on a lattice, with layers and owners, a few without bounds, faulty and excluded
-/// ones.
 fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut boxes = lattice(count, rng);
     let odd = [
@@ -166,7 +161,6 @@ fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     boxes
 }
 
-/// All rows of an answer, and what was counted.
 fn rows(result: &StepResult) -> [Box<dyn Debug + '_>; 9] {
     [
         Box::new(&result.pairs),
@@ -192,7 +186,6 @@ fn check_same(found: &StepResult, expected: &StepResult, what: &str) {
     }
 }
 
-/// Rays and queries were answered alike.
 fn check_answers(found: &StepResult, expected: &StepResult, what: &str) {
     let [found, expected] = [found, expected].map(|result| {
         let rays = (&result.ray_hits, &result.ray_any, &result.ray_offsets);
@@ -205,7 +198,7 @@ fn check_answers(found: &StepResult, expected: &StepResult, what: &str) {
     );
 }
 
-/// A step, and the same of plain elements. Returns how many pairs, hits and results there are.
+/// Returns the numbers of pairs, hits and results.
 fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     let rng = &mut Rng(900 + case as u64);
     let worlds = [1, 1, 3][rng.below(3)];
@@ -297,11 +290,11 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     };
     let what = format!("case {case} on {}: {descriptor:?}, {strewn:?}", adapter.name);
     let mut on_gpu = broad_phase(adapter, &descriptor);
-    // The form of later steps follows from what the first one found.
+    // The first step selects the variants of later ones.
     whole(adapter, &mut on_gpu, plain);
     let expected = whole(adapter, &mut on_gpu, plain);
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
-    // Of the same table, and of one whose static objects are kept.
+    // Queries of the same table, and with static objects reused.
     let mut encoder = encoder(adapter);
     let Scene {
         rays,
@@ -321,7 +314,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     let step = on_gpu.query(&mut encoder, later).unwrap();
     adapter.queue.submit([encoder.finish()]);
     check_answers(&read(&mut on_gpu), &expected, &what);
-    // Makes pipelines of its own.
+    // A set has its own pipelines.
     let mut set = on_gpu.query_set("set", &descriptor.outputs).expect("options");
     for turn in 0.. {
         let mut encoder = crate::common::steps::encoder(adapter);
@@ -353,7 +346,6 @@ fn elements_anywhere_in_a_buffer_give_the_answer_of_plain_ones() {
     }
 }
 
-/// Dispatches of a step.
 fn dispatches(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: Scene<'_>) -> u32 {
     let before = on_gpu.dispatches();
     submit(adapter, on_gpu, input);
@@ -389,12 +381,12 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                 };
                 [&mut one_world, &mut two_worlds].map(|on_gpu| dispatches(&adapter, on_gpu, input))
             };
-            // Counters that have arrived change which passes the next step takes.
+            // Counters that have arrived change the passes of the next step.
             count(0, [32, 4, 64, 48]);
             adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             let [one, two] = count(0, [32, 4, 64, 48]);
             assert_eq!(count(u64::from(alignment), [32, 4, 64, 48]), [one, two], "{scheme:?}");
-            // Boxes, rays and queries; worlds too, where they are read, and boxes are prepared anyway.
+            // Boxes, rays and queries are copied. With worlds, boxes are prepared anyway, and worlds copied.
             assert_eq!(count(4, [32, 4, 64, 48]), [one + 3, two + 3], "{scheme:?}");
             assert_eq!(count(0, [36, 4, 64, 48]), [one + 1, two], "{scheme:?}");
             assert_eq!(count(0, [32, 8, 64, 48]), [one, two + 1], "{scheme:?}");
@@ -408,7 +400,7 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
 fn boxes_by_their_centre_contain_all_of_their_points() {
     let bounds = Aabb::from_center_half([1.0, 0.1, 1e30], [0.5, 0.3, 1.0]);
     assert_eq!([bounds.min[0], bounds.max[0]], [0.5, 1.5]);
-    // As doubles these are exact.
+    // Exact as doubles.
     assert!(f64::from(bounds.min[1]) <= f64::from(0.1f32) - f64::from(0.3f32));
     assert!(f64::from(bounds.max[1]) >= f64::from(0.1f32) + f64::from(0.3f32));
     assert_eq!([bounds.min[2], bounds.max[2]], [1e30f32.next_down(), 1e30f32.next_up()]);
@@ -467,7 +459,7 @@ fn names_may_lie_anywhere() {
     }
 }
 
-/// A place of elements in a buffer.
+/// Location of elements in a buffer.
 #[derive(Clone, Copy)]
 struct Place<'b> {
     buffer: &'b wgpu::Buffer,
@@ -486,7 +478,7 @@ impl<'b> Place<'b> {
     }
 }
 
-/// Sources of every kind: what they are called, bytes of an element, and the input.
+/// Name, bytes per element, and input.
 type Input = for<'b> fn(Place<'b>) -> Scene<'b>;
 
 const SOURCES: [(&str, u32, Input); 9] = [
@@ -605,7 +597,7 @@ fn what_cannot_be_read_is_refused_with_its_values() {
                     adapter.name
                 );
             }
-            // The last one ends the buffer.
+            // The last element ends the buffer.
             let stride = (1024 - element) / 4 * 4;
             for fitting in [
                 place(1024, None, 0),
@@ -627,14 +619,14 @@ fn what_cannot_be_read_is_refused_with_its_values() {
                 };
                 let error = InputError::BufferTooLarge { what, needed, limit };
                 assert_eq!(refused(place(0, Some(stride))), Some(StepError::Input(error)));
-                // Only what is read has to be bound.
+                // Only the range that is read must fit a binding.
                 assert_eq!(refused(place(large.size() - 2 * bytes - 4, None)), None, "{what}");
             }
         }
     }
 }
 
-/// Lists of pairs and views are bound as they lie, from any offset that may be bound.
+/// At any offset that a binding may have.
 #[test]
 fn lists_and_views_are_bound_as_they_lie() {
     for adapter in adapters() {

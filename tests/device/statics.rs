@@ -1,5 +1,4 @@
-//! Static objects: the answer is that of one list with marks, whether their table was kept or built, and a kept table
-//! is neither uploaded nor built.
+//! Results equal those of one list with `STATIC` flags. A reused table is neither uploaded nor built.
 
 mod dropped;
 mod sets;
@@ -17,8 +16,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Boxes of all kinds: touching ones on a lattice with layers, owners and marks, a few without bounds, huge, faulty and
-/// excluded ones.
+/// On a lattice, some infinite, huge, invalid or excluded.
 fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut boxes = lattice(count, rng);
     let odd = [
@@ -43,7 +41,6 @@ fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     boxes
 }
 
-/// What a scene borrows.
 struct Case {
     statics: Vec<Aabb>,
     static_worlds: Vec<u32>,
@@ -58,7 +55,7 @@ impl Case {
     fn new(seed: u64, [statics, moving]: [usize; 2], worlds: u32) -> Self {
         let mut rng = Rng(seed);
         let [statics, moving] = [statics, moving].map(|count| boxes(count, &mut rng));
-        // One more than there are.
+        // Includes an invalid world.
         let mut world_of = |objects: &[Aabb]| -> Vec<u32> {
             let worlds = if worlds > 1 { worlds as usize + 1 } else { 0 };
             let objects = if worlds > 0 { objects } else { &[] };
@@ -72,7 +69,7 @@ impl Case {
             .enumerate()
             .map(|(index, bounds)| Query {
                 bounds,
-                // Hardly a distance of these boxes, where devices may differ by a fused product and sum.
+                // Not a distance of these boxes, since devices may fuse product and sum.
                 radius: [0.0, 0.7137, 2.3171][index % 3],
                 world: index as u32 % worlds,
                 reserved: [0; 2],
@@ -105,7 +102,6 @@ impl Case {
     }
 }
 
-/// The answer of a scene is that of the definition, on whatever it was found.
 fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
     use gpu_broad_phase::reference::brute_force;
     if descriptor.pairs {
@@ -143,7 +139,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, on_gpu: &Step
         "{what}"
     );
     assert_eq!(on_gpu.counters.table_cells, on_cpu.counters.table_cells, "{what}");
-    // Not only as a set: in the reference's order.
+    // In the order of the reference passes.
     assert!(on_gpu.pairs == on_cpu.pairs, "{what}: another order of pairs");
     assert_eq!(on_gpu.world_pairs, on_cpu.world_pairs, "{what}");
     assert_eq!(on_gpu.query_offsets, on_cpu.query_offsets, "{what}");
@@ -197,7 +193,7 @@ fn the_answer_is_that_of_one_list() {
         let all = descriptors();
         for (index, descriptor) in all.iter().enumerate().filter(|(index, _)| adapter.runs(*index)) {
             let mut on_gpu = broad_phase(&adapter, descriptor);
-            // Half of them with each: nine descriptors leave none out.
+            // Half of the sizes per descriptor; nine descriptors cover all.
             let turn = |(seed, _): &(usize, _)| (seed + index) % 2 == 0;
             for (seed, sizes) in SIZES.into_iter().enumerate().filter(turn) {
                 let case = Case::new(seed as u64 + 10 * index as u64, sizes, descriptor.worlds);
@@ -240,7 +236,7 @@ fn the_answer_is_that_of_one_list() {
     }
 }
 
-/// Everything of an answer but its times, to the bit.
+/// All of a result except times, bit for bit.
 fn bits(result: &StepResult) -> String {
     let hits = |result: &StepResult| -> Vec<_> {
         result
@@ -288,7 +284,7 @@ fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let mut case = Case::new(1, [700, 60], 2);
             for frame in 0..4 {
-                // The moving ones are others, and more, in each frame.
+                // Other and more moving objects.
                 let moving = Case::new(100 + frame, [0, 60 + 50 * frame as usize], 2);
                 (case.moving, case.worlds) = (moving.moving, moving.worlds);
                 let kept = whole(&adapter, &mut on_gpu, case.scene());
@@ -306,7 +302,7 @@ fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
     }
 }
 
-/// What is given with a known generation is not looked at.
+/// Input with a known generation is not read.
 #[test]
 fn static_objects_are_read_when_their_generation_or_count_changes() {
     for adapter in daily_adapters() {
@@ -321,7 +317,6 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
                 [(5, 300), (6, 300), (7, 310)].map(|(seed, count)| Case::new(seed, [count, 90], 1));
             let mut expect = |given: &Case, expected: &Case, what: &str| {
                 let mut expected_scene = expected.scene();
-                // Only the static ones differ.
                 expected_scene.objects = Source::Host(&given.moving);
                 (expected_scene.rays, expected_scene.queries) = (given.scene().rays, given.scene().queries);
                 let found = whole(&adapter, &mut on_gpu, given.scene());
@@ -339,7 +334,6 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
             expect(&grown, &grown, &format!("{what}, another count"));
             grown.statics.truncate(200);
             expect(&grown, &grown, &format!("{what}, a smaller count"));
-            // Without any for a step.
             let statics = std::mem::take(&mut grown.statics);
             expect(&grown, &grown, &format!("{what}, none"));
             grown.statics = statics;
@@ -381,7 +375,7 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
             };
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
-            // What happens to the buffer later is no matter.
+            // The table no longer depends on the buffer.
             adapter.queue.write_buffer(&boxes, 0, &vec![0; 32 * count as usize]);
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
@@ -389,7 +383,7 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
     }
 }
 
-/// Walks of several rounds in both tables, of which those of static objects take more than one.
+/// Static objects need more rounds than moving ones.
 #[test]
 fn crowds_of_static_objects_are_walked_in_rounds() {
     for adapter in daily_adapters() {
@@ -408,7 +402,7 @@ fn crowds_of_static_objects_are_walked_in_rounds() {
             };
             let what = format!("{scheme:?} on {}", adapter.name);
             let mut rng = Rng(index as u64);
-            // Thin rods side by side, which cross the cells of one another.
+            // Thin parallel rods that share cells.
             let mut rods = |count: usize, generation| Case {
                 statics: (0..count)
                     .map(|_| {
@@ -486,7 +480,7 @@ fn the_table_of_both_parts_is_asked_again() {
     }
 }
 
-/// Every output in parts, which together are the whole.
+/// Pages of every output, which add up to the complete one.
 #[test]
 fn windows_and_prefixes_reach_over_both_parts() {
     for adapter in daily_adapters() {
@@ -535,7 +529,7 @@ fn windows_and_prefixes_reach_over_both_parts() {
             }
             let shown = 40 * step as usize;
             let first = |of: usize| of.min(shown);
-            // The room for entries decides the size of the uniform scheme's table, and so the order within a part.
+            // The capacity of entries sets the uniform scheme's table size, and so the order.
             let is_uniform = matches!(scheme, Scheme::Uniform { .. });
             let on_cpu = cpu::step_scene(&descriptor_of_all(&descriptor), &case.scene()).unwrap();
             let pairs = if is_uniform { &on_cpu.pairs } else { &all.pairs };
@@ -560,7 +554,6 @@ fn windows_and_prefixes_reach_over_both_parts() {
     }
 }
 
-/// The same with room for everything but entries, which is as it was.
 fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         outputs: OutputOptions {
@@ -574,7 +567,7 @@ fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDe
     }
 }
 
-/// Cells of the static objects' table are told by their level.
+/// Levels distinguish cells of the two tables.
 #[test]
 fn cells_of_rays_come_from_both_tables() {
     for adapter in daily_adapters() {
@@ -636,7 +629,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let again = whole(&adapter, &mut on_gpu, case.scene());
             assert!(again.pairs == expected.pairs, "{what}");
 
-            // What building the table takes counts as well.
+            // Building the table counts too.
             let tight = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     max_bytes: Some(held + (16 << 20)),
@@ -711,14 +704,13 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
             available,
         });
         assert_eq!(refused(of(&bound, 51)), too_small);
-        // Nothing is lost, the table neither.
+        // The results and the table remain.
         assert_eq!(bits(&read(&mut on_gpu)), bits(&expected));
         let again = whole(&adapter, &mut on_gpu, scene);
         assert_eq!(bits(&again), bits(&expected));
     }
 }
 
-/// Filters that are off let static objects meet everything but one another.
 #[test]
 fn filters_that_are_off_and_periods_keep_static_objects_apart() {
     for adapter in daily_adapters() {
@@ -758,8 +750,8 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
     }
 }
 
-/// GPU times, the least and the median, of three ways to step the same boxes of which one in twenty moves: all in one
-/// list with marks, the moving ones alone, and with a static part. Prints them; `STATICS=1000000` for a count of boxes.
+/// Prints GPU times of the same boxes, one in twenty moving: one list with flags, moving ones only, and a static table.
+/// `STATICS=1000000` sets the number of boxes.
 #[test]
 fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
     let count = std::env::var("STATICS").map_or(40_000, |count| count.parse().unwrap());
@@ -798,7 +790,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
         let mut ways = scenes.map(|_| broad_phase(&adapter, &descriptor));
         let mut times = [const { Vec::new() }; 3];
         let mut pairs = [0; 3];
-        // The first of each makes buffers and the table.
+        // The first frame builds buffers and the table.
         let frames = if count > 100_000 { 16 } else { 4 };
         for frame in 0..frames {
             for (way, scene) in scenes.iter().enumerate() {
@@ -810,7 +802,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
             }
         }
         assert_eq!(pairs[0], pairs[2], "{}", adapter.name);
-        // Box tests: no more than a whole shell where the list has half of one.
+        // The static table searches a whole shell, a single list half of one.
         let tests = scenes.map(|scene| {
             let descriptor = BroadPhaseDescriptor {
                 count_candidates: true,

@@ -1,4 +1,4 @@
-//! Whole steps: what a caller sees, on every adapter, beside the CPU engine and brute force.
+//! Whole steps against the CPU engine and brute force.
 
 use crate::common::pool::opened;
 use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
@@ -76,7 +76,6 @@ fn random_scenes_agree_with_the_reference_and_brute_force() {
     }
 }
 
-/// Both forms of rays and all modes, with layers and worlds, from the host and from a buffer of the caller's.
 #[test]
 fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
     for adapter in adapters() {
@@ -153,7 +152,7 @@ fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], what
     assert_eq!((&result.ray_hits, &result.ray_any), (&hits, &any), "{what}");
 }
 
-/// Too few places at first: the step is repeated, or its answer taken in parts, until all cells are there.
+/// With too little room, the step is repeated or paged.
 #[test]
 fn cells_of_rays_come_whole_out_of_headless() {
     for adapter in adapters() {
@@ -185,7 +184,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
             let ends = &result.ray_cell_offsets;
             assert_eq!((ends.len(), ends[40]), (rays.len() + 1, ends[41]));
             assert_eq!(result.ray_cells.len(), ends[41] as usize);
-            // Chosen in floating point: a few at the rim may differ between devices.
+            // Float rounding affects the visited cells, so a few may differ.
             let kept = result
                 .ray_cells
                 .iter()
@@ -220,7 +219,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
     }
 }
 
-/// Answers alone would let brute force pass: where the grid must help, box tests stay few.
+/// Results alone do not show that the grid helps.
 #[test]
 fn box_tests_stay_few_and_the_large_list_empty() {
     for adapter in adapters() {
@@ -288,7 +287,7 @@ fn steps_of_one_encoder_each_see_their_own_input() {
     }
 }
 
-/// What a row of the pass table says of its pass: with such a descriptor every step runs it.
+/// The pass table lists passes that every step with such a descriptor runs.
 #[test]
 fn passes_that_every_step_needs_are_dispatched() {
     let boxes = uniform(500, &mut Rng(77));
@@ -349,7 +348,7 @@ fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
             let after = whole(&adapter, &mut used, &objects, &[]);
             assert!(before.pairs == after.pairs, "{scheme:?} on {}", adapter.name);
 
-            // Sparse enough to be hashed at first; the second scene needs many more entries than the first.
+            // Hashed at first; the second scene needs many more entries.
             let mut sparse = power_law(1000, &mut rng);
             sparse
                 .iter_mut()
@@ -368,7 +367,6 @@ fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
     }
 }
 
-/// From the second step on, crowded boxes are counted and written by other passes.
 #[test]
 fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
     for adapter in adapters() {
@@ -387,7 +385,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
                 },
                 ..Default::default()
             };
-            // What cannot grow keeps nothing but partners.
+            // Without growth, only partners are cached.
             let fixed = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     growth: Growth::Fixed,
@@ -417,8 +415,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
     }
 }
 
-/// A read-back tells whether the scene was crowded, and the next step counts by that form alone. Where the scene has
-/// changed since, that is the wrong form.
+/// A read-back reports the crowding, which selects the next step's variant. That is wrong if the scene changed.
 #[test]
 fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispatches() {
     for adapter in daily_adapters() {
@@ -428,7 +425,7 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
         for (index, object) in crowded.iter_mut().enumerate() {
             object.min = object.min.map(|low| 0.1 * low);
             object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
-            // So few pairs that no bits are kept of them.
+            // So few pairs that no bits are cached.
             object.owner = u32::from(index % 300 != 0);
         }
         for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
@@ -575,7 +572,7 @@ fn missing_room_for_entries_is_told_and_made() {
     }
 }
 
-/// A caller's pool may be larger than a binding, or hold nothing yet.
+/// The buffer may exceed a binding, or be empty yet.
 #[test]
 fn only_the_used_part_of_a_callers_buffer_is_bound() {
     for adapter in adapters() {
@@ -600,7 +597,7 @@ fn only_the_used_part_of_a_callers_buffer_is_bound() {
             };
             submit(&adapter, &mut broad_phase, [input]);
             let result = block_on(broad_phase.read_back()).unwrap();
-            // Zeros are points at the origin without layers: none pairs.
+            // Points without layers never pair.
             assert_eq!((result.counters.objects, result.pairs.len()), (*count, 0));
         }
     }
@@ -709,7 +706,7 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
     }
 }
 
-/// 6,000 equal boxes have 17,997,000 pairs: more than one binding of 128 MiB holds.
+/// 17,997,000 pairs exceed a binding of 128 MiB.
 #[test]
 fn answers_past_one_binding_come_whole_out_of_headless() {
     for adapter in daily_adapters() {
@@ -723,7 +720,7 @@ fn answers_past_one_binding_come_whole_out_of_headless() {
     }
 }
 
-/// A step is written without being counted first where the one before fitted; one that then does not fit is done again.
+/// If the last step fitted, pairs are written uncounted. An overflow repeats the step.
 #[test]
 fn headless_answers_alike_whether_it_counts_first_or_not() {
     for adapter in adapters() {
@@ -792,7 +789,7 @@ fn headless_answers_alike_whether_it_counts_first_or_not() {
     }
 }
 
-/// 100,000 hits of one ray take more turns of a loop than llvmpipe allows in a dispatch.
+/// 100,000 hits of a ray exceed llvmpipe's loop limit.
 #[test]
 fn a_ray_through_a_crowd_is_walked_in_rounds() {
     for adapter in adapters() {
@@ -818,8 +815,8 @@ fn a_ray_through_a_crowd_is_walked_in_rounds() {
     }
 }
 
-/// One cell holds them all: the first box has more candidates than llvmpipe allows turns in a dispatch, and its only
-/// pair is the last. Two thousand million box tests on one adapter are enough: the test above covers each.
+/// The only pair is the last of more candidates than llvmpipe's loop limit. One adapter suffices: the test above covers
+/// each.
 #[test]
 #[ignore = "minutes on two processors"]
 fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {

@@ -1,5 +1,4 @@
-//! The table of a step in a caller's own shader: a pipeline over the text of `TableShader` finds what `query` finds,
-//! hits what rays of a step hit, bit for bit, and finds every object in the cell that it is entered in.
+//! A step's table in the user's own shader finds and hits the same as the step, bit for bit.
 
 mod texts;
 
@@ -19,7 +18,6 @@ use gpu_broad_phase::{
 };
 use texts::*;
 
-/// A caller's pipeline over a table.
 struct OwnPass {
     shader: TableShader,
     table_layout: wgpu::BindGroupLayout,
@@ -72,7 +70,7 @@ impl OwnPass {
         }
     }
 
-    /// Runs a step and, in the same encoder, the pass over its tables; returns the words that the pass writes.
+    /// Returns the words that the pass writes.
     fn run<T: Pod>(
         &self,
         adapter: &TestAdapter,
@@ -116,7 +114,6 @@ impl OwnPass {
     }
 }
 
-/// Lattices, sizes of all kinds, crowds, and what takes no part.
 fn objects(case: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut objects = match case % 3 {
         0 => lattice(300, rng),
@@ -139,7 +136,7 @@ fn objects(case: usize, rng: &mut Rng) -> Vec<Aabb> {
 }
 
 fn queries(objects: &[Aabb], worlds: u32, rng: &mut Rng) -> Vec<Query> {
-    // Off every lattice: a pipeline of its own may round in another way.
+    // Off the lattice, since another pipeline may round differently.
     let radii = [0.0, 0.0, 0.51234, 2.345, 1e-30, f32::INFINITY, -1.0];
     let query = |_| {
         let near = objects[rng.below(objects.len())];
@@ -251,7 +248,7 @@ fn every_object_is_in_the_cell_of_its_corner() {
     }
 }
 
-/// Software drivers of Mesa end the longest of these walks on their own.
+/// Mesa's software drivers cut the longest of these searches.
 #[test]
 fn walks_tell_whether_they_came_to_their_end() {
     for adapter in daily_adapters() {
@@ -293,7 +290,7 @@ fn walks_tell_whether_they_came_to_their_end() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, scene);
-            // The others are not cut along with the first.
+            // Separately, so that only the first is cut.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 3);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 3 * (asked.len() - 1)));
             for (query, told) in asked.iter().zip(told.chunks(3)) {
@@ -312,7 +309,7 @@ fn walks_tell_whether_they_came_to_their_end() {
     }
 }
 
-/// The same of rays: the first one sweeps a box that meets every object on its way.
+/// The first ray sweeps a box that hits every object.
 #[test]
 fn casts_tell_whether_they_came_to_their_end() {
     for adapter in daily_adapters() {
@@ -351,7 +348,7 @@ fn casts_tell_whether_they_came_to_their_end() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, scene);
-            // The others are not cut along with the first.
+            // Separately, so that only the first is cut.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 8);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 8 * (asked.len() - 1)));
             for ((ray, told), expected) in asked.iter().zip(told.chunks(8)).zip(&expected) {
@@ -371,7 +368,7 @@ fn casts_tell_whether_they_came_to_their_end() {
     }
 }
 
-/// A million cells of a level of two objects.
+/// A level of two objects has a million cells.
 #[test]
 fn walks_through_more_rows_than_objects_are_walks_of_objects() {
     let objects = [Aabb::point([-1.0, 0.0, 1000.0]), Aabb::point([1.0, 100.0, 1000.0])];
@@ -412,8 +409,7 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
     }
 }
 
-/// Runs a step and one pass of the caller's over both of its tables, the second one's text standing beside the first
-/// one's; returns the caller's buffer, which begins with what is asked.
+/// Returns the buffer, which begins with `asked`.
 fn run_beside<T: Pod>(
     adapter: &TestAdapter,
     broad_phase: &mut GpuBroadPhase,
@@ -487,7 +483,7 @@ fn run_beside<T: Pod>(
     download(device, &adapter.queue, &data, data.size())
 }
 
-/// On devices of eight storage buffers a stage.
+/// Devices have eight storage buffers per stage.
 #[test]
 fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
     const OBJECTS: usize = 300;
@@ -539,7 +535,7 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
     }
 }
 
-/// What rays of a caller's shader were told of so many tables is what they are expected to hit, bit for bit.
+/// Compared bit for bit.
 fn check_casts(words: &[u32], stride: usize, tables: u32, expected: &[Vec<RayHit>], what: &str) {
     assert_eq!(words.len(), stride * expected.len());
     for (ray, (told, expected)) in words.chunks(stride).zip(expected).enumerate() {
@@ -558,7 +554,6 @@ fn check_casts(words: &[u32], stride: usize, tables: u32, expected: &[Vec<RayHit
     }
 }
 
-/// All hits of each ray of a scene as the reference has them, ascending by object.
 fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec<RayHit>> {
     let descriptor = BroadPhaseDescriptor {
         outputs: OutputOptions {
@@ -577,14 +572,14 @@ fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec
     hits.collect()
 }
 
-/// With each table in a dispatch of its own, and with both in one.
+/// A dispatch per table, and one for both.
 #[test]
 fn a_callers_rays_hit_what_rays_hit() {
     let [mut hits, mut ran] = [0; 2];
     for adapter in daily_adapters() {
         for (case, scheme) in SCHEMES.into_iter().cycle().take(18).enumerate() {
             let mut rng = Rng(905 + case as u64);
-            // Each case has shaders of its own, which take a second to compile.
+            // Each case compiles its own shaders, which takes a second.
             if case % 5 >= daily_or_full(1, 5) {
                 continue;
             }
@@ -603,7 +598,7 @@ fn a_callers_rays_hit_what_rays_hit() {
                 pairs: case % 5 == 0,
                 ..Default::default()
             };
-            // Every kind with every scheme, and what covers many cells.
+            // Also objects in many cells.
             let kind = (case + case / 3) % (KINDS + 1);
             let (objects, mut rays) = if kind == KINDS {
                 rods(700, 60, &mut rng)
@@ -628,7 +623,7 @@ fn a_callers_rays_hit_what_rays_hit() {
             let shader = make(&descriptor, "own_", 1).unwrap();
             let source = own(&format!("{RAYS}\n{}", CAST.replace("TABLE", "own")));
             let pass = OwnPass::over(&adapter, shader.clone(), &source);
-            // Half extents do not count in a text whose rays sweep nothing, whatever they are.
+            // Texts without swept rays ignore half extents.
             let half_extents = |ray: &SweptRay| if sweeps { ray.half_extents } else { [0.0; 3] };
             let counting: Vec<_> = given
                 .iter()
@@ -687,7 +682,6 @@ fn a_callers_rays_hit_what_rays_hit() {
     assert!(hits > 1_000 * ran, "{hits} hits of {ran} cases are few");
 }
 
-/// Later rays and queries keep the table, and empty steps have one.
 #[test]
 fn tables_outlive_queries_and_may_be_empty() {
     for adapter in daily_adapters() {

@@ -1,7 +1,8 @@
-//! Scenes with crowds in one place: padding, duplicates, jitter, rounded and nested places. On the CPU engine, every
-//! answer is held to brute force, and the work of every scheme to that of testing all objects and to the adaptive
-//! scheme with the scale of the scene. Work is counted: box tests, and rows of cells, since tests alone do not show
-//! steps over empty cells. `GPU_BROAD_PHASE_CROWDS` says which scenes, as `GPU_BROAD_PHASE_HUNT` does in `hunt.rs`.
+//! Crowded scenes on the CPU engine against brute force. The work of every scheme is bounded by brute force and by the
+//! adaptive scheme at the scene's scale.
+//!
+//! Work counts box tests and rows of cells, since tests alone miss steps over empty cells. `GPU_BROAD_PHASE_CROWDS`
+//! selects scenes, as `GPU_BROAD_PHASE_HUNT` does in `hunt.rs`.
 
 use std::ops::Range;
 
@@ -19,16 +20,15 @@ use gpu_broad_phase::{
     SelfQuery, Source, Statics, SweptRay,
 };
 
-/// Scenes unless more are asked for.
+/// Default number of scenes.
 const SCENES: u64 = 150;
-/// Times that the work may be of that of testing all objects, and of the lesser of that and the adaptive scheme's in
-/// all but a few scenes. There, most objects lie in groups: what is the best cell for pairs is a fine one for queries
-/// that look past the groups.
+/// Bound relative to brute force and, in all but [`FEW`] scenes, to the adaptive scheme. Those few are grouped objects:
+/// cells that suit their pairs are too fine for queries beyond the groups.
 const FACTOR: u64 = 4;
-/// The part of the scenes that may do more than that, and how much more.
+/// Fraction of scenes over [`FACTOR`], and their bound.
 const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
-/// Rows and tests of a walk that do not matter.
+/// Negligible rows and tests per object, query or ray.
 const TRIFLE: u64 = 40;
 const OVERRIDES: Overrides = Overrides {
     filters: false,
@@ -46,16 +46,15 @@ fn range() -> Range<u64> {
     }
 }
 
-/// What a scene's objects are, and what is asked of them.
 struct Crowd {
     kind: &'static str,
     dimensions: Dimensions,
     objects: Vec<Aabb>,
-    /// What one object has for itself, were all spread evenly.
+    /// Distance of objects if spread evenly.
     spacing: f32,
     queries: Vec<Query>,
     rays: Vec<SweptRay>,
-    /// Static objects among them, the first ones.
+    /// Number of static objects, which come first.
     statics: usize,
 }
 
@@ -85,13 +84,13 @@ impl Crowd {
         if is_flat {
             places.iter_mut().for_each(|place| place[2] = 0.0);
         }
-        // A seeded shuffle: a crowd's rows are together in some files, and anywhere in others.
+        // Otherwise, a crowd's rows are contiguous.
         if rng.below(2) == 0 {
             for last in (1..places.len()).rev() {
                 places.swap(last, rng.below(last + 1));
             }
         }
-        // Points, points that were rounded outward, small boxes, and some as large as they are apart.
+        // Points, points rounded outward, and boxes up to their spacing.
         let edge = spacing * [0.0, 0.0, 1e-6, 1e-3, 0.3, 1.0][rng.below(6)];
         let is_mixed = rng.below(4) == 0;
         let objects = places.iter().map(|place| {
@@ -156,7 +155,6 @@ impl Crowd {
     }
 }
 
-/// Where the objects of a kind are.
 fn places(kind: &str, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> Vec<[f32; 3]> {
     let anywhere = |rng: &mut Rng| [0; 3].map(|_| rng.unit() * side);
     let around =
@@ -222,11 +220,10 @@ fn places(kind: &str, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> V
     all
 }
 
-/// Box tests and rows of cells of pairs, queries and rays.
 #[derive(Clone, Copy, Debug)]
 struct Work([u64; 3]);
 
-/// Counts the rows that a ray looks at, two parts each.
+/// Counts the ranges that a ray reads, two per row.
 struct Looks(u64);
 
 impl HitVisitor for Looks {
@@ -263,18 +260,17 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
     Work([pairs, queries, rays])
 }
 
-/// What the work of a scheme came to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// The most that it was of what it is held to, and in which scene.
+    /// Worst ratio to the bound, and its scene.
     worst: f64,
     scene: u64,
-    /// How often it was held, and was more than [`FACTOR`] times as much.
+    /// Number of checks, and of those over [`FACTOR`].
     count: u64,
     over: u64,
 }
 
-/// Returns what is wrong with the work of a scheme.
+/// Returns the checks that failed.
 fn hold(crowd: &Crowd, number: u64, of: &str, work: Work, adaptive: Work, held: &mut [Held; 3]) -> Vec<String> {
     let objects = crowd.objects.len() as u64;
     let walks = [objects, crowd.queries.len() as u64, crowd.rays.len() as u64];
@@ -351,7 +347,7 @@ fn crowds_in_one_place_take_little_work() {
                 let levels: Vec<_> = levels.map(|level| (1.0 / level.inverse, level.count)).collect();
                 println!("{scheme:?}, spacing {}: {work:?}, levels {levels:?}", crowd.spacing);
             }
-            // Cells as long as boxes are may be fine for what is asked: those of the adaptive scheme are as fine then.
+            // Box-sized cells may be too fine for the queries, so compare with adaptive cells of the same size.
             let to = match scheme {
                 Scheme::Uniform { cell_size: min_scale } => work_of(Scheme::Adaptive { min_scale }),
                 _ => adaptive,

@@ -1,4 +1,4 @@
-//! Tests that need no device: the CPU engine, brute force, the structure of the sources.
+//! Tests without a device.
 
 #[path = "../common/agreement.rs"]
 mod agreement;
@@ -9,6 +9,7 @@ mod rng;
 mod wild;
 
 mod crowds;
+mod language;
 mod math_types;
 mod pair_rule;
 mod reference;

@@ -1,5 +1,4 @@
-//! Vectors of other crates: whatever converts to and from `[f32; 3]` goes in and comes out, without a feature for each
-//! crate and version.
+//! Math crates convert through `[f32; 3]`, without a feature per crate.
 
 use gpu_broad_phase::{Aabb, Query, Ray, RayHit};
 

@@ -1,5 +1,3 @@
-//! `reference::pair_rule`: each rule once, and random scenes against brute force.
-
 use crate::wild;
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
@@ -90,8 +88,7 @@ fn worlds_lists_and_static_objects_count() {
     );
 }
 
-/// Pairs of objects of random scenes with static objects, worlds, lists, margins and filters. Brute force knows no
-/// periods: there the CPU engine has the pairs.
+/// Periodic scenes use the CPU engine, since brute force has no periods.
 #[test]
 fn the_rule_is_overlap_for_pairs_alone() {
     let mut rules = std::collections::BTreeSet::new();

@@ -1,5 +1,4 @@
-//! A step on the CPU finds its rows by one walk where the passes take two, and on as many threads as there are: neither
-//! changes a byte. Knows no device.
+//! The CPU step searches once where the passes search twice, on several threads. The result has the same bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +31,7 @@ fn a_step_answers_what_its_passes_leave() {
             assert_eq!(answer.query_nearest, passes.query_nearest, "scene {number}");
             let counters = answer.counters;
             let wide = |at: usize| u64::from(passes.counters[at]) | u64::from(passes.counters[at + 1]) << 32;
-            // Words as the documents of `Counters` name them.
+            // Word offsets as documented in `Counters`.
             let counted = [
                 (10, counters.pairs_needed),
                 (12, counters.hits_needed),
@@ -54,7 +53,7 @@ fn a_step_answers_what_its_passes_leave() {
     assert!(pairs.min(hits).min(results) > 1000, "{pairs} {hits} {results}");
 }
 
-/// Boxes as they are compared have the pairs of the scene without anything being done with them.
+/// Their plain overlaps are the pairs of the scene.
 #[test]
 fn compared_objects_have_the_pairs_of_their_scene() {
     let mut pairs = 0;
@@ -87,7 +86,7 @@ fn compared_objects_have_the_pairs_of_their_scene() {
         let mut expected = step_scene(&whole, &scene).unwrap().pairs;
         expected.sort_unstable();
         let mut found = brute_force::scene_pairs(&plain, &compared).unwrap();
-        // Without filters nothing looks at the mark of those that were static.
+        // Without filters, pairs of static objects are not excluded.
         found.retain(|pair| pair.b as usize >= scene.statics.objects.len());
         assert_eq!(found, expected, "scene {number}");
         pairs += expected.len();
@@ -95,7 +94,7 @@ fn compared_objects_have_the_pairs_of_their_scene() {
     assert!(pairs > 1000, "{pairs}");
 }
 
-/// A kept table answers what a step with the same questions does, whatever was asked of it before.
+/// Answers do not depend on earlier queries of the table.
 #[test]
 fn a_kept_table_answers_as_a_step_does() {
     let [mut hits, mut results] = [0; 2];
@@ -110,7 +109,7 @@ fn a_kept_table_answers_as_a_step_does() {
         };
         let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
         assert_eq!(kept.query(&QueryInput::default()), Err(BroadPhaseError::NoStep));
-        // Its own answer differs from that of a step without questions by these alone.
+        // Only these differ from the step without queries.
         assert_eq!(
             kept.step_scene(&scene),
             step_scene(&descriptor, &scene),
@@ -175,10 +174,10 @@ fn a_kept_table_answers_as_a_step_does() {
     assert!(hits.min(results) > 1000, "{hits} {results}");
 }
 
-/// A crowd that would take minutes ends soon after it is stopped, and tells how far it is until then.
+/// The crowd would take minutes.
 #[test]
 fn a_watch_tells_how_far_a_step_is_and_ends_it() {
-    // They share a cell, and no two of them meet.
+    // All share a cell, but none overlap.
     let crowd: Vec<_> = (0..2_000_000)
         .map(|index| Aabb::point([index as f32 / 4e6, 0.25, 0.0]))
         .chain([Aabb::new([-1.0; 3], [0.9; 3])])
@@ -195,7 +194,7 @@ fn a_watch_tells_how_far_a_step_is_and_ends_it() {
     let seen = std::thread::scope(|scope| {
         let work = scope.spawn(|| token.run(|| step_scene(&descriptor, &scene)).is_none());
         let mut seen = (0, 0);
-        // Its entries take a moment; the walk of pairs is the pass of as many rows that stays.
+        // Wait for the pair search, the longest pass with a row per object.
         while !(seen.1 >= 2_000_000 && (1..seen.1).contains(&seen.0)) {
             std::thread::sleep(Duration::from_millis(1));
             seen = token.progress();
@@ -205,7 +204,6 @@ fn a_watch_tells_how_far_a_step_is_and_ends_it() {
         seen
     });
     assert!(seen.0 <= seen.1);
-    // The thread is free for others.
     let few = &crowd[..3];
     assert!(token.run(|| 1).is_some(), "nothing was looked after");
     assert!(
@@ -224,7 +222,6 @@ fn a_watch_tells_how_far_a_step_is_and_ends_it() {
     assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
 }
 
-/// Returns the answers with one thread and with several.
 fn on_threads(step: impl Fn() -> StepResult + Sync) -> [StepResult; 2] {
     [1, 3].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -232,7 +229,7 @@ fn on_threads(step: impl Fn() -> StepResult + Sync) -> [StepResult; 2] {
     })
 }
 
-/// What is refused without a device and an input is refused by `validate`, and by the CPU engine when it is made.
+/// Errors that need no device come from `validate` and the CPU engine's constructor.
 #[test]
 fn more_worlds_than_indices_can_name_are_refused_at_once() {
     let worlds = |worlds| BroadPhaseDescriptor {

@@ -1,5 +1,3 @@
-//! Plain data through serde: what is stored, and what comes back.
-
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -187,7 +185,7 @@ fn what_an_older_descriptor_lacks_has_its_default() {
         },
         ..BroadPhaseDescriptor::default()
     };
-    // One of a newer version has more.
+    // Fields of a newer version are ignored.
     let stored = json!({
         "scheme": { "Uniform": { "cell_size": 2.0 } },
         "outputs": { "ray_mode": "Any", "capacities": { "pairs": 9 }, "of_tomorrow": true },

@@ -1,15 +1,14 @@
-//! How the library is built: imports of its files point one way.
+//! Layers of imports, and no clocks in tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Files under `src/` by the path of their module: `gpu::buffers`, and nothing for the root.
+/// Texts of the files under `src/` by module path; the root is empty.
 fn modules(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -24,14 +23,12 @@ fn modules(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
         } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests" {
             let module = if name == "mod" { prefix.to_owned() } else { module };
             let text = fs::read_to_string(&path).unwrap();
-            // Tests may look at everything.
             let text = text.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
             found.insert(if module == "lib" { String::new() } else { module }, text);
         }
     }
 }
 
-/// The paths that a text imports, without what stands in braces.
 fn imports(module: &str, text: &str) -> Vec<String> {
     let parent = module.rsplit_once("::").map_or("", |(parent, _)| parent);
     let mut paths = Vec::new();
@@ -57,12 +54,11 @@ fn imports(module: &str, text: &str) -> Vec<String> {
     paths
 }
 
-/// Each module and those that it imports.
 fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let mut files = BTreeMap::new();
     modules(&root().join("src"), "", &mut files);
     assert!(files.len() > 90, "{}", files.len());
-    // The longest module that a path names.
+    // Longest prefix of a path that is a module.
     let named = |path: &str| {
         let mut path = path;
         loop {
@@ -80,7 +76,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     arrows
 }
 
-/// From what all others may import to what may import all others.
+/// A layer may import itself and those before it.
 const LAYERS: [&[&str]; 11] = [
     &["shared"],
     &["api"],
@@ -106,14 +102,13 @@ fn imports_point_to_layers_below() {
         let is_of = |module: &str, folders: &[&str]| folders.contains(&module.split("::").next().unwrap_or_default());
         for target in targets {
             assert!(layer(target).is_some_and(|of| of <= own), "{module} imports {target}");
-            // The device and the CPU answer by themselves.
+            // The GPU and CPU engines are independent.
             let crosses = is_of(module, &["gpu", "stages", "step"]) && is_of(target, &["reference", "cpu"]);
             assert!(!crosses, "{module} imports {target}");
         }
     }
 }
 
-/// Files of tests under `folder` with one of these endings, but for what was built or installed there.
 fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -128,11 +123,10 @@ fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A busy machine must not fail a test: speed is held by counts. Watchdogs against a hang may look at a clock, if they
-/// wait for ten minutes or more.
+/// Tests bound counts, not times, since a busy machine must not fail them. Watchdogs wait at least ten minutes.
 #[test]
 fn no_test_depends_on_a_clock() {
-    /// Where clocks are read, and what for.
+    /// Files that may read a clock, and why.
     const CLOCKS: [(&str, &str); 13] = [
         (
             "tests/browser/run.py",
@@ -181,7 +175,7 @@ fn no_test_depends_on_a_clock() {
         "time.time(",
         "monotonic(",
     ];
-    // The limit in units of each: seconds, milliseconds.
+    // Limits in the unit of each call: seconds or milliseconds.
     let waits = [
         ("timeout=", 600),
         ("timeout: ", 600_000),
@@ -221,7 +215,7 @@ fn no_test_depends_on_a_clock() {
 fn imports_have_no_circle() {
     let mut arrows = arrows();
     assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > 200, "{arrows:?}");
-    // What imports nothing that is left goes, until only circles are left.
+    // Remove modules without remaining imports until only cycles are left.
     loop {
         let left: BTreeSet<String> = arrows.keys().cloned().collect();
         let free = |targets: &BTreeSet<String>| targets.is_disjoint(&left);

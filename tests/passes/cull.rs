@@ -1,5 +1,3 @@
-//! Culling.
-
 use crate::common::Rng;
 use crate::common::views::views;
 use crate::harness::*;
@@ -11,7 +9,6 @@ use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{BroadPhaseDescriptor, Frustum, Scene, reference};
 
-/// The passes of culling over both tables of a step, for so many views.
 pub fn check_cull(
     bench: &Bench,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -95,7 +92,7 @@ pub fn check_cull(
         cull.draw_count = 36;
         let mut counters = counters.clone();
         let before = bytes(&counters);
-        // The last one is the host's.
+        // The host writes the last one.
         let room = if cull.lists != 0 { words + 1 } else { 0 };
         let mut unwritten = poison::<u32>(room);
         let mut places = cull_count::cull_count(&cull, &visible, &mut counters);

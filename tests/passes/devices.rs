@@ -1,5 +1,3 @@
-//! The adapters of this machine, as devices that run passes.
-
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +7,7 @@ use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::wgpu;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// Adapters side by side: most dispatches of these tests are too small for more than one processor.
+/// In parallel: most dispatches are too small for several cores.
 pub fn on_each_device(test: impl Fn(Arc<dyn Device>) + Sync) {
     let test = &test;
     std::thread::scope(|scope| {
@@ -19,8 +17,7 @@ pub fn on_each_device(test: impl Fn(Arc<dyn Device>) + Sync) {
     });
 }
 
-/// Runs `test` as [`on_each_device`] does, with the number of a part and of all parts: the first adapter has the most
-/// cases, and two threads with a device each share them. Returns what `test` returns.
+/// As [`on_each_device`], with (part, number of parts): two threads share the first adapter's many cases.
 pub fn on_parts_of_each_device<T: Send>(test: impl Fn(Arc<dyn Device>, usize, usize) -> T + Sync) -> Vec<T> {
     let test = &test;
     std::thread::scope(|scope| {
@@ -41,12 +38,10 @@ pub fn on_parts_of_each_device<T: Send>(test: impl Fn(Arc<dyn Device>, usize, us
     })
 }
 
-/// Number of the device, name of the pass, and the constants that it declares.
 type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);
 
 type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
 
-/// Made once per device.
 fn pipeline(adapter: &TestAdapter, pass: &'static Pass, constants: &[(&'static str, u32)]) -> Pipeline {
     static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
     let key = (adapter.number, pass.name, constants.to_vec());
@@ -61,7 +56,7 @@ impl Device for TestAdapter {
     }
 
     fn runs(&self, case: usize) -> bool {
-        // With fewer, not every pass is dispatched. Scenes vary by 2, 3 and 4.
+        // Fewer would leave passes out. Scenes have periods of 2, 3 and 4.
         if self.is_first() {
             case % 7 < daily_or_full(4, 7)
         } else {
@@ -131,7 +126,7 @@ impl Device for TestAdapter {
         for (_, staging) in &read {
             staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
         }
-        // Other tests use the device too: not for what they submitted.
+        // Other tests share the device, so wait for this submission only.
         let wait = wgpu::PollType::Wait {
             submission_index: Some(submission),
             timeout: None,
@@ -142,7 +137,7 @@ impl Device for TestAdapter {
     }
 }
 
-/// A value of a type of this text, poison in every word.
+/// WGSL value with poison in every word.
 fn poisoned(source: &str, of_type: &str) -> String {
     let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
     let parts: Vec<_> = if let Some((element, count)) = list.and_then(|list| list.rsplit_once(", ")) {
@@ -157,8 +152,7 @@ fn poisoned(source: &str, of_type: &str) -> String {
     format!("{of_type}({})", parts.join(", "))
 }
 
-/// The text with its workgroup memory filled at the start: passes run without wgpu's zeros there, and no answer may
-/// depend on what they find. The same text where there is no such memory.
+/// Passes run without wgpu's zero initialisation of workgroup memory, so results must not depend on it.
 fn with_poisoned_memory(source: &str) -> String {
     let mut fill = String::new();
     for declared in source.lines().filter_map(|line| line.strip_prefix("var<workgroup> ")) {
@@ -193,8 +187,7 @@ fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)])
         label,
         source: wgpu::ShaderSource::Wgsl(with_poisoned_memory(&pass.source()).into()),
     };
-    // SAFETY: what a pass reads or writes out of bounds without the checks that wgpu puts in is what these tests look
-    // for.
+    // SAFETY: these tests look for accesses that wgpu's checks would hide.
     let module = unsafe { device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked()) };
     let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label,

@@ -1,5 +1,3 @@
-//! Indirect arguments.
-
 use crate::harness::*;
 use gpu_broad_phase::internals::blocks::DispatchParams;
 use gpu_broad_phase::internals::reference::dispatch::dispatch_args;

@@ -1,5 +1,3 @@
-//! Pair events.
-
 use crate::common::Rng;
 use crate::harness::*;
 use gpu_broad_phase::internals::blocks::{EventParams, ScanParams};
@@ -10,11 +8,10 @@ use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Pair, PairEvent};
 
-/// The passes of pair events, for so many pairs in either step. `spare` rows have room beyond them; without, the step
-/// needed more pairs than it shows.
+/// `spare` rows are free. Without them, the step needed more pairs than it holds.
 pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng: &mut Rng) {
     bench.scene = format!("events of {before} and {now} pairs, room for {spare} more");
-    // Enough for all pairs, and few enough for most to meet again.
+    // Few enough for most pairs to persist.
     let objects = 8 + 2 * before.max(now).isqrt() as u32;
     let generations: Vec<u32> = (0..objects).map(|_| rng.below(3) as u32).collect();
     let generations = Generations {
@@ -41,7 +38,7 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
         static_count: 4,
         static_generations: generations.statics.len() as u32,
         generations: generations.moving.len() as u32,
-        // Some begin that there is no room for.
+        // Too small for all begun events.
         begun_capacity: (now / 3 + spare) as u32,
     };
     // Every fifth pair had other objects at its indices.

@@ -1,4 +1,4 @@
-//! Runs passes on a device, and holds what they leave to what their twins leave.
+//! Compares passes on a device with the reference passes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use gpu_broad_phase::internals::reference::table::clusters;
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, Pair, RayMode, Scheme, Status, wgpu};
 
-/// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
+/// Fills outputs, padding, and leftovers of earlier steps.
 pub const POISON: u8 = 0xcd;
 
 pub const STALE: u32 = u32::from_ne_bytes([POISON; 4]);
@@ -26,7 +26,7 @@ pub const STALE_PAIR: Pair = Pair { a: STALE, b: STALE };
 
 pub const PADDING: usize = 4096;
 
-/// No walk of these tests has as many box tests.
+/// More tests than any search here needs.
 pub const ONE_ROUND: Round = Round {
     first: 0,
     tests: 1 << 30,
@@ -43,79 +43,69 @@ pub use gpu_broad_phase::internals::counters::{
 
 pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
 
-/// What runs passes: an adapter, or an interpreter.
 pub trait Device: Send + Sync {
     fn name(&self) -> &str;
 
     fn features(&self) -> wgpu::Features;
 
-    /// Returns whether this device runs `case`: adapters but the first run a part of a long list.
+    /// False for cases that adapters other than the first skip.
     fn runs(&self, _case: usize) -> bool {
         true
     }
 
-    /// Whether it rounds floats as the reference does. Hardware may fuse a product and a sum.
+    /// True if floats round as on the CPU. Hardware may fuse a product and a sum.
     fn rounds_as_reference(&self) -> bool;
 
-    /// Whether it may end loops early, as llvmpipe does.
+    /// True if loops may end early, as in llvmpipe.
     fn cuts_loops(&self) -> bool {
         true
     }
 
-    /// Runs a dispatch and returns what the written buffers hold then.
     fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>>;
 }
 
 pub struct Dispatch<'a> {
     pub pass: &'static Pass,
-    /// Constants that the pass declares.
     pub constants: Vec<(&'static str, u32)>,
     pub groups: [u32; 2],
     pub buffers: Vec<Bound>,
-    /// What is under test, for messages.
     #[allow(dead_code, reason = "the interpreter's")]
     pub scene: &'a str,
 }
 
-/// A buffer that a dispatch binds.
 pub struct Bound {
     pub number: u32,
     pub kind: Binding,
     pub name: &'static str,
-    /// With [`PADDING`] behind what is given.
+    /// Followed by [`PADDING`].
     pub bytes: Vec<u8>,
     #[allow(dead_code, reason = "the interpreter's")]
     pub given: usize,
 }
 
-/// The name of a pass, without a list that excludes pairs and, where it makes a difference, with one.
 pub fn variants_of(pass: &'static Pass) -> impl Iterator<Item = (&'static str, bool)> {
     let excluding = pass.declares("EXCLUDES").then_some((pass.name, true));
     [(pass.name, false)].into_iter().chain(excluding)
 }
 
-/// Runs passes on one device and remembers which.
 pub struct Bench {
     pub device: Arc<dyn Device>,
-    /// Names of passes, and whether a list excluded pairs.
+    /// Pass, and `true` if a list excluded pairs.
     pub run: RefCell<BTreeSet<(&'static str, bool)>>,
     pub overrides: Overrides,
     pub round: Cell<Round>,
-    /// What all rounds have in common.
+    /// Common to all rounds.
     pub base: Cell<Round>,
-    /// Whether rays sweep a box.
     pub sweeps: Cell<bool>,
-    /// Whether counting stores partners as it finds them, or at the end of a walk.
+    /// Counting stores partners as it finds them, not at the end of a search.
     pub stores_in_loop: bool,
-    /// As the uniform block numbers it.
+    /// Value in the uniform block.
     pub scheme: u32,
-    /// Workgroups of the first dimension, at most: more fold into the second.
+    /// Maximum of workgroups in the first dimension; more fold into the second.
     pub fold: u32,
-    /// Whether every window and every form of questions is tried, or one of each.
     pub tries_all: bool,
-    /// Draws what is tried where not all is.
+    /// Chooses a case unless `tries_all`.
     pub draw: RefCell<Rng>,
-    /// What is under test, for messages.
     pub scene: String,
 }
 
@@ -140,8 +130,7 @@ impl Bench {
         }
     }
 
-    /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
-    /// block, `contents` the rest.
+    /// `block` is the uniform block, `contents` the other buffers.
     pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
         let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && pass.declares("EXCLUDES");
         self.run.borrow_mut().insert((pass.name, excludes));
@@ -198,7 +187,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// Runs a pass in as many rounds as `round` says, each on what the one before it left.
+    /// Each round continues on the output of the last.
     pub fn run_rounds(
         &self,
         pass: &'static Pass,
@@ -230,7 +219,7 @@ impl Bench {
         unreachable!("no rounds")
     }
 
-    /// All of them, or one that is drawn: turns would keep step with those of the scenes.
+    /// Random, since cycling would correlate with the scenes.
     pub fn some_of<T>(&self, all: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut all: Vec<_> = all.into_iter().collect();
         if !self.tries_all && !all.is_empty() {
@@ -240,25 +229,24 @@ impl Bench {
         all
     }
 
-    /// Checks something with one of each that is tried.
     pub fn draws(&mut self, check: impl FnOnce(&Self)) {
         let tries_all = std::mem::replace(&mut self.tries_all, false);
         check(self);
         self.tries_all = tries_all;
     }
 
-    /// The window on a whole answer, and all others or one.
+    /// The page of the complete answer, and some others.
     pub fn windows(&self, all: usize) -> Vec<(u32, usize, usize)> {
         let [whole, others @ ..] = windows(all);
         [vec![whole], self.some_of(others)].concat()
     }
 
-    /// Rounds take time: a part of the answer, and one whose places do not all fit, stand for all windows.
+    /// Rounds are slow, so only partial pages and offsets past 32 bits use them.
     pub fn tries_rounds(&self, (shift, first, _): (u32, usize, usize)) -> bool {
         self.overrides.filters && (shift > 0 || first > 0)
     }
 
-    /// Some rounds that the longest walk of a pass just about needs.
+    /// Barely enough rounds for the longest search.
     pub fn rounds_of(
         &self,
         pass: &'static Pass,
@@ -269,7 +257,7 @@ impl Bench {
         Rounds::of(self.longest(pass, groups, block, contents))
     }
 
-    /// Tests of the longest walk, if they are more than one: a round of a single test shows it.
+    /// Box tests of the longest search, as reported by a round of one test.
     pub fn longest(&self, pass: &'static Pass, groups: u32, block: &[u8], contents: &[(&'static str, Vec<u8>)]) -> u32 {
         self.round.set(Round {
             tests: 1,
@@ -285,18 +273,17 @@ impl Bench {
     }
 }
 
-/// One of the walks of rays or queries: through the moving objects' table or through the static ones'.
+/// Rays or queries through the table of moving or of static objects.
 pub struct Walk {
-    /// Rays, queries or objects that ask.
+    /// Number of rays, queries or querying objects.
     pub asking: usize,
     pub params: Box<dyn Fn(Params) -> Params>,
-    /// What is bound of the table.
     pub inputs: Vec<(&'static str, Vec<u8>)>,
     pub base: Round,
 }
 
 impl Walk {
-    /// The walks of a step: `asking` of them, or those of the objects.
+    /// One for each table of the step.
     pub fn all(trace: &Trace, asking: usize, is_self_query: bool) -> Vec<Self> {
         let base = |[continues, is_continued]: [u32; 2]| Round {
             continues,
@@ -356,7 +343,6 @@ impl Walk {
     }
 }
 
-/// The block of walks through the static objects' table.
 pub fn of_statics(params: Params) -> Params {
     Params {
         object_count: params.static_count,
@@ -366,7 +352,6 @@ pub fn of_statics(params: Params) -> Params {
 }
 
 impl Bench {
-    /// Runs a pass for all walks, each on what the one before it left; `rounds` cuts each.
     pub fn run_walks(
         &self,
         pass: &'static Pass,
@@ -400,7 +385,6 @@ impl Bench {
         last.expect("a walk")
     }
 
-    /// As [`rounds_of`](Self::rounds_of), for the longest of all walks.
     pub fn rounds_of_walks(
         &self,
         pass: &'static Pass,
@@ -416,7 +400,7 @@ impl Bench {
 }
 
 impl Rounds {
-    /// Some that so many tests just about need.
+    /// Barely enough for `longest` tests.
     pub fn of(longest: u32) -> Self {
         let tests = (longest / 3).max(1);
         Self {
@@ -426,26 +410,24 @@ impl Rounds {
     }
 }
 
-/// How walks are cut.
 #[derive(Clone, Copy)]
 pub struct Rounds {
     pub count: u32,
     pub tests: u32,
 }
 
-/// Buffers after a pass, with their padding.
 pub struct Output {
     pub what: String,
     pub buffers: BTreeMap<&'static str, Vec<u8>>,
 }
 
 impl Output {
-    /// The buffer holds these bytes, and poison from there to the end of its padding.
+    /// Poison must follow `expected`.
     pub fn check<T: Pod + Debug>(&self, name: &str, expected: &[T]) {
         let (what, found, size) = (&self.what, &self.buffers[name], size_of::<T>());
         let bytes: &[u8] = cast_slice(expected);
         let (found, rest) = found.split_at(bytes.len());
-        // As one comparison first: byte by byte, large buffers take longer than their passes.
+        // Compared at once: byte by byte, large buffers take longer than their passes.
         if found != bytes {
             let at = (0..bytes.len()).find(|&at| found[at] != bytes[at]).unwrap();
             let (at, value) = (at / size, &found[at / size * size..][..size]);
@@ -457,7 +439,6 @@ impl Output {
         }
     }
 
-    /// The first `count` elements, with poison behind them.
     pub fn take<T: Pod>(&self, name: &str, count: usize) -> Vec<T> {
         let (shown, rest) = self.buffers[name].split_at(count * size_of::<T>());
         let intact = rest.iter().all(|&byte| byte == POISON);
@@ -465,14 +446,13 @@ impl Output {
         pod_collect_to_vec(shown)
     }
 
-    /// The counters after a count of so many rounds: they know how many those are and do not ask for more.
     pub fn check_rounds(&self, expected: &[u32], rounds: Rounds) {
         let mut expected = expected.to_vec();
         expected[ROUNDS_NEEDED] = if rounds.count > 1 { rounds.count } else { 0 };
         self.check("counters", &expected);
     }
 
-    /// The same for queries. In a crowded scene a round that ends within a cluster changes which boxes are tested.
+    /// For queries. In crowded scenes, a round that ends within a cluster changes the box tests.
     pub fn check_query_rounds(&self, expected: &[u32], rounds: Rounds, is_crowded: bool) {
         let mut expected = expected.to_vec();
         if is_crowded {
@@ -482,7 +462,6 @@ impl Output {
         self.check_rounds(&expected, rounds);
     }
 
-    /// The same for rays.
     pub fn check_ray_rounds(&self, expected: &[u32], rounds: Rounds) {
         let mut expected = expected.to_vec();
         let mut found: Vec<u32> = self.take("counters", expected.len());
@@ -500,8 +479,7 @@ impl Output {
         assert_eq!(found, expected, "{}: counters", self.what);
     }
 
-    /// A buffer's first bytes are as they were, and nothing is written behind the words that walks leave to later
-    /// rounds.
+    /// Only `words` words behind `first` are written, for later rounds.
     pub fn check_carry_words(&self, name: &str, first: &[u8], words: usize) {
         let found = &self.buffers[name];
         assert!(found.starts_with(first), "{}: {name}", self.what);
@@ -509,14 +487,12 @@ impl Output {
         assert!(rest.iter().all(|&byte| byte == POISON), "{}: {name}", self.what);
     }
 
-    /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are
-    /// chosen in floating point, so that these are near the reference's only.
+    /// Box tests of rays are approximate, since rounding affects the visited cells.
     pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
         self.check_about(before, expected, RAY_CANDIDATES);
     }
 
-    /// The same for nearest objects, whose distances bound their walks. How many rounds they need depends on those that
-    /// they have.
+    /// Distances bound the search; rounds depend on its box tests.
     pub fn check_nearest_counters(&self, before: &[u32], expected: &[u32]) {
         let mut expected = expected.to_vec();
         expected[ROUNDS_NEEDED] = self.counter(ROUNDS_NEEDED);
@@ -527,7 +503,6 @@ impl Output {
         self.take::<u32>("counters", 32)[word]
     }
 
-    /// Of these box tests there are about as many as expected.
     fn check_about(&self, before: &[u32], expected: &[u32], candidates: usize) {
         let tests_of = |words: &[u32]| wide(words, candidates);
         let mut found: Vec<u32> = self.take("counters", expected.len());
@@ -564,8 +539,7 @@ pub fn groups(elements: usize) -> u32 {
     elements.div_ceil(256).max(1) as u32
 }
 
-/// Counters as other passes may have left them: what is added shows, also the carry into a high word, and what is not
-/// touched has to stay.
+/// Additions carry into high words; other words must not change.
 pub fn used_counters() -> Vec<u32> {
     let mut counters: Vec<u32> = (1000..1032).collect();
     counters[STATUS] = 0x50;
@@ -575,19 +549,18 @@ pub fn used_counters() -> Vec<u32> {
     counters
 }
 
-/// A grid of stale bytes, as far as the pass that comes next may not look at it.
+/// Only its entry count is valid before the next pass.
 pub fn stale_grid() -> Grid {
     pod_read_unaligned(&[POISON; size_of::<Grid>()])
 }
 
-/// Entries with stale words past `count`.
 pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
     let mut entries = entries.to_vec();
     entries[count as usize..].fill(STALE);
     bytes(&entries)
 }
 
-/// The records, and behind room for all of them the boxes of clusters.
+/// Boxes of clusters follow room for all records.
 fn with_clusters(trace: &Trace) -> Vec<u8> {
     let mut records = bytes(&trace.records);
     if !trace.clusters.is_empty() {
@@ -598,7 +571,7 @@ fn with_clusters(trace: &Trace) -> Vec<u8> {
     records
 }
 
-/// The same with the clusters of a crowded scene, be it one or not.
+/// `trace` with clusters, crowded or not.
 pub fn crowded(trace: &Trace) -> Trace {
     let mut trace = trace.clone();
     trace.grid.is_crowded = 1;
@@ -606,7 +579,6 @@ pub fn crowded(trace: &Trace) -> Trace {
     trace
 }
 
-/// What every walk binds.
 pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
     let entries = trace.grid.entry_count;
     vec![
@@ -627,7 +599,7 @@ pub fn table(trace: &Trace) -> CellTable<'_> {
     }
 }
 
-/// The same places `shift` further on; what does not fit 32 bits is the largest, as a scan leaves it.
+/// Adds `shift`, saturating at 32 bits like the scan.
 pub fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {
     bytes(&shifted_words(offsets, shift))
 }
@@ -636,8 +608,7 @@ pub fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
     offsets.iter().map(|offset| offset.saturating_add(shift)).collect()
 }
 
-/// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from
-/// `shift`.
+/// Pages `(shift, first, capacity)` of an answer that begins at `shift`; `first` is relative to it.
 fn windows(all: usize) -> [(u32, usize, usize); 6] {
     [
         (0, 0, all),
@@ -645,18 +616,16 @@ fn windows(all: usize) -> [(u32, usize, usize); 6] {
         (0, 0, all.min(7)),
         (0, all.saturating_sub(1), 5),
         (0, all, 9),
-        // Half of the places do not fit 32 bits.
+        // Half of the offsets exceed 32 bits.
         (u32::MAX - (all / 2) as u32, 0, all + 9),
     ]
 }
 
-/// The rows of the answer that a window shows.
 pub fn shown(all: usize, (shift, first, capacity): (u32, usize, usize)) -> std::ops::Range<usize> {
     let fitting = all.min((u32::MAX - shift) as usize);
     first.min(fitting)..(first + capacity).min(fitting)
 }
 
-/// Turns counts into offsets and returns the total.
 pub fn scan_of(counts: &mut [u32]) -> u64 {
     let scan = ScanParams {
         count: counts.len() as u32,
@@ -669,12 +638,11 @@ pub fn scan_of(counts: &mut [u32]) -> u64 {
     wide(&counters, 0)
 }
 
-/// The 64-bit number of two words, low first.
+/// 64-bit value of two words, low first.
 pub fn wide(words: &[u32], first: usize) -> u64 {
     u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }
 
-/// A whole answer, or what room for so many entries gives.
 pub fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,

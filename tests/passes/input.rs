@@ -1,12 +1,9 @@
-//! The passes of the limits stage.
-
 use crate::common::Rng;
 use crate::harness::*;
 use gpu_broad_phase::internals::blocks::{CENTER_HALF, CountParams, GatherParams, SourceLayout, UNFILTERED};
 use gpu_broad_phase::internals::reference::input::{device_count, gather_input};
 use gpu_broad_phase::internals::shaders;
 
-/// The first of so many rows are asked.
 pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &mut Rng) {
     bench.scene = format!("{limit} of {rows} rows of {stride} vectors");
     let params = CountParams {
@@ -31,7 +28,7 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
     found.check("asked", &device_count::device_count(&params, &limits, &given));
 }
 
-/// A layout of elements of so many words at an odd place, and words that reach to the end of the last.
+/// Random layout, with words up to the end of the last element.
 pub fn strewn(elements: u32, form: u32, words: u32, rng: &mut Rng) -> (SourceLayout, Vec<u32>) {
     let is_tight = form & UNFILTERED != 0 && rng.below(2) == 0;
     let element = if is_tight { 6 } else { words };
@@ -43,7 +40,6 @@ pub fn strewn(elements: u32, form: u32, words: u32, rng: &mut Rng) -> (SourceLay
     };
     let count = given.first + given.stride * elements.saturating_sub(1) + element * elements.min(1);
     let mut source_words: Vec<u32> = (0..count).map(|_| rng.bits() as u32).collect();
-    // Floats of like size, small ones and those that are none, beside words of any kind.
     for word in &mut source_words {
         *word = match rng.below(8) {
             0 => *word,
@@ -55,7 +51,6 @@ pub fn strewn(elements: u32, form: u32, words: u32, rng: &mut Rng) -> (SourceLay
     (given, source_words)
 }
 
-/// Elements that lie anywhere become rows.
 pub fn check_gather(bench: &mut Bench, elements: u32, words: u32, limit: Option<u32>, rng: &mut Rng) {
     let forms: &[u32] = match words {
         8 => &[0, UNFILTERED, CENTER_HALF, CENTER_HALF | UNFILTERED],

@@ -1,5 +1,5 @@
-//! Every pass of the table on its own: its input comes from the reference passes before it, its output has to equal the
-//! reference's byte for byte, and nothing is written past the end.
+//! Runs every pass on the output of the reference passes before it. Its output must equal the reference's bytes, with
+//! nothing written past the end.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -28,7 +28,7 @@ use gpu_broad_phase::wgpu;
 use harness::{Bench, variants_of};
 use suite::{check_alone, check_scenes};
 
-/// Whether WebGPU would allow a pass does not depend on the boxes: there, enough scenes are tried to run every pass.
+/// Enough to run every pass: WebGPU compliance does not depend on the boxes.
 fn is_tried(scene: &Scene) -> bool {
     let flags = wgpu::InstanceFlags::from_env_or_default();
     !flags.contains(wgpu::InstanceFlags::STRICT_WEBGPU_COMPLIANCE) || matches!(scene.objects.len(), 256 | 257 | 1921)

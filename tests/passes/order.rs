@@ -1,5 +1,3 @@
-//! Outputs in order.
-
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::Pair;
@@ -9,9 +7,8 @@ use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
 use gpu_broad_phase::internals::shaders;
 
-/// The passes that put an output in order, a window on it at a time.
 pub fn check_order(bench: &Bench, trace: &Trace) {
-    // Hits stand in for the results of queries as well.
+    // Hits also stand in for query results.
     let objects: Vec<u32> = trace.ray_hits.iter().map(|hit| hit.object).collect();
     for kind in 0..3 {
         let all = if kind == 0 { trace.pairs.len() } else { objects.len() };

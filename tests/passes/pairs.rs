@@ -1,5 +1,3 @@
-//! Pairs.
-
 use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
@@ -17,20 +15,19 @@ use gpu_broad_phase::internals::reference::table::layout;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, Pair};
 
-/// Used counters, but for those that the pairs are added to.
 fn counters_before() -> Vec<u32> {
     let mut counters = used_counters();
     counters[PAIRS_NEEDED..][..2].fill(0);
     counters
 }
 
-/// The words of places, each as far on; sums stay.
+/// Shifts offsets, but not sums.
 fn shifted_places(params: &Params, words: &[u32], shift: u32) -> Vec<u32> {
     let (places, sums) = words.split_at(pair_sums::tile_words(params));
     [&shifted_words(places, shift), sums].concat()
 }
 
-/// The words of a count that have no place, as they were.
+/// Makes words without an offset stale.
 fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
     let mut words = words.to_vec();
     let end = pair_sums::row_word(rows);
@@ -38,7 +35,6 @@ fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
     words
 }
 
-/// Workgroups that count pairs with static objects.
 fn static_groups(params: &Params) -> u32 {
     params.pair_rows / 256 - params.entry_capacity / 256 + 1
 }
@@ -47,7 +43,6 @@ fn has_list(trace: &Trace) -> bool {
     trace.exclusions.list_count > 0
 }
 
-/// What parts pairs beside filters.
 fn excludes(trace: &Trace) -> Excludes<'_> {
     Excludes {
         exclusions: trace.exclusions,
@@ -56,14 +51,13 @@ fn excludes(trace: &Trace) -> Excludes<'_> {
     }
 }
 
-/// What walks find behind the candidates.
 pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<u8>)> {
     let objects = ("objects", [bytes(objects), bytes(&trace.exclusion_table)].concat());
     let exclusions = has_list(trace).then(|| ("exclusions", uniform(&trace.exclusions)));
     [objects].into_iter().chain(exclusions).collect()
 }
 
-/// A list that names every third of some pairs, most of them once, and others that are none.
+/// Every third pair, and rows that are no pairs.
 pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     let mut list = Vec::new();
     for &Pair { a, b } in pairs.iter().step_by(3) {
@@ -98,7 +92,7 @@ pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     list
 }
 
-/// The table of a list, and the words of a function: both, with more words than rows or fewer, and either alone.
+/// A list, a filter's words, and both.
 pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
     for (list, words) in [
         (list, 2 * list.len()),
@@ -145,7 +139,7 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
         pairs.sort_unstable();
         pairs
     };
-    // Each pair once, in whichever slot.
+    // Each pair once, in any slot.
     assert_eq!(in_order(&found_table), in_order(&table), "{}", found.what);
     let rows: Vec<u32> = found.take("exclusion_rows", slots);
     let looked_up = Excludes {
@@ -177,11 +171,11 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let entries = trace.params.entry_capacity as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), filter_inputs(trace, objects), more].concat();
-    // Without static objects' rows: they have tests of their own.
+    // Static objects' rows have tests of their own.
     let params = Params {
         pair_rows: trace.params.entry_capacity,
         cached_partners: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
-        // As many as there are, or one less.
+        // Exact capacity, or one less.
         pair_capacity: trace.params.pair_capacity.saturating_sub(entries as u32 % 2),
         ..trace.params
     };
@@ -245,7 +239,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     found.check("pair_offsets", &counted);
     let mut expected = counters.clone();
     if keeps_bits {
-        // A round that ends within a cluster tests its box, and so does the next one.
+        // Both rounds that share a cluster test its box.
         let words: Vec<u32> = found.take("counters", counters.len());
         expected[PAIR_CANDIDATES..][..2].copy_from_slice(&words[PAIR_CANDIDATES..][..2]);
     }
@@ -290,7 +284,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             pair_capacity: capacity as u32,
             ..params
         };
-        // What the passes read of places.
+        // Words that passes read as offsets.
         let offsets = if uniform_scheme {
             shifted_words(&counts, shift)
         } else {
@@ -326,13 +320,11 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     }
 }
 
-/// A list of entries that walk, as the passes read it.
 pub fn listed(walks: &[u32]) -> Vec<u8> {
     bytes(&[&[walks.len() as u32], walks].concat())
 }
 
-/// Runs and checks the pass that writes pairs of kept partners, which reads `offsets` and finds `places` by them.
-/// Returns what it leaves of the window's pairs and the entries that it lists, in its order.
+/// Returns the page's pairs after the pass and the entries it lists, in its order.
 pub fn emitted_cached(
     bench: &Bench,
     trace: &Trace,
@@ -371,8 +363,7 @@ pub fn emitted_cached(
     (pairs, walks)
 }
 
-/// Counts of pairs that no walk adds to, and what comes of them: sums of several groups of tiles, and places past 32
-/// bits. The table is that of a step without objects, so that counts of an earlier round stay as they are.
+/// Sums over groups of tiles, and offsets past 32 bits. The empty table adds no counts.
 pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng: &mut Rng) {
     let (largest, capacity) = [(9, 1000), (u32::MAX, u32::MAX), (1 << 20, 1 << 31)][rng.below(3)];
     let counts: Vec<u32> = (0..entries + rows).map(|_| rng.bits() as u32 % largest).collect();
@@ -426,7 +417,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     let mut scanned = [&counts[..], &[0]].concat();
     assert_eq!(scan_of(&mut scanned), wide(&counters, PAIRS_NEEDED));
     assert_eq!(pair_sums::places(&params, &words), scanned);
-    // A window on a pair per row, as far as it goes: no partners are kept, so that all of its rows are listed.
+    // No partners are cached, so all rows are listed.
     let window = Params {
         first_pair: scanned[entries / 3],
         pair_capacity: 1000,
@@ -439,7 +430,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     emitted_cached(bench, &values, &window, &[], &words, &scanned);
 }
 
-/// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
+/// By cached bits up to their limit, then by search.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
     let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL);
     let entries = trace.params.entry_capacity as usize;
@@ -545,7 +536,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
     }
 }
 
-/// Pairs of moving and static objects: their rows behind those of the entries.
+/// Rows of static pairs follow the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (count_pass, emit_pass) = if uniform_scheme {
         (
@@ -640,7 +631,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     if !uniform_scheme {
         assert_eq!(pair_sums::places(&params, &words), counts, "{}", bench.scene);
     }
-    // Those of moving objects alone stay as they are.
+    // Pairs of moving objects must not change.
     let mut pairs = vec![STALE_PAIR; all];
     pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
     for window in bench.windows(all) {

@@ -1,5 +1,3 @@
-//! Queries.
-
 use bytemuck::pod_collect_to_vec;
 
 use crate::harness::*;
@@ -10,20 +8,19 @@ use gpu_broad_phase::internals::reference::queries::{query_count, query_emit, qu
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{NearestObject, Query};
 
-/// Words that a walk for nearest objects leaves to its next round.
+/// Words per query carried to the next round.
 const STATE_WORDS: usize = 6;
 
-/// Tests of a round that no driver cuts.
+/// Within llvmpipe's loop limit.
 const LONG_ROUND: u32 = 2048;
 
-/// Queries of both forms and neighbours, all of their results and the nearest.
 pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
-    // A list parts partners alone.
+    // A list excludes partners only.
     let has_list = trace.exclusions.list_count > 0;
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
     let base = Params {
-        // No distance on a lattice: devices may differ there.
+        // Not a lattice distance, which devices may round differently.
         radius: 1.2345,
         nearest: 3,
         ..trace.params
@@ -32,7 +29,6 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     let forms = [
         (&queries[..0], Vec::new(), [1, 1, 0], trace.objects.len() as u32),
         (&queries[..0], Vec::new(), [1, 0, 0], trace.objects.len() as u32),
-        // Once a pair or in both directions, by turns.
         (
             &queries[..0],
             Vec::new(),
@@ -54,7 +50,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             ..base
         };
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-            // Where objects ask, the walks bring these.
+            // For self-queries, [`Walk`] adds the objects.
             let given = (self_query == 0).then(|| ("queries", contents.clone()));
             let given = given.into_iter().chain(filter_inputs(trace, &trace.objects)).collect();
             [given, more].concat()
@@ -113,7 +109,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             found.check_carry_words("query_offsets", &shifted, count);
         }
 
-        // As far as the queries look, and as far as there is anything.
+        // With and without a radius.
         for is_bounded in bench.some_of([false, true]) {
             let radius = if is_bounded { params.radius } else { f32::MAX };
             let of_radius = |query: &Query| Query {
@@ -122,7 +118,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             };
             let reaching: Vec<_> = queries.iter().map(of_radius).collect();
             let params = Params { radius, ..params };
-            // Queries of the narrow form have no radius.
+            // The narrow layout has no radius.
             let is_narrow = self_query == 0 && wide_queries == 0;
             let twins = trace
                 .reads()
@@ -150,7 +146,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
                 assert!(found.counter(ROUNDS_NEEDED) > rounds.count, "{}", found.what);
                 rounds.count *= 2;
             };
-            // One round would do for few objects only: llvmpipe cuts loops of more turns.
+            // Only few objects fit a round within llvmpipe's loop limit.
             let long = Rounds {
                 count: 1,
                 tests: LONG_ROUND,
@@ -159,8 +155,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
                 let found = run(rounds);
                 let rows = &found.buffers["query_nearest"][..size_of::<NearestObject>() * nearest.len()];
                 found.check_carry_words("query_nearest", rows, left);
-                // Distances are rounded, and hardware may fuse a product and a sum of them: near ties change places
-                // there.
+                // Hardware may fuse distances, so near ties may swap.
                 let given: Vec<NearestObject> = pod_collect_to_vec(rows);
                 for (given, expected) in given.iter().zip(&nearest) {
                     let [given_squared, squared] = [given.squared_distance, expected.squared_distance];

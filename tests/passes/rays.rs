@@ -1,5 +1,3 @@
-//! Rays.
-
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -30,7 +28,6 @@ fn ray_bytes(rays: Rays<'_>) -> (&'static str, Vec<u8>) {
     ("rays", contents)
 }
 
-/// Rays in the form that twins read.
 pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
     let scene = Scene {
         rays,
@@ -39,7 +36,6 @@ pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
     HostScene::of(&scene).unwrap().rays
 }
 
-/// As a step with these rays has them.
 fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
     Params {
         ray_stride: if matches!(rays, Rays::Swept(_)) { 4 } else { 2 },
@@ -48,7 +44,6 @@ fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
     }
 }
 
-/// Checks the keys of rays and returns the order that they give.
 fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
     let params = ray_params(trace, rays);
     let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, &wide(rays));
@@ -77,7 +72,7 @@ fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
     order
 }
 
-/// The order of a ray's hits may differ between devices, the hits may not.
+/// Devices may order a ray's hits differently.
 pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: bool) {
     bench.sweeps.set(matches!(rays, Rays::Swept(_)));
     let order = check_ray_keys(bench, trace, rays);
@@ -97,14 +92,13 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
         bench.run_walks(pass, &walks, params, &inputs(more), None)
     };
-    // In several rounds.
     let run_rounds = |pass, output: &'static str, count: usize| {
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
         let contents = inputs(more);
         let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
         (bench.run_walks(pass, &walks, params, &contents, Some(rounds)), rounds)
     };
-    // What the walks of one table leave to those of the other.
+    // Words carried from one table to the next.
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
     let mut counters = used_counters();
     let mut offsets = ray_count::ray_count(&params, &tables, bench.overrides, &mut counters);
@@ -170,7 +164,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         found.check_carry_words("ray_offsets", &shifted, rays.len());
     }
 
-    // From hits that counting kept: of some rays all, of others not.
+    // Hits cached by counting: all of some rays, not of others.
     for cached_hits in bench.some_of([1, 5]) {
         let keeping = Params {
             cached_hits,
@@ -217,7 +211,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     found.check_ray_rounds(&counters, rounds);
 }
 
-/// The cells are chosen in floating point, so that a few at the rim of a walk may differ between devices.
+/// Float rounding affects the visited cells, so a few may differ.
 pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
     let params = ray_params(trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
@@ -291,7 +285,7 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
     );
 }
 
-/// Objects in so many cells that walks of rays are given up for a look at each object.
+/// Objects cover too many cells, so rays test every object.
 pub fn check_rods(device: Arc<dyn Device>) {
     let overrides = Overrides {
         filters: true,
@@ -301,7 +295,7 @@ pub fn check_rods(device: Arc<dyn Device>) {
     let mut rng = Rng(12);
     for (_, count) in [500, 40].into_iter().enumerate().filter(|(case, _)| device.runs(*case)) {
         let (mut objects, rays) = rods(count, 60, &mut rng);
-        // The large list, a box that is invalid, and one that takes no part.
+        // A large, an invalid and an excluded box.
         objects[3].max[1] = f32::INFINITY;
         objects[5].min[0] = f32::NAN;
         objects[8].owner = Aabb::EXCLUDED;

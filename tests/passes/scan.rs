@@ -1,11 +1,8 @@
-//! The exclusive scan.
-
 use crate::harness::*;
 use gpu_broad_phase::internals::blocks::{SCAN_TILE, ScanParams};
 use gpu_broad_phase::internals::reference::scan::{scan_apply, scan_reduce, scan_spine};
 use gpu_broad_phase::internals::shaders;
 
-/// A scan of all but `spare` of the words.
 pub fn check_scan(bench: &mut Bench, data: &[u32], spare: usize) {
     let count = data.len() - spare;
     bench.scene = format!("{count} words");

@@ -1,5 +1,3 @@
-//! The radix sort.
-
 use std::sync::Arc;
 
 use crate::common::Rng;
@@ -14,7 +12,6 @@ use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::shaders::Pass;
 use gpu_broad_phase::{SortStrategy, wgpu};
 
-/// Those whose passes the device can run.
 pub fn strategies(device: &dyn Device) -> Vec<SortStrategy> {
     let mut strategies = vec![SortStrategy::Portable, SortStrategy::SerialTiles];
     if device.features().contains(wgpu::Features::SUBGROUP) {
@@ -25,7 +22,6 @@ pub fn strategies(device: &dyn Device) -> Vec<SortStrategy> {
     strategies
 }
 
-/// One digit of the sort, all passes.
 pub fn check_sort(bench: &Bench, strategy: SortStrategy, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
     let case = Case {
         bench,
@@ -49,7 +45,7 @@ struct Case<'a> {
     values: &'a [u32],
 }
 
-/// Invocations of a workgroup of the passes by strips.
+/// Invocations per workgroup of the serial passes.
 const SERIAL_TILES: u32 = 8;
 
 impl Case<'_> {
@@ -100,7 +96,7 @@ impl Case<'_> {
             ..
         } = self;
         let counts = sort_histogram::sort_histogram(sort, grid, keys);
-        // Sums of other digits lie before these.
+        // Sums of other digits precede these.
         let others = vec![STALE; sort.sums as usize];
         let sums_from = |sums: &[u32]| [&others[..], sums].concat();
         let found = self.bench.run(
@@ -138,7 +134,7 @@ impl Case<'_> {
             uniform(sort),
             &[self.grid(), self.keys(), ("digit_counts", poison::<u32>(counts.len()))],
         );
-        // The totals behind the counts are the scan's.
+        // The scan writes the totals behind the counts.
         let counts = &counts[..(sort.tiles << sort.bits) as usize];
         found.check("digit_counts", counts);
         let mut offsets = counts.to_vec();
@@ -156,7 +152,6 @@ impl Case<'_> {
         let contents = [("digit_counts", bytes(&offsets))];
         let sorted = [&sorted_keys[..], &sorted_values];
         let found = self.check_scatter(&shaders::SORT_SCATTER_SERIAL, groups, &contents, sorted);
-        // Places of first keys moved on to those behind the last ones.
         let (before, totals) = offsets.split_at(counts.len());
         let mut below = 0;
         let mut expected = Vec::new();
@@ -170,7 +165,6 @@ impl Case<'_> {
     }
 }
 
-/// Keys whose order or sameness strains a sort.
 pub fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
     let random: Vec<_> = (0..count).map(|_| rng.bits() as u32).collect();
     let mut sorted = random.clone();
@@ -181,12 +175,12 @@ pub fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
     [random, sorted, reversed, few, top, vec![0x00ff_00ff; count]]
 }
 
-/// Sorting is stable at every tile boundary.
+/// Sorts are stable across tile boundaries.
 pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
     let mut rng = Rng(9);
     for strategy in strategies(&*device) {
         let mut bench = Bench::new(device.clone());
-        // Strips share the keys.
+        // Serial tiles share the digits.
         let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
             SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
             SortStrategy::SerialTiles => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
@@ -194,7 +188,7 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
         };
         let mut case = 0;
         for &tile in tiles {
-            // More tiles than a group of them has.
+            // More than a group of tiles.
             let most = if strategy == SortStrategy::SerialTiles {
                 9 * tile
             } else {
@@ -203,7 +197,7 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
             for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, most] {
                 for keys in keys_to_sort(count as usize, &mut rng) {
                     let (shift, bits) = digits[case % digits.len()];
-                    // Up to nine workgroups of strips without a key. The time goes to digits of 12 bits times tiles.
+                    // Up to nine serial workgroups have no key.
                     let spare = [0, if tile == 1 { 70 } else { 700 }, tile][case % 3];
                     bench.fold = [65_535, 2][case % 2];
                     case += 1;

@@ -1,4 +1,4 @@
-//! What is checked of the passes, on any device.
+//! Checks of all passes, for any device.
 
 use crate::common::{Rng, Scene, sweep};
 use crate::cull::check_cull;
@@ -21,7 +21,7 @@ use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Rays, Scheme, Source};
 
-/// The table, then the walks with each of `overrides`. Returns the entries.
+/// Returns the entries.
 pub fn check_scene(
     bench: &mut Bench,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -31,7 +31,7 @@ pub fn check_scene(
     check_parts(bench, descriptor, scene, 0, overrides)
 }
 
-/// The same of a scene whose first objects are static.
+/// As [`check_scene`], with static objects first.
 pub fn check_parts(
     bench: &mut Bench,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -115,7 +115,6 @@ pub fn check_parts(
             check_static_pairs(bench, &trace, uniform_scheme);
         }
     }
-    // The same pairs without some that a list names.
     let list = list_of(
         &trace.pairs,
         scene.objects.len() as u32,
@@ -137,7 +136,6 @@ pub fn check_parts(
             check_queries(bench, &listed, &[]);
         }
     });
-    // Walks of crowded scenes, in scenes of all kinds.
     let can_crowd = trace.params.has_clusters == 1 && trace.grid.is_crowded == 0;
     let crowded = can_crowd.then(|| crowded(&trace));
     if !scene.rays.is_empty() {
@@ -161,7 +159,7 @@ pub fn check_parts(
     if scene.objects.len() < 300 {
         check_lines(bench, &trace);
     }
-    // Neighbours of every object by every form and window: enough for sizes up to two tiles of the scan.
+    // Slow, so only for sizes up to two scan tiles.
     if scene.objects.len() < 600 || scene.objects.len() == 1921 {
         bench.overrides = overrides[0];
         let queries = scene.queries(descriptor.worlds);
@@ -173,8 +171,7 @@ pub fn check_parts(
     trace.grid.entry_count
 }
 
-/// Every pass but the few that scenes do not have, on these scenes and their numbers: `thoroughly` with all windows and
-/// all forms of questions, or with one of each.
+/// `thoroughly`: all pages and query layouts, not one of each.
 pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<Item = (usize, Scene)>) {
     let overrides = |filters, count_candidates| Overrides {
         filters,
@@ -192,7 +189,7 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
         if index % 4 == 0 {
             walks.push(overrides(true, false));
         }
-        // A third of these two bring every pass but those of static objects to all windows and forms.
+        // A third suffices for every pass without static objects.
         bench.tries_all = thoroughly && index % 3 == 0;
         let hierarchical = descriptor(Scheme::Hierarchical, None);
         check_scene(bench, &hierarchical, &scene, &walks);
@@ -212,7 +209,7 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
             periods: [8.0, 0.0, 2.5],
             ..all[(index + 1) % 3]
         };
-        // By turns: both change boxes before anything else, and no pass after that knows of it.
+        // Alternates: both only change boxes before the first pass.
         let changed = if index % 2 == 0 { flat } else { periodic };
         check_scene(bench, &changed, &scene, &walks[..1]);
         let worlds = BroadPhaseDescriptor {
@@ -220,24 +217,24 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
             ..all[(index / 3) % 3]
         };
         check_scene(bench, &worlds, &scene, &walks[..1]);
-        // In two parts, and all of them in one.
+        // Some or all objects are static.
         let parts = [all[index % 3], flat, periodic, worlds][index % 4];
         let static_count = [
             scene.objects.len() / 2,
             scene.objects.len() / 20 * 19,
             scene.objects.len(),
         ][index % 3];
-        // A fifth of them in full.
+        // A fifth is enough here.
         bench.tries_all = thoroughly && index % 5 == 0;
         check_parts(bench, &parts, &scene, static_count, &walks[..2]);
         bench.tries_all = false;
-        // As a step has it, with room to spare, and one whose entries overflow.
+        // Spare room, or an overflow of entries.
         let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
         check_scene(bench, &descriptor(uniform_scheme, Some(capacity)), &scene, &walks[..1]);
     }
 }
 
-/// Passes that no scene reaches, and sizes that none has: `thoroughly` also those of many workgroups.
+/// Passes and sizes that no scene reaches.
 pub fn check_alone(bench: &mut Bench, thoroughly: bool) {
     let is_tried = |size: &usize| thoroughly || *size < 3_000;
     let mut rng = Rng(43);
@@ -247,7 +244,7 @@ pub fn check_alone(bench: &mut Bench, thoroughly: bool) {
         let spare = [0, 5000][index % 2];
         let small: Vec<u32> = (0..count + spare).map(|_| rng.below(9) as u32).collect();
         check_scan(bench, &small, spare);
-        // Totals past 32 bits: offsets stop at the largest, the total goes on.
+        // Totals past 32 bits: offsets saturate, the total does not.
         let large: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32).collect();
         check_scan(bench, &large, spare);
     }

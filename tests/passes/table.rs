@@ -1,5 +1,3 @@
-//! From boxes to the table.
-
 use std::sync::Arc;
 
 use crate::common::Rng;
@@ -16,7 +14,6 @@ use gpu_broad_phase::internals::reference::{Trace, source, trace};
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Scene, Scheme, Source};
 
-/// What a sample of the objects tells, and one of a third of them.
 pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
     let sampled = Params {
         sample_stride: 3,
@@ -38,7 +35,7 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
             ],
         );
         found.check("sample_statistics", &statistics);
-        // The hash tables stay on the device: their sums have to be what was read off them.
+        // The hash tables stay on the device; check the statistics against them.
         let tables: Vec<u32> = found.take("density_buckets", 24 * slots);
         let of_octaves = &statistics[statistics.len() - 72..];
         let most = 1 + (64 / params.sample_stride).min(params.sample_count / 4);
@@ -56,7 +53,6 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
     }
 }
 
-/// The finest cell, and objects and bounds of every level.
 fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], sample_statistics: &[u32]) {
     let mut counters = used_counters();
     let statistics = level_statistics::level_statistics(params, objects, sample_statistics, &mut counters);
@@ -79,7 +75,6 @@ fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], samp
     found.check("counters", &counters);
 }
 
-/// The passes that lead to the sorted entries and the cell table.
 pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32]) {
     let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
@@ -144,7 +139,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
                 ],
             )
         };
-        // Places past 32 bits: all entries are dropped, none wraps to a low place.
+        // With offsets past 32 bits, all entries are dropped; none may wrap around.
         let mut counters = trace.counters_after_entries.clone();
         counters[8..10].copy_from_slice(&[3, 1]);
         let found = emit(&vec![u32::MAX - 1; trace.entry_offsets.len()], &counters);
@@ -166,7 +161,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         let mut sums = vec![0; 6];
         sums.resize(6 + 3 * count.div_ceil(LARGE_TABLE_TILE), STALE);
         inputs.push(("large_table_sums", bytes(&sums)));
-        // And a workgroup that has no objects.
+        // One workgroup more than there are objects for.
         let tiles = count.div_ceil(LARGE_TABLE_TILE) as u32 + 1;
         let found = bench.run(&shaders::KEYS, tiles, params(), &inputs);
         found.check("next_grid", &[trace.grid_after_layout]);
@@ -222,7 +217,6 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     }
 }
 
-/// The pass that puts records in order within their cells and finds the boxes of clusters.
 fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Record>) {
     let params = &trace.params;
     let entries = trace.grid.entry_count;
@@ -234,7 +228,6 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
         bytes.resize((all + all.div_ceil(CLUSTER as usize)) * size_of::<Record>(), POISON);
         bytes
     };
-    // Each scene as if it were crowded, too.
     for is_crowded in [0, 1] {
         let grid = Grid {
             is_crowded,
@@ -273,7 +266,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
     }
 }
 
-/// The sums of entries in the cover table, behind the totals of all tiles for each choice of its cells.
+/// Prepends totals for each cell size of the large-object table.
 fn with_totals(sums: &[u32]) -> Vec<u32> {
     let totals = sums.chunks(sums.len() / 3).flat_map(|tiles| {
         let total: u64 = tiles.iter().map(|&sum| u64::from(sum)).sum();
@@ -282,7 +275,6 @@ fn with_totals(sums: &[u32]) -> Vec<u32> {
     totals.chain(sums.iter().copied()).collect()
 }
 
-/// The pass that chooses the cells of the cover table and enters larger boxes there.
 pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
     let params = &trace.params;
     let tiles = (params.object_count as usize).div_ceil(LARGE_TABLE_TILE) as u32;
@@ -309,7 +301,7 @@ pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds:
     found.check("keys", &keys[..entries]);
     found.check("values", &trace.unsorted_values[..entries]);
 
-    // With totals past 32 bits, and with less room.
+    // Totals past 32 bits, and less room.
     let mut huge = with_totals(&trace.large_table_sums);
     [huge[1], huge[3], huge[5]] = [1; 3];
     let less = Params {
@@ -335,13 +327,12 @@ pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds:
     }
 }
 
-/// Boxes of any bits.
 pub fn noise(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let words: Vec<_> = (0..8 * count).map(|_| rng.bits() as u32).collect();
     pod_collect_to_vec(&words)
 }
 
-/// Of `slots` listed slots every third lies past the end; `spare` more are listed past the count.
+/// Every third of `slots` is out of range; `spare` more are unused.
 pub fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
     bench.scene = format!("{slots} slots, {spare} past the count");
     let mut listed: Vec<_> = (0..slots as u32).collect();
@@ -369,7 +360,7 @@ pub fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rn
     found.check("objects", &expected);
 }
 
-/// The table of `keys`, an invocation each, and two where a part of them are of the cover table.
+/// Fewer entries put the rest into the large-object table.
 pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
     let grid = Grid {
         table_cells: cells,
@@ -377,7 +368,7 @@ pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
         entry_count: keys.len() as u32,
         ..Default::default()
     };
-    // Of the scheme whose records are no more than objects.
+    // Scheme with one record per object.
     let (objects, scheme) = ([Aabb::new([0.0; 3], [1.0; 3])], 1);
     for entry_capacity in [keys.len(), keys.len() - keys.len() / 5] {
         let params = Params {
@@ -407,7 +398,6 @@ pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
     }
 }
 
-/// Long gaps of the table are filled.
 pub fn check_gaps(device: Arc<dyn Device>) {
     let bench = Bench::new(device);
     let cells = 100_000;
@@ -422,7 +412,7 @@ pub fn check_gaps(device: Arc<dyn Device>) {
     }
 }
 
-/// Points spread one per unit, of which some are crowded in one place or in several.
+/// One point per unit, some crowded in one place or several.
 fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
     let mut rng = Rng(43);
     let mut scenes = Vec::new();
@@ -466,8 +456,7 @@ fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
     scenes
 }
 
-/// A crowd does not choose the finest cell, on devices as on the CPU. Cells are as large as where most points are asks
-/// for.
+/// A crowd must not set the finest cell, which follows the density of most points.
 pub fn check_crowds(device: Arc<dyn Device>) {
     let scenes = crowds();
     let mut bench = Bench::new(device);
@@ -488,7 +477,6 @@ pub fn check_crowds(device: Arc<dyn Device>) {
     }
 }
 
-/// More workgroups than one dimension has are all run.
 pub fn check_many_workgroups(device: Arc<dyn Device>) {
     let bench = Bench::new(device);
     let entries = 256 * 65_535 + 300;
@@ -496,7 +484,7 @@ pub fn check_many_workgroups(device: Arc<dyn Device>) {
     check_starts(&bench, (entries >> 7) + 40, &keys);
 }
 
-/// Objects that lie anywhere in a caller's buffer are prepared as the boxes that they stand for.
+/// Objects in any layout are prepared like plain boxes.
 pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
     let mut rng = Rng(u64::from(params.object_count));
     let scene = bench.scene.clone();

@@ -1,5 +1,3 @@
-//! A device of which every complaint is kept.
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_intrusive::channel::shared::oneshot_channel;
@@ -11,20 +9,19 @@ pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     complaints: Arc<Mutex<Vec<String>>>,
-    /// Keeps the pipelines of the device alive between tests.
+    /// Keeps the device's pipelines alive between tests.
     _keeper: GpuBroadPhase,
 }
 
-/// What a device is asked for.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// WebGPU's default limits and no feature.
     Plain,
-    /// All that the adapter has.
+    /// All limits and features of the adapter.
     Rich,
 }
 
-/// In a browser an adapter gives one device.
+/// In a browser, an adapter gives one device.
 async fn adapter() -> wgpu::Adapter {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = instance.request_adapter(&wgpu::RequestAdapterOptions::default()).await;
@@ -58,7 +55,6 @@ impl Gpu {
         }
     }
 
-    /// Nothing was said that nobody caught.
     pub fn check(&self) {
         let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         assert!(complaints.is_empty(), "{:?}: {complaints:?}", self.kind);
@@ -72,7 +68,7 @@ impl Gpu {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Lets native devices tell what has arrived. Browsers do so by themselves.
+    /// Native devices deliver results in a poll; browsers deliver them on their own.
     pub fn poll(&self) {
         let done = self.device.poll(wgpu::PollType::wait_indefinitely());
         if cfg!(not(target_arch = "wasm32")) {
@@ -80,7 +76,7 @@ impl Gpu {
         }
     }
 
-    /// Steps until nothing overflows, as a renderer does frame by frame.
+    /// Repeats the step until nothing overflows.
     pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
         for _ in 0..4 {
             let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -96,7 +92,6 @@ impl Gpu {
         panic!("still not whole after four steps");
     }
 
-    /// The words of a buffer that may be copied from.
     pub async fn download(&self, buffer: &wgpu::Buffer) -> Vec<u32> {
         let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("copy"),

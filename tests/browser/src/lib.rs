@@ -1,6 +1,4 @@
-//! Asks the broad phase in a browser what the tests ask it elsewhere: the fixed scenes with their hashes, events,
-//! queries, and what becomes of it when the device refuses something or is lost. Everything is awaited, nothing waits.
-//! The same runs natively.
+//! Checks of the native tests in a browser. Everything is awaited, nothing blocks.
 
 #[path = "../../common/agreement.rs"]
 #[allow(dead_code, reason = "the fuzzer and other tests use the rest")]
@@ -23,13 +21,13 @@ use answers::RAY_MODES;
 use gpu::{Gpu, Kind};
 use gpu_broad_phase::RayMode;
 
-/// Whoever reads the report, line by line.
+/// Receives a line of the report.
 pub type Say<'s> = &'s dyn Fn(&str);
 
-/// All of it. What is wrong panics.
+/// Runs all checks; panics on failure.
 pub async fn run(say: Say<'_>) {
     let plain = Gpu::open(Kind::Plain).await;
-    // In a browser the page knows more.
+    // Browsers report the adapter through the page.
     if !plain.info.name.is_empty() {
         say(&format!("adapter: {} ({})", plain.info.name, plain.info.backend));
     }
@@ -53,7 +51,6 @@ pub async fn run(say: Say<'_>) {
     troubles::lost(say).await;
 }
 
-/// The fixed scenes and the film of events alone, with their hashes.
 pub async fn golden(say: Say<'_>) {
     let plain = Gpu::open(Kind::Plain).await;
     scenes::fixed(&plain, &RAY_MODES, say).await;
@@ -61,7 +58,6 @@ pub async fn golden(say: Say<'_>) {
     plain.check();
 }
 
-/// Step times of scenes of these sizes.
 pub async fn time(counts: &[u32], say: Say<'_>) {
     let gpu = Gpu::open(Kind::Rich).await;
     for &count in counts {

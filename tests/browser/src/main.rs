@@ -1,5 +1,4 @@
-//! The same without a browser, to compare with: `cargo run --release -p browser-tests`. With the argument `golden` it asks
-//! for the fixed scenes alone.
+//! The same checks natively: `cargo run --release -p browser-tests`. The argument `golden` selects the fixed scenes.
 
 fn main() {
     let say = |line: &str| println!("{line}");

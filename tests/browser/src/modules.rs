@@ -1,5 +1,3 @@
-//! Every WGSL module through the browser's own compiler.
-
 use gpu_broad_phase::shaders;
 
 use crate::Say;

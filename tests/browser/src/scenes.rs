@@ -1,4 +1,4 @@
-//! Scenes against the CPU engine, the definition, and the hashes of the native tests.
+//! Scenes against the CPU engine, brute force, and the hashes of the native tests.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,6 @@ use crate::answers::{SCHEMES, counted};
 use crate::golden::{self, Golden, defined_rows, event_rows, hash, hashes};
 use crate::gpu::Gpu;
 
-/// What the CPU engine gives, by hashes and counts.
 fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: &Golden, found: &StepResult) {
     let on_cpu = cpu::step_scene(descriptor, scene).expect("an answer of the reference");
     let mode = descriptor.outputs.ray_mode;
@@ -29,7 +28,6 @@ fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, exp
     assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{descriptor:?}");
 }
 
-/// The fixed scenes with every scheme, in these ray modes.
 pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
     for case in golden::cases() {
         let (scene, expected) = (&case.scene(), case.expected);
@@ -77,7 +75,6 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
     }
 }
 
-/// Pairs that begin, persist and end among objects of a set.
 pub async fn events(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
     for scheme in SCHEMES {
@@ -115,12 +112,11 @@ pub async fn events(gpu: &Gpu, say: Say<'_>) {
     }
 }
 
-/// Answers to a scene by the definition and by the device.
 async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str, say: Say<'_>) {
     check_source(gpu, descriptor, [scene, scene], what, say).await;
 }
 
-/// Answers to a scene on the host by the definition, and to the same one as it is given by the device.
+/// `given` on the device, against brute force of the same `scene` on the host.
 async fn check_source(
     gpu: &Gpu,
     descriptor: BroadPhaseDescriptor<'_>,
@@ -140,7 +136,6 @@ async fn check_source(
     say(&format!("{:?} device, {what}: {most} rows, as by definition", gpu.kind));
 }
 
-/// All that can be asked beyond boxes.
 pub async fn queries(gpu: &Gpu, say: Say<'_>) {
     let case = golden::power_law();
     let scene = case.scene();
@@ -180,7 +175,6 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
     check(gpu, periodic, &scene, "neighbours in a periodic world", say).await;
 }
 
-/// Some of the boxes never move.
 pub async fn statics(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
@@ -203,7 +197,7 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
     check(gpu, descriptor, &scene, "static boxes", say).await;
 }
 
-/// Elements that are fields of larger structures, in a buffer of a caller's.
+/// Elements that are fields of larger structures, in a buffer.
 struct Fields {
     buffer: wgpu::Buffer,
     count: u32,
@@ -238,7 +232,7 @@ impl Fields {
     }
 }
 
-/// Boxes, rays and queries within larger structures; boxes as centre and half extents, and without filter words.
+/// In larger structures, also as centre and half extents without filter words.
 pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
@@ -260,7 +254,7 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     };
     let in_centers = Fields::of(gpu, boxes, |at| {
         let [center, half] = of_center(at).map(|vector| vector.map(f32::to_bits));
-        // Nobody is to take the words between them for filters.
+        // The words in between must not be read as filters.
         [&center[..], &[0], &half, &[Aabb::EXCLUDED]].concat()
     });
     let in_rays = Fields::of(gpu, rays, |ray| bytemuck::cast_slice(bytemuck::bytes_of(ray)).to_vec());
@@ -287,7 +281,7 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     check_source(gpu, descriptor, [&plain, &given], "fields of structures", say).await;
 }
 
-/// Pairs that a list and a function of the caller's part.
+/// Pairs excluded by a list and by a function.
 pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
@@ -323,7 +317,6 @@ pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     ));
 }
 
-/// What views see of the boxes.
 pub async fn culling(gpu: &Gpu, say: Say<'_>) {
     let case = golden::power_law();
     let scene = case.scene();
@@ -364,7 +357,6 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
     ));
 }
 
-/// Casts each ray, two vectors of four words, through the table of a step.
 const OWN_SHADER: &str = "
 @group(0) @binding(0) var<storage, read> rays: array<vec4u>;
 @group(0) @binding(1) var<storage, read_write> hits: array<vec2u>;
@@ -379,7 +371,6 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 }
 ";
 
-/// A shader of the caller's that casts rays, against the hits of the step.
 pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
@@ -473,7 +464,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
     ));
 }
 
-/// Answers of steps, of sets of queries and of events, asked for in the frame's encoder and awaited frames later.
+/// Recorded in the frame's encoder, awaited frames later.
 pub async fn later(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
     for scheme in SCHEMES {
@@ -547,7 +538,7 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
     }
 }
 
-/// With a device of its own.
+/// `BroadPhase` opens a device of its own.
 pub async fn headless(say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();

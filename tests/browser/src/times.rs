@@ -1,5 +1,3 @@
-//! How long steps take.
-
 use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Outputs, Scene, Source};
 use web_time::Instant;
 
@@ -8,13 +6,11 @@ use crate::golden;
 use crate::gpu::Gpu;
 use crate::rng::Rng;
 
-/// Steps that are timed.
 const STEPS: usize = 9;
 
-/// The median time from a step's recording to its counters on the host, boxes uploaded anew, with timestamps where the
-/// device has them.
+/// Median time from recording to counters on the host, including the upload of boxes.
 pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
-    // As those of `broadphase bench`: about six overlaps a box.
+    // As in `broadphase bench`: about six overlaps a box.
     let side = (count as f32 * 8.0 / 6.0).cbrt();
     let boxes = golden::uniform(count as usize, side, &mut Rng(1));
     let descriptor = BroadPhaseDescriptor {

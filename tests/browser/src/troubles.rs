@@ -1,5 +1,3 @@
-//! What a page has to live with.
-
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, ReadBackError, Scene, Source, wgpu,
 };
@@ -8,7 +6,7 @@ use crate::Say;
 use crate::golden;
 use crate::gpu::{Gpu, Kind};
 
-/// One box more than a binding of default limits holds is refused, and the next step works.
+/// One box more than a default binding holds is refused, and the next step works.
 pub async fn too_large(gpu: &Gpu, say: Say<'_>) {
     let count = gpu.device.limits().max_storage_buffer_binding_size as usize / size_of::<Aabb>() + 1;
     let boxes = vec![Aabb::point([0.0; 3]); count];
@@ -30,7 +28,6 @@ pub async fn too_large(gpu: &Gpu, say: Say<'_>) {
     ));
 }
 
-/// Answers of a device that is gone are errors, and another one takes its place.
 pub async fn lost(say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();

@@ -1,4 +1,4 @@
-//! Fields of descriptors that no step can have, and those at the limits of what it can.
+//! Invalid fields of descriptors, and values at their limits.
 
 use super::*;
 
@@ -126,7 +126,7 @@ fn no_worlds_and_capacities_of_nothing_are_refused() {
     }
 }
 
-/// What no step could ever succeed with is told where the broad phase is made.
+/// Errors of every step are reported by the constructor.
 #[test]
 fn descriptors_that_no_step_fits_are_refused_before_any_step() {
     for adapter in daily_adapters() {
@@ -156,10 +156,9 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                 };
                 assert_eq!(refused(&worlds(count)), expected);
             }
-            // There is no memory for them on the host either.
+            // The host lacks the memory too.
             let on_cpu = cpu::step(&worlds(u32::MAX), &[], &[]).unwrap_err();
             assert_eq!(on_cpu.to_string(), "4294967295 worlds, at most 536870911 are possible");
-            // Without pairs they cost nothing.
             let without_pairs = BroadPhaseDescriptor {
                 pairs: false,
                 ..worlds(u32::MAX)
@@ -188,7 +187,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                 refused(&limited(least - 1)),
                 DescriptorError::NoStepFits(InputError::MemoryLimit { .. })
             ));
-            // As much as it says is enough for a step.
+            // The reported minimum is enough.
             let mut on_gpu = broad_phase(&adapter, &limited(least));
             whole(&adapter, &mut on_gpu, Scene::default());
             assert!(on_gpu.memory().total() <= least);
@@ -196,7 +195,6 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
     }
 }
 
-/// The same descriptor serves devices with timestamps and without.
 #[test]
 fn stage_times_that_a_device_cannot_take_are_told() {
     for adapter in daily_adapters() {
@@ -258,7 +256,6 @@ fn cells_of_the_smallest_and_the_largest_size_cost_time_alone() {
         };
         check_descriptor(&descriptor, &[&objects], &[], "extreme cells");
     }
-    // The default scheme takes its cells from the sizes that there are.
     let scenes = [1e-44, 1e-38, 1e-30, 1e30].map(|scale| -> Vec<_> {
         let scaled = |corner: [f32; 3]| corner.map(|bound| bound * scale);
         let objects = lattice(150, &mut Rng(36));
@@ -291,7 +288,7 @@ fn margins_up_to_the_largest_float_grow_boxes() {
     }
 }
 
-/// With a margin the first of them counts as 0, which is as far from the second as the margins just do not reach.
+/// With a margin the first point counts as 0, just beyond the margins' reach from the second.
 #[test]
 fn denormal_bounds_count_as_zero_where_boxes_grow() {
     let objects = [Aabb::point([1.0e-38; 3]), Aabb::point([3.3e-38; 3])];
@@ -317,8 +314,7 @@ fn denormal_bounds_count_as_zero_where_boxes_grow() {
     }
 }
 
-/// What the positions become is compared with the reference, which brute force knows nothing of, and by neighbours with
-/// both.
+/// Brute force only knows periods of neighbours.
 #[test]
 fn periods_from_the_smallest_to_the_largest_move_positions() {
     let smallest = f32::from_bits((127 - 100) << 23);
@@ -488,7 +484,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     assert_eq!(whole(&adapter, &mut on_gpu, scene).pairs.len(), 1);
                     continue;
                 }
-                // Every step has pairs and entries; one without rays or queries has no room for their answers.
+                // Only steps with rays and queries have their outputs.
                 let error = if matches!(what, "pairs" | "cell entries") {
                     let error = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).err();
                     let refused = DescriptorError::NoStepFits(expected.clone());
@@ -546,7 +542,7 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
             let refused = GpuBroadPhase::new(&adapter.device, &adapter.queue, &fixed(most + 1)).err();
             let expected = DescriptorError::NoStepFits(expected);
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
-            // With growth it is a wish.
+            // With growth, it is only a hint.
             let growing = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     growth: Growth::Grow,

@@ -1,5 +1,3 @@
-//! Invalid and extreme queries, neighbours and radii.
-
 use super::*;
 
 #[test]
@@ -169,7 +167,6 @@ fn more_nearest_objects_than_there_are_end_in_none() {
             };
             assert_eq!(error, StepError::Input(expected), "{descriptor:?}");
         }
-        // Nobody asks for them.
         let nobody = Scene {
             queries: Queries::None,
             query_mode: QueryMode::Nearest(1024),
@@ -218,7 +215,7 @@ fn excluded_queries_are_not_invalid_whatever_they_hold() {
     assert_eq!(check(&scene, "excluded queries").queries_invalid, 0);
 }
 
-/// Squares of these distances are no floats, or all the same one.
+/// Squared distances overflow or underflow.
 #[test]
 fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
     let mut rng = Rng(77);
@@ -310,7 +307,7 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
     }
 }
 
-/// 2 * `f32::MAX` lies between the points: no float tells it from the radius.
+/// The points are 2 * `f32::MAX` apart, which overflows.
 #[test]
 fn a_radius_of_the_largest_float_reaches_everything() {
     let objects = [f32::MIN, f32::MAX].map(|far| Aabb::point([far, 0.0, 0.0]));

@@ -1,5 +1,3 @@
-//! Functions and lists that cannot be used.
-
 use super::*;
 use gpu_broad_phase::Queries;
 
@@ -23,7 +21,6 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         sorted(all.pairs),
         brute_force::scene_pairs(&descriptor, &scene).unwrap()
     );
-    // Partners need the rule, too.
     let mut kept = cpu::CpuBroadPhase::new(&descriptor).unwrap();
     kept.step_scene_where(&scene, &|_, _| true).unwrap();
     let partners = QueryInput {
@@ -33,7 +30,6 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
     assert_eq!(kept.query(&partners).unwrap_err(), BroadPhaseError::PairFilterOnCpu);
     let none = cpu::step_scene_where(&descriptor, &scene, &|_, _| false).unwrap();
     assert_eq!((none.pairs.len(), none.counters.pairs_needed), (0, 0));
-    // So do the overlaps of a step without pairs.
     let without_pairs = BroadPhaseDescriptor {
         pairs: false,
         ..descriptor
@@ -47,7 +43,7 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         BroadPhaseError::PairFilterOnCpu
     );
     assert!(cpu::step_scene(&without_pairs, &scene).is_ok());
-    // What can be told without a compiler is told.
+    // Errors that need no compiler.
     let descriptor = BroadPhaseDescriptor {
         pair_filter: Some("fn f() {}"),
         ..Default::default()
@@ -74,7 +70,7 @@ fn texts_that_cannot_be_used_are_refused_with_their_line() {
                 Ok(_) => panic!("{text} is taken"),
             }
         };
-        // The third line, and a name of the passes' own.
+        // The third line, and names of the passes.
         for text in [
             "// One.\nfn admits_pair(a: u32, b: u32) -> bool {\n    return a + nothing < b;\n}",
             "// One.\n\nconst admits_most: u32 = -1;\nfn admits_pair(a: u32, b: u32) -> bool { return a < b; }",
@@ -105,7 +101,7 @@ fn texts_that_cannot_be_used_are_refused_with_their_line() {
         let text =
             "fn admits_pair(a: u32, b: u32) -> bool { return a < b; }\n@group(0) @binding(3) var<uniform> b: u32;";
         assert_eq!(refused(text), PairFilterError::Declares { line: 2, what: "@" });
-        // What was refused leaves the device as it was.
+        // Refused filters do not affect the device.
         let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let objects = [Aabb::new([0.0; 3], [1.0; 3]); 2];
         let input = Scene {
@@ -161,13 +157,12 @@ fn buffers_that_cannot_be_read_are_refused() {
             assert_eq!(error, StepError::Input(expected));
         }
         assert_eq!(read(&mut on_gpu).pairs, before.pairs);
-        // Two rows fit.
         submit(&adapter, &mut on_gpu, list(&short, 2));
         assert_eq!(read(&mut on_gpu).pairs, before.pairs);
     }
 }
 
-/// A barrier in one of two walks: named, before anything is compiled.
+/// Refused before compilation.
 #[test]
 fn functions_that_wait_for_other_invocations_are_refused_by_name() {
     for adapter in daily_adapters() {

@@ -1,8 +1,6 @@
-//! Properties of the answers of devices, compared with the reference.
-
 use super::*;
 
-/// Few, since each costs its pipelines.
+/// Few, since each compiles its own pipelines.
 fn device_descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
     let default = BroadPhaseDescriptor::default();
     let small = Capacities {
@@ -69,7 +67,6 @@ fn device_descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
     ]
 }
 
-/// Broad phases of one adapter, each made when it is first asked for.
 struct Device {
     adapter: TestAdapter,
     made: HashMap<usize, GpuBroadPhase>,
@@ -83,7 +80,7 @@ impl Device {
             .entry(descriptor)
             .or_insert_with(|| GpuBroadPhase::new(device, queue, &device_descriptors()[descriptor]).unwrap());
         let grows = device_descriptors()[descriptor].outputs.growth == Growth::Grow;
-        // Entries, then what they lead to, then the rest.
+        // Entries grow first, then dependent outputs.
         for _ in 0..4 {
             let mut encoder = device.create_command_encoder(&Default::default());
             broad_phase.step(&mut encoder, *scene).unwrap();

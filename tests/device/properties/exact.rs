@@ -1,4 +1,4 @@
-//! Rays in integers: coordinates are multiples of 2^-30, parameters fractions of them.
+//! Coordinates are integer multiples of 2^-30, parameters are fractions.
 
 use super::*;
 
@@ -30,7 +30,7 @@ impl Fraction {
         if self.at_most(other) { self } else { other }
     }
 
-    /// By a part in 2^20 more.
+    /// Larger by a part in 2^20.
     fn widened(self) -> Self {
         Self(self.0 * ((1 << 20) + 1), self.1 << 20)
     }
@@ -40,7 +40,7 @@ impl Fraction {
     }
 }
 
-/// Where a ray would enter the box, and whether it does; `slack` widens the box and the far side by a part in 2^20.
+/// Entry parameter, and `true` if the ray hits the box. `slack` widens the box and the far side by a part in 2^20.
 pub fn enter(axes: usize, margin: f32, ray: &SweptRay, object: &Aabb, slack: bool) -> (f64, bool) {
     let mut near = Fraction(whole(ray.t_min.max(0.0)), ONE);
     let mut far = (ray.ray.t_max < f32::INFINITY).then(|| Fraction(whole(ray.ray.t_max), ONE));

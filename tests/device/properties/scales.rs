@@ -1,12 +1,11 @@
-//! Rays and boxes of which each coordinate has a scale of its own, from the smallest denormal to the largest
-//! floats.
+//! Coordinates have independent scales, from the least denormal to the largest floats.
 
 use std::cmp::Ordering;
 
 use super::*;
 
-/// Exponents of two that coordinates are small multiples of: denormals, around the smallest normal float, around
-/// where the test of rays changes its ways, ordinary ones, and up to where differences exceed the largest float.
+/// Powers of two: denormal, near the smallest normal float, near the ray test's thresholds, ordinary, and up to
+/// overflowing differences.
 const UNITS: [i32; 16] = [
     -149, -148, -140, -130, -127, -126, -124, -103, -98, -80, -78, -75, -40, 0, 90, 124,
 ];
@@ -26,7 +25,7 @@ pub struct Seed {
 }
 
 pub fn seed() -> impl Strategy<Value = Seed> {
-    // Scenes of one scale, of two that are near, and of any.
+    // One scale, two close ones, or any.
     let units = prop_oneof![
         (0..UNITS.len()).prop_map(|unit| [unit; 3]),
         (1..UNITS.len()).prop_map(|unit| [unit, unit - 1, unit]),
@@ -96,7 +95,7 @@ impl Seed {
                 let speed = SPEEDS[self.speeds[at(axis) / 3 % 2]];
                 (f64::from(numbers[3 + axis]) * power(speed)) as f32
             });
-            // Around the parameters at which something is reached.
+            // Near parameters at which a box is reached.
             let t = |number: u8| {
                 let unit = self.unit(at(2) / 9) / power(SPEEDS[self.speeds[0]]);
                 (f64::from(number) * unit) as f32
@@ -120,19 +119,17 @@ impl Seed {
     }
 }
 
-/// A sum of two numbers, if it is exact.
+/// Rounded sum, and `true` if it is exact.
 fn exact_sum(a: f64, b: f64) -> (f64, bool) {
     let sum = a + b;
     let of_b = sum - a;
     (sum, b == of_b && a == sum - of_b)
 }
 
-/// A parameter: a way over a speed.
 #[derive(Clone, Copy, Debug)]
 struct Parameter {
     way: f64,
     speed: f64,
-    /// Whether the way is known to the bit.
     is_exact: bool,
 }
 
@@ -166,7 +163,7 @@ impl Parameter {
         }
         let apart = a.2 - b.2;
         let magnitudes = match apart {
-            // Mantissas are less than a factor of four apart.
+            // Mantissas differ by less than a factor of four.
             3.. => Ordering::Greater,
             ..=-3 => Ordering::Less,
             0.. => (a.1 << apart).cmp(&b.1),
@@ -176,11 +173,10 @@ impl Parameter {
     }
 }
 
-/// Floats that the answer may be off by on top of a box that grew.
+/// Tolerance in floats for a grown box.
 const GROWN_BY: f64 = 4.0;
 
-/// Where a ray enters a box, whether exact arithmetic says that it does, and whether it may be said to. Without an
-/// exact answer both are possible.
+/// Entry parameter, `true` for a sure hit, and `true` for a possible one.
 pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
     let counted = |value: f32| if value.is_subnormal() { 0.0 } else { value };
     let mut near = Parameter::of(counted(ray.t_min));
@@ -195,7 +191,7 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
         let side = |bound: f32, sign: f64| {
             let (grown, first) = exact_sum(f64::from(bound), sign * f64::from(extent));
             let (way, second) = exact_sum(grown, -f64::from(origin));
-            // A float past the largest is endless.
+            // A bound past the largest float is infinite.
             let is_endless = extent > 0.0 && grown.abs() > f64::from(f32::MAX.next_down());
             let floats = if extent > 0.0 {
                 (grown.abs() as f32).min(f32::MAX)
@@ -215,7 +211,7 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
             surely &= (low.1 || low.0 <= 0.0) && (high.1 || high.0 >= 0.0);
             perhaps &= (low.1 || low.0 - low.3 <= 0.0) && (high.1 || high.0 + high.3 >= 0.0);
             is_exact &= (low.1 || low.2) && (high.1 || high.2);
-            // A bound at infinity is reached by nothing.
+            // Nothing reaches a bound at infinity.
             let is_beyond = object.min[axis] == f32::INFINITY || object.max[axis] == f32::NEG_INFINITY;
             surely &= !is_beyond;
             perhaps &= !is_beyond;
@@ -258,7 +254,7 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
         near
     };
     surely &= start.compare(far) != Ordering::Greater && near.is_exact && far.is_exact && is_exact;
-    // What is no longer a float is a miss, and a part in 2^24 less may round to it.
+    // A parameter beyond the float range is a miss, and a part in 2^24 less may round to it.
     surely &= reached < f64::from(f32::MAX) * (1.0 - power(-22));
     let rounding = 1.0 + power(-50);
     let part = 1.0 + power(-20);

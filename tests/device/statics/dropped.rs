@@ -1,9 +1,7 @@
-//! Encoders that are dropped or submitted in another order.
-
 use super::*;
 use gpu_broad_phase::reference;
 
-/// What becomes of an encoder that the table was to be built in, or that was to move it into a larger buffer.
+/// Outcome of an encoder that builds or moves the table.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     /// Before the next step is recorded.
@@ -15,8 +13,7 @@ enum Fate {
 
 const FATES: [Fate; 3] = [Fate::Dropped, Fate::DroppedLate, Fate::SubmittedLate];
 
-/// Records twice into encoders of their own, the first of which meets its fate. Whoever was recorded on top of a table
-/// that was not there says so, or built one of its own.
+/// The second recording reports the missing table, or builds its own.
 fn record_both(
     adapter: &TestAdapter,
     fate: Fate,
@@ -50,7 +47,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
             let descriptor = everything(scheme);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let is_told = !matches!(fate, Fate::Dropped);
-            // At first there is no table, then one of other objects.
+            // No table at first, then one of other objects.
             for seed in [1, 2] {
                 let case = Case::new(seed, [150, 40], 2);
                 let scene = case.scene();
@@ -68,7 +65,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
     }
 }
 
-/// Steps of more moving objects need a larger buffer, into which the static boxes are moved.
+/// More moving objects need a larger buffer, to which the static boxes move.
 #[test]
 fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
     for adapter in daily_adapters() {
@@ -93,7 +90,7 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
     }
 }
 
-/// A set uploads again what was to be uploaded in such an encoder, changes alone among it.
+/// Even single changes are uploaded again.
 #[test]
 fn sets_and_tables_find_out_together_what_was_not_submitted() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
@@ -113,7 +110,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 });
                 let is_told = !matches!(fate, Fate::Dropped);
                 assert_eq!(told.is_err(), is_told, "{what}, round {round}: {told:?}");
-                // On top of an open encoder nothing is uploaded twice.
+                // An open encoder's uploads are not repeated.
                 assert_eq!(uploaded[1] > 0, !is_told, "{what}, round {round}");
                 let mut last = encoder(&adapter);
                 let input = set.upload(&adapter.device, &mut last).unwrap();
@@ -122,7 +119,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 let objects: Vec<_> = set.static_slots().iter().chain(set.slots()).copied().collect();
                 let expected = reference::brute_force::pairs(&objects);
                 assert_eq!(sorted(read(&mut on_gpu).pairs), expected, "{what}, round {round}");
-                // One change, then one of each part.
+                // One change, then one of each kind.
                 set.move_to(balls[2], [1.2 + round as f32; 3], [2.0 + round as f32; 3])
                     .unwrap();
                 if round == 1 {
@@ -133,7 +130,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
     }
 }
 
-/// A step whose set was recorded into an encoder of its own that is dropped or comes too late.
+/// The encoder of the uploads is dropped or late.
 #[test]
 fn a_step_whose_uploads_did_not_run_is_told() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);

@@ -1,9 +1,6 @@
-//! Static objects of `BroadPhase`, of several steps of an encoder, and of sets.
-
 use super::*;
 use gpu_broad_phase::{Backend, BroadPhase, OutputOptions};
 
-/// Entries of the static objects' table that do not fit are told, and made room for.
 #[test]
 fn missing_room_for_static_entries_is_told_and_made() {
     for adapter in daily_adapters() {
@@ -20,7 +17,6 @@ fn missing_room_for_static_entries_is_told_and_made() {
         assert!(first.status.has(Status::ENTRIES));
         let found = whole(&adapter, &mut on_gpu, case.scene());
         check(&descriptor, &case.scene(), &found, &adapter.name);
-        // Once more, with a table that is kept.
         submit(&adapter, &mut on_gpu, case.scene());
         assert!(read(&mut on_gpu).counters.is_whole());
     }
@@ -67,7 +63,6 @@ fn headless_steps_scenes_with_static_objects() {
     }
 }
 
-/// Each step of an encoder sees its own static objects.
 #[test]
 fn steps_of_one_encoder_each_see_their_static_objects() {
     for adapter in daily_adapters() {
@@ -79,7 +74,7 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
             let what = format!("{scheme:?} on {}", adapter.name);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let cases = [1, 1, 2, 1].map(|seed| Case::new(seed, [200, 50], 1));
-            // Makes room for all.
+            // Grows outputs for all.
             cases
                 .iter()
                 .for_each(|case| _ = whole(&adapter, &mut on_gpu, case.scene()));
@@ -87,7 +82,7 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
             let mut copies = Vec::new();
             for case in &cases {
                 record(&mut on_gpu, &mut encoder, case.scene());
-                // Its pairs, before the next step writes others.
+                // Before the next step overwrites them.
                 let scene = case.scene();
                 let output = on_gpu.step(&mut encoder, scene);
                 let pairs = output.unwrap().pairs.unwrap().buffer.clone();
@@ -115,7 +110,6 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
     }
 }
 
-/// Moving and static handles of a set, changed in every way, beside a model of one list.
 #[test]
 fn a_set_with_static_objects_answers_by_its_handles() {
     for adapter in daily_adapters() {
@@ -135,7 +129,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
             let mut model: Vec<(Handle, Aabb)> = Vec::new();
             let rays = crate::common::scene(2, 10, 20, &mut rng).rays;
             for frame in 0..6 {
-                // In every second frame static objects stay as they are.
+                // Static objects only change in every second frame.
                 let changes_statics = frame % 2 == 0;
                 for object in boxes(40, &mut rng) {
                     let is_static = changes_statics && rng.below(3) > 0;
@@ -208,7 +202,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
     }
 }
 
-/// Sets take turns on one broad phase: no two have a state in common.
+/// Generations of different sets never match.
 #[test]
 fn sets_do_not_share_static_objects() {
     for adapter in daily_adapters() {
@@ -232,7 +226,7 @@ fn sets_do_not_share_static_objects() {
             assert_eq!(pairs(&mut sets[0]), [Pair { a: 0, b: 1 }], "{}", adapter.name);
             assert_eq!(pairs(&mut sets[1]), [], "{}", adapter.name);
         }
-        // What a dropped encoder had is uploaded and built anew.
+        // Uploads of a dropped encoder are repeated, and the table is rebuilt.
         let wall = sets[1].handle_of(0).unwrap();
         sets[1].move_to(wall, [1.0; 3], [2.0; 3]).unwrap();
         let mut dropped = encoder(&adapter);

@@ -1,6 +1,4 @@
-//! Shaders over the table of a step.
-
-/// Each query's list: how many, then which. `SLOTS` words a query.
+/// `SLOTS` words per query: number of results, then the objects.
 pub const QUERIES: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> lists: array<u32>;
@@ -19,8 +17,7 @@ pub const QUERIES: &str = "
         }
     }";
 
-/// How often each object is met in the cell of its lower corner, over all levels; and how often a box around the corner
-/// and a point at it find it.
+/// Visits of each object in the cell of its lower corner over all levels, and finds by a box and a point there.
 pub const CELLS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> met: array<u32>;
@@ -53,8 +50,7 @@ pub const CELLS: &str = "
         }
     }";
 
-/// Of each query: how many it finds; whether that walk came to its end; whether one did that the caller left after its
-/// first object.
+/// Number of results, 1 if the search finished, and 1 if one that stops at its first object did.
 pub const WHOLE: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
@@ -78,9 +74,9 @@ pub const WHOLE: &str = "
         told[3u * id.x + 1u] = u32(own_walk_is_whole(&walk));
     }";
 
-/// What each ray meets, in `STRIDE` words: whether there is a closest hit, its object and its t, whether there is any,
-/// how many walks came to their end and named the right records, how many hits there are, and each of them. Several
-/// tables add to it. What comes before says where rays and words lie: `ray_words`, `told` and `TOLD`.
+/// `STRIDE` words per ray: 1 for a closest hit, its object and t, 1 for any hit, number of correct and complete
+/// searches, number of hits, and the hits. Several tables add to them. The text before defines `ray_words`, `told` and
+/// `TOLD`.
 pub const CAST: &str = "
     fn cast_through_TABLE(id: u32) {
         let head = ray_words(4u * id);
@@ -135,7 +131,7 @@ pub const RAYS: &str = "
         }
     }";
 
-/// Both tables in one dispatch, with one buffer for rays and words.
+/// Both tables in one dispatch, with one buffer for rays and hits.
 pub const RAYS_OF_BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> told: array<u32>;
 
@@ -153,9 +149,8 @@ pub const RAYS_OF_BOTH: &str = "
         }
     }";
 
-/// Of each ray: how many hits it has, and whether that cast came to its end; then whether the closest and any hit are
-/// there, and are sure; then whether a cast came to its end that the caller left after its first hit; then whether any
-/// hit of the same ray is sure after all these.
+/// Per ray: hits, 1 if the cast finished, closest hit, its certainty, any hit, its certainty, 1 if a cast that stops at
+/// its first hit finished, and certainty of any hit afterwards.
 pub const WHOLE_CASTS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
@@ -188,8 +183,7 @@ pub const WHOLE_CASTS: &str = "
         told[out + 7u] = u32(again.is_whole);
     }";
 
-/// Both tables in one dispatch, with one buffer for queries and lists: three vectors a query, then `SLOTS` words a
-/// query.
+/// Both tables in one dispatch and buffer: three vectors per query, then `SLOTS` words.
 pub const BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 

@@ -1,0 +1,223 @@
+//! Language of comments and documents: hard patterns and words are counted, and the limits may fall only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The repository's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A pattern, its limit, and a function that counts it in a block of text.
+type Pattern = (&'static str, usize, fn(&[&str]) -> usize);
+
+/// Limits are today's counts, rounded up a little. LANGUAGE: noun first, names for numbers, the field's verbs.
+const PATTERNS: [Pattern; 9] = [
+    ("a block begins with What, Who, Where, How many or How much", 60, clause),
+    ("a block begins with Whether", 20, |words| {
+        usize::from(words[0] == "Whether")
+    }),
+    ("so many, so much", 0, |words| pairs(words, &["so"], &["many", "much"])),
+    ("of a caller's", 0, |words| {
+        let is_of = |three: &&[&str]| three[0] == "of" && ["a", "the"].contains(&three[1]) && three[2] == "caller's";
+        words.windows(3).filter(is_of).count()
+    }),
+    ("lies", 20, |words| one_of(words, &["lie", "lies"])),
+    ("tells", 40, |words| one_of(words, &["tell", "tells"])),
+    ("takes no part", 0, |words| pairs(words, &["no"], &["part"])),
+    ("anew", 0, |words| one_of(words, &["anew"])),
+    ("twin", 0, |words| one_of(words, &["twin", "twins", "Twin"])),
+];
+
+/// Words of all prose.
+const MOST_WORDS: usize = 110_000;
+
+/// Documents and the words that they may have together.
+const DOCUMENTS: [(&[&str], usize); 3] = [
+    (&["ARCHITECTURE.md"], 1_500),
+    (&["docs/decisions.md"], 6_000),
+    (
+        &[
+            "README.md",
+            "ARCHITECTURE.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "SECURITY.md",
+            "docs/decisions.md",
+            "docs/interpreter.md",
+            "docs/measurements.md",
+            "docs/promises.md",
+            "docs/tiles.md",
+            "docs/tried.md",
+        ],
+        25_000,
+    ),
+];
+
+fn clause(words: &[&str]) -> usize {
+    let is_clause = match words[0] {
+        "What" | "Who" | "Where" => true,
+        "How" => ["many", "much"].contains(words.get(1).unwrap_or(&"")),
+        _ => false,
+    };
+    usize::from(is_clause && !words[words.len() - 1].ends_with('?'))
+}
+
+/// The letters of a word, without punctuation around it.
+fn letters(word: &str) -> &str {
+    word.trim_matches(|letter: char| !letter.is_alphanumeric())
+}
+
+fn one_of(words: &[&str], wanted: &[&str]) -> usize {
+    words.iter().filter(|word| wanted.contains(&letters(word))).count()
+}
+
+fn pairs(words: &[&str], first: &[&str], second: &[&str]) -> usize {
+    let is_pair = |two: &&[&str]| first.contains(&two[0]) && second.contains(&letters(two[1]));
+    words.windows(2).filter(is_pair).count()
+}
+
+/// Files of the repository with prose, but for reports of measurements and for installed or built files.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            let is_skipped =
+                ["target", "node_modules", "dist", "pkg", "results", "__pycache__"].contains(&name.as_str());
+            if !is_skipped && !name.starts_with('.') {
+                files(&path, found);
+            }
+        } else if ["rs", "wgsl", "md", "ts", "py", "pyi"]
+            .iter()
+            .any(|ending| path.extension() == Some(ending.as_ref()))
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// Returns the text of a line: all of it in a document, else its comment, if it has nothing else.
+fn text_of<'a>(line: &'a str, is_document: bool) -> Option<&'a str> {
+    let line = line.trim();
+    if is_document {
+        return Some(line).filter(|line| !line.is_empty());
+    }
+    let is_parsed = line.starts_with("// uses:") || line.starts_with("// needs:");
+    if is_parsed || line.starts_with("#[") || line.starts_with("#!") || line.starts_with("*/") {
+        return None;
+    }
+    let marks = ["///", "//!", "//", "#", "*"];
+    let comment = marks.iter().find_map(|mark| line.strip_prefix(mark))?.trim();
+    Some(comment).filter(|comment| !comment.is_empty())
+}
+
+/// Returns the blocks of a file: lines of prose that follow each other.
+fn blocks(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let is_document = path.extension() == Some("md".as_ref());
+    let mut blocks = vec![String::new()];
+    for line in text.lines() {
+        let current = blocks.last_mut().unwrap();
+        match text_of(line, is_document) {
+            Some(text) => {
+                current.push_str(text);
+                current.push(' ');
+            }
+            None if current.is_empty() => {}
+            None => blocks.push(String::new()),
+        }
+    }
+    blocks.retain(|block| !block.is_empty());
+    blocks
+}
+
+#[test]
+fn comments_and_documents_have_few_hard_patterns() {
+    let root = root();
+    let mut paths = Vec::new();
+    files(&root, &mut paths);
+    assert!(paths.len() > 500, "{}", paths.len());
+    let mut words_in_all = 0;
+    let mut found = PATTERNS.map(|_| Vec::new());
+    for path in paths {
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        for block in blocks(&path) {
+            let words: Vec<_> = block.split_whitespace().collect();
+            words_in_all += words.len();
+            for (place, (_, _, count)) in PATTERNS.iter().enumerate() {
+                let start: String = block.chars().take(90).collect();
+                found[place].extend((0..count(&words)).map(|_| format!("{name}: {start}")));
+            }
+        }
+    }
+    for (found, (pattern, most, _)) in found.iter().zip(PATTERNS) {
+        println!("{:4} of {most:4}  {pattern}", found.len());
+    }
+    println!("{words_in_all} of {MOST_WORDS} words");
+    for (found, (pattern, most, _)) in found.iter().zip(PATTERNS) {
+        assert!(
+            found.len() <= most,
+            "{pattern}: {} times\n{}",
+            found.len(),
+            found.join("\n")
+        );
+    }
+    assert!(words_in_all <= MOST_WORDS, "{words_in_all} words");
+}
+
+#[test]
+fn documents_are_short() {
+    for (names, most) in DOCUMENTS {
+        let words = |name: &&str| {
+            fs::read_to_string(root().join(name))
+                .unwrap()
+                .split_whitespace()
+                .count()
+        };
+        let words: usize = names.iter().map(words).sum();
+        assert!(words <= most, "{names:?}: {words} words of {most}");
+    }
+}
+
+/// Paths in backticks, but for patterns such as `src/stages/<stage>.rs`.
+#[test]
+fn files_named_in_documents_exist() {
+    const FOLDERS: [&str; 9] = [
+        "src/",
+        "shaders/",
+        "tests/",
+        "docs/",
+        "benches/",
+        "examples/",
+        "integrations/",
+        "fuzz/",
+        ".ci/",
+    ];
+    let mut named = 0;
+    for document in [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "docs/promises.md",
+        "docs/decisions.md",
+    ] {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let path = quoted
+                .split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches('/');
+            let is_path = FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.contains(['<', '*', '{']);
+            if is_path {
+                named += 1;
+                assert!(
+                    root().join(path).exists(),
+                    "{document} names {path}, which does not exist"
+                );
+            }
+        }
+    }
+    assert!(named > 80, "{named}");
+}
