@@ -14,17 +14,17 @@ use crate::step::pair_filter;
 use crate::step::warnings::Warnings;
 use crate::step::whole::Whole;
 
-/// What the log calls a broad phase.
+/// Label in log messages.
 const LABEL: &str = "gpu_broad_phase";
 
-/// Finds pairs, ray hits and query results and returns them as vectors.
+/// Finds pairs, ray hits and query results, and returns them as vectors.
 ///
-/// Runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both give the same answer;
-/// with [`PairOrder::Sorted`](crate::PairOrder::Sorted) the same bytes, but for squared distances within 4 ulps. A
-/// program with an encoder of its own uses [`GpuBroadPhase`].
+/// It runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both give the same results.
+/// With [`PairOrder::Sorted`](crate::PairOrder::Sorted) they have the same bytes, except squared distances, which may
+/// differ within 4 ulps. If you have your own encoder, use [`GpuBroadPhase`].
 ///
-/// The calls are futures, which browsers need. On native targets [`block_on`](crate::block_on) waits for one. They
-/// submit to the GPU, wait for it and poll its device.
+/// Calls are futures, which browsers need; on native targets, wait with [`block_on`](crate::block_on). They submit to
+/// the GPU, wait for it and poll its device.
 ///
 /// ```
 /// use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair, block_on};
@@ -51,7 +51,7 @@ impl BroadPhase {
     /// Creates a broad phase with [`Backend::Auto`].
     ///
     /// # Errors
-    /// [`BroadPhaseError::Descriptor`] for a descriptor that cannot work.
+    /// [`Descriptor`](BroadPhaseError::Descriptor): a value of the descriptor is out of range.
     pub async fn new(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, BroadPhaseError> {
         Self::with_backend(descriptor, Backend::Auto).await
     }
@@ -59,7 +59,7 @@ impl BroadPhase {
     /// Creates a broad phase on the given backend.
     ///
     /// # Errors
-    /// As [`new`](Self::new). With [`Backend::Gpu`] and [`Backend::Adapter`] also:
+    /// As [`new`](Self::new). [`Backend::Gpu`] and [`Backend::Adapter`] also fail with:
     /// - [`NoBackend`](BroadPhaseError::NoBackend): the program was built without any backend of wgpu.
     /// - [`NoAdapter`](BroadPhaseError::NoAdapter), [`NoDevice`](BroadPhaseError::NoDevice): the machine has no such
     ///   GPU.
@@ -71,12 +71,11 @@ impl BroadPhase {
         Self::with_pipeline_cache(descriptor, backend, |_, _| None).await
     }
 
-    /// Creates a broad phase with the caller's cache of compiled pipelines
-    /// ([`GpuBroadPhase::with_pipeline_cache`]).
+    /// Creates a broad phase with your cache of compiled pipelines ([`GpuBroadPhase::with_pipeline_cache`]).
     ///
-    /// `cache` creates it on the device. It is called if the device has
-    /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). A cache that the device refuses is ignored, such as one with
-    /// data of another device.
+    /// `cache` creates it on the device. It is called only if the device has
+    /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). A cache that the device refuses, such as one of another
+    /// device, is ignored.
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{Backend, BroadPhase, BroadPhaseDescriptor, wgpu};
@@ -160,7 +159,7 @@ impl BroadPhase {
         self.on_gpu().map(Whole::broad_phase)
     }
 
-    /// Returns the descriptor in use, without the label.
+    /// Returns the options in use, without the label.
     pub fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         match &self.engine {
             Engine::Gpu(gpu) => gpu.broad_phase().descriptor(),
@@ -168,11 +167,12 @@ impl BroadPhase {
         }
     }
 
-    /// Replaces the descriptor, as [`GpuBroadPhase::set_descriptor`] does. The table of the last step is dropped. With
-    /// [`Backend::Auto`] the CPU engine takes over if no step of the descriptor fits the device.
+    /// Replaces the options, as [`GpuBroadPhase::set_descriptor`] does, and drops the table of the last step.
+    ///
+    /// With [`Backend::Auto`], the CPU engine takes over if no step with these options fits the device.
     ///
     /// # Errors
-    /// As [`with_backend`](Self::with_backend): nothing is changed then.
+    /// As [`with_backend`](Self::with_backend). The broad phase then stays unchanged.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), BroadPhaseError> {
         if let Engine::Gpu(gpu) = &mut self.engine {
             match gpu.set_descriptor(descriptor) {
@@ -186,8 +186,9 @@ impl BroadPhase {
         Ok(())
     }
 
-    /// Replaces the [`ray_mode`](crate::OutputOptions::ray_mode). The table of the last step is kept, so that
-    /// [`query`](Self::query) can cast rays in another mode.
+    /// Replaces the [`ray_mode`](crate::OutputOptions::ray_mode).
+    ///
+    /// The table of the last step stays, so [`query`](Self::query) can cast rays in another mode.
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         match &mut self.engine {
             Engine::Gpu(gpu) => gpu.set_ray_mode(mode),
@@ -197,14 +198,15 @@ impl BroadPhase {
 
     /// Finds the pairs of boxes and the hits of rays.
     ///
-    /// With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: a device repeats the step with larger buffers,
-    /// and reads an answer past one binding's limit in pages. With [`Growth::Fixed`](crate::Growth::Fixed) it is a
-    /// valid prefix, and the counters have the need. Either way the walks of a crowded scene get all rounds that they
-    /// need.
+    /// With [`Growth::Grow`](crate::Growth::Grow) the result is complete: the step is repeated with larger buffers, and
+    /// results beyond one binding's limit are read in pages. With [`Growth::Fixed`](crate::Growth::Fixed) the result is
+    /// a valid prefix, and the counters report the need. Crowded scenes always get all the rounds they need.
     ///
     /// # Errors
-    /// [`BroadPhaseError`] if the input is too large, if the answer is too large for 32-bit offsets, or if the device
-    /// is lost.
+    /// - [`Input`](BroadPhaseError::Input): the input exceeds a limit.
+    /// - [`TooManyResults`](BroadPhaseError::TooManyResults): the result exceeds 32-bit offsets.
+    /// - [`DeviceLost`](BroadPhaseError::DeviceLost), [`Step`](BroadPhaseError::Step),
+    ///   [`ReadBack`](BroadPhaseError::ReadBack), [`LoopsCut`](BroadPhaseError::LoopsCut): the device failed.
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, BroadPhaseError> {
         let scene = Scene {
             objects: objects.into(),
@@ -214,19 +216,22 @@ impl BroadPhase {
         self.step_scene(&scene).await
     }
 
-    /// Answers everything that a scene can hold, on the host or on this broad phase's device.
+    /// Runs a step on a complete scene, on the host or on this broad phase's device.
     ///
     /// # Errors
-    /// As [`step`](Self::step), if worlds are missing, and on the CPU
-    /// [`InputError::NotOnHost`](crate::InputError::NotOnHost) for input on a device and
-    /// [`BroadPhaseError::PairFilterOnCpu`] for a descriptor with a [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// As [`step`](Self::step), and:
+    /// - [`WorldsMissing`](crate::InputError::WorldsMissing): there are several worlds and not one world id per object.
+    /// - [`NotOnHost`](crate::InputError::NotOnHost), on the CPU: an input is on a device.
+    /// - [`PairFilterOnCpu`](BroadPhaseError::PairFilterOnCpu), on the CPU: the descriptor has a
+    ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         self.answer(scene, None).await
     }
 
-    /// As [`step_scene`](Self::step_scene), with the rule that decides which objects may pair in both forms. A device
-    /// runs the [`pair_filter`](BroadPhaseDescriptor::pair_filter), and the CPU calls `admits_pair` with the smaller
-    /// index first. The caller makes sure that both say the same.
+    /// As [`step_scene`](Self::step_scene), with the pair filter also as a Rust function for the CPU.
+    ///
+    /// A device runs the WGSL of [`pair_filter`](BroadPhaseDescriptor::pair_filter); the CPU calls `admits_pair` with
+    /// the smaller index first. Make sure that both give the same results.
     ///
     /// # Errors
     /// As [`step_scene`](Self::step_scene).
@@ -238,11 +243,12 @@ impl BroadPhase {
         self.answer(scene, Some(admits_pair)).await
     }
 
-    /// Answers rays and queries from the table of the last step, without building it again. The answer is as whole as
-    /// that of [`step`](Self::step) and has no pairs.
+    /// Runs rays and queries on the table of the last step, without rebuilding it.
+    ///
+    /// The result is as complete as that of [`step`](Self::step), and has no pairs.
     ///
     /// # Errors
-    /// As [`step_scene`](Self::step_scene), and [`BroadPhaseError::NoStep`] before the first step.
+    /// As [`step_scene`](Self::step_scene), and [`NoStep`](BroadPhaseError::NoStep) before the first step.
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         let result = match &mut self.engine {
             Engine::Gpu(gpu) => gpu.query(input).await?,
@@ -280,7 +286,7 @@ impl BroadPhase {
             Err(error @ BroadPhaseError::Input(InputError::BufferTooLarge { .. })) if self.is_auto => {
                 let mut cpu = CpuBroadPhase::new(gpu.broad_phase().descriptor())?;
                 match cpu.step(scene, admits) {
-                    // Only the device has the input, or runs the filter.
+                    // Only the device has the input, or can run the filter.
                     Err(BroadPhaseError::Input(InputError::NotOnHost { .. }) | BroadPhaseError::PairFilterOnCpu) => {
                         Err(error)
                     }
@@ -303,7 +309,7 @@ impl BroadPhase {
     }
 }
 
-/// Returns whether the device, not the descriptor, is the cause, so that the CPU engine can answer.
+/// Returns true if the device caused the error, so that the CPU engine can take over.
 const fn is_of_device(error: &BroadPhaseError) -> bool {
     match error {
         BroadPhaseError::Descriptor(DescriptorError::NoStepFits(_)) => true,
@@ -327,7 +333,7 @@ impl Engine {
 mod tests {
     use super::*;
 
-    /// More boxes than a binding of 128 MiB holds. None is valid, so that the CPU is done soon.
+    /// More boxes than a binding of 128 MiB holds. All are invalid, so the CPU is done soon.
     #[test]
     fn the_cpu_takes_over_from_a_device_that_cannot_bind_the_input() {
         let boxes = vec![Aabb::new([f32::NAN; 3], [0.0; 3]); (128 << 20) / size_of::<Aabb>() + 1];
@@ -338,7 +344,7 @@ mod tests {
             opened => opened.expect("a broad phase"),
         };
         let mut step = |is_auto| {
-            // Hardware is needed for `Backend::Auto` to choose a device.
+            // `Backend::Auto` would choose a device only on hardware.
             broad_phase.is_auto = is_auto;
             let result = pollster::block_on(broad_phase.step(&boxes, &[]));
             (result, broad_phase.gpu().is_some())

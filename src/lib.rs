@@ -1,9 +1,9 @@
-//! Finds on the GPU which axis-aligned bounding boxes overlap, which of them each ray meets, and what lies at or near a
+//! A GPU broad phase: finds overlapping axis-aligned boxes, the boxes that rays hit, and the objects at or near a
 //! place.
 //!
-//! # Quick start
+//! WGSL compute passes run through wgpu, in your own encoder or standalone. A CPU engine gives the same results.
 //!
-//! [`BroadPhase`] returns vectors. It runs on a GPU if there is one, else on the CPU.
+//! # Quick start
 //!
 //! ```
 //! use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair, block_on};
@@ -19,149 +19,110 @@
 //! # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
 //! ```
 //!
-//! In a renderer or a simulation nothing is read back:
+//! # Which type to use
 //!
-//! - [`GpuBroadPhase::step`] records into the caller's encoder. [`StepOutput`] names the buffers that the next pass
-//!   binds. The [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads the buffers,
-//!   after the submission.
-//! - [`ObjectSet`] keeps objects that live across steps. It hands out handles and uploads only what changed.
-//! - [`PairEvents`] finds which pairs begin, persist and end from step to step. [`PairTracker`] keeps the overlapping
-//!   pairs on the host by them.
-//! - [`Culling`] finds which objects each of several views sees, and makes an indirect draw of each.
-//! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
-//! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
-//! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
-//! - [`cpu::step_scene`] gives the same answer on the CPU, without a future.
+//! - [`BroadPhase`] returns vectors. It runs on a GPU if there is one, else on the CPU.
+//! - [`GpuBroadPhase`] is for renderers and simulations. [`step`](GpuBroadPhase::step) records into your encoder and
+//!   returns the buffers that your next pass binds ([`StepOutput`]). It never submits or waits.
+//! - [`cpu::step_scene`] runs on the CPU, without a future.
 //!
-//! # Buffers
+//! Optional components of a [`GpuBroadPhase`]:
 //!
-//! | what | element | layout |
-//! |---|---|---|
-//! | objects | [`Aabb`], 32 bytes | `min.xyz, layers, max.xyz, owner` |
-//! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, layers` |
-//! | swept rays | [`SweptRay`], 64 bytes | as a [`Ray`], then `half_extents.xyz, t_min, world`, three unused words |
-//! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
-//! | events | [`PairEvent`], 16 bytes | `a, a_generation, b, b_generation` |
-//! | indirect dispatch | 4 `u32` | workgroups in three dimensions, rows |
-//! | views | [`Frustum`], 144 bytes | eight planes `normal.xyz, d`, then `plane_count, layers, world`, an unused word |
-//! | what views see | `u32` | a bit per object, [`CullOutput::words`] per view; lists with offsets as for hits |
-//! | indirect draws of views | 4 or 5 `u32` | vertices or indices, instances, then zeros, one draw per view |
-//! | debug lines | [`LineVertex`], 16 bytes | `position.xyz, color`, two per line |
-//! | indirect draw | 5 `u32` | vertices, instances, first vertex, first instance, vertices of all lines |
-//! | hits | [`RayHit`], 8 bytes | `object, t` |
-//! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
-//! | rays that meet anything | `u32` | 0 or 1 per ray |
-//! | ray cells | [`RayCell`], 16 bytes | `level, x, y, z`, with offsets as for hits |
-//! | query boxes | [`Aabb`], 32 bytes | what meets each box |
-//! | queries | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
-//! | query results | `u32` | objects, with offsets as for hits |
-//! | nearest objects | [`NearestObject`], 8 bytes | `object, squared_distance`, as many per query as are wanted |
-//! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
-//! | excluded pairs | [`Pair`], 8 bytes | `a, b`, either first |
-//! | worlds | `u32` | the world of each object |
-//! | counters | 32 `u32` | see [`Counters`] |
+//! - [`ObjectSet`] keeps objects across steps, hands out handles, and uploads only changes.
+//! - [`PairEvents`] reports pairs that begin, persist and end; [`PairTracker`] keeps the current pairs on the host.
+//! - [`QuerySet`] runs rays and queries with its own outputs.
+//! - [`Culling`] finds the objects that each view sees and writes an indirect draw per view.
+//! - [`DispatchArgs`] dispatches your pass over rows that only the device has counted.
+//! - [`TableShader`] searches the cell table in your own shader.
+//! - [`DebugDraw`] draws boxes, cells, pairs and ray walks as lines.
 //!
-//! # Static objects
-//!
-//! Objects that seldom change go into [`Scene::statics`] with a generation number, or into the static part of an
-//! [`ObjectSet`]. They have a table of their own. It is built when the generation changes, and kept otherwise. So a
-//! step costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
-//!
-//! # Overflow
-//!
-//! An output that proves too small keeps a valid prefix. Its counter goes on to the exact need, and the status word
-//! says so. A step brings its counters to the host, and with [`Growth::Grow`] a later step makes room.
-//! [`BroadPhase`] repeats until the answer is whole. Needs are 64-bit counts. Places that 32 bits do not name are not
-//! written.
-//!
-//! The work of crowded scenes is bounded in the same way. A dispatch makes a bounded number of box tests.
-//! [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks need more says so.
-//!
-//! [`OutputOptions::max_bytes`] bounds the buffers. What steps do without goes by itself.
-//! [`GpuBroadPhase::trim`] gives all of it back.
-//!
-//! # Choosing a scheme
-//!
-//! All schemes give the same answer. `docs/measurements.md` compares them. When in doubt, take
-//! [`Scheme::Hierarchical`]: it has nothing to tune, and no bad case among those scenes.
-//!
-//! # Determinism
-//!
-//! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before.
-//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device. Boxes are compared as integers, and rays
-//! by a formula of correctly rounded steps. So the same ones are found everywhere. Distances of queries may differ
-//! within 4 ulps.
-//!
-//! # Performance
-//!
-//! - Reading back costs more than finding: bind the outputs. What has to be read, read in one call, or a frame later.
-//! - What seldom moves belongs to the [static part](Scene::statics). A step then costs about what its moving
-//!   objects cost.
-//! - Ask new rays and queries of the table that is there ([`GpuBroadPhase::query`]) instead of stepping again.
-//! - [`pairs`](BroadPhaseDescriptor::pairs), [`filters`](BroadPhaseDescriptor::filters) and
-//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) cost what they say where they are on.
-//! - [`PairOrder::Sorted`] costs two sorts of the output.
-//! - One step of many [`worlds`](BroadPhaseDescriptor::worlds) beats many steps of one.
-//! - A few hundred boxes are done on the CPU before a GPU starts.
-//! - [`timestamps`](OutputOptions::timestamps) return the GPU time of each stage.
-//!
-//! # Platforms
-//!
-//! The crate needs WebGPU's default limits and no feature. The project's tests run Vulkan and GL, both in Mesa's
-//! software drivers, and Chromium's WebGPU on a software adapter. They have passed on an NVIDIA H100 (Vulkan). On DX12
-//! the command line has run under Wine. Nothing has run on Metal yet.
-//!
-//! | | |
-//! |---|---|
-//! | Vulkan, Metal, DX12 | subgroups and timestamps are used where the device has them |
-//! | GL 4.3 / ES 3.1 | no timestamps; a limit of 65,535 loop turns in llvmpipe is dealt with ([`Status::CUT`]) |
-//! | browsers | WebGPU; read-backs are awaited, never waited for; errors of the device come with the next read-back |
-//!
-//! | this crate | wgpu | Rust |
-//! |---|---|---|
-//! | 0.1 | 30 | 1.88 |
-//!
-//! The types of another version of wgpu are other types. Use the one that is exported as [`wgpu`](mod@crate::wgpu), or
-//! the same major version.
-//!
-//! # Robustness
-//!
-//! No box, ray, query or descriptor makes a step panic, hang, lose the device or write out of bounds:
-//!
-//! - What is not a number or is inverted takes no part, and is counted.
-//! - What is infinite or huge meets all that it should.
-//! - What cannot work is a typed error that names value and limit.
-//!
-//! A device that refuses a recording or is lost is an error of the call ([`StepError::Device`],
-//! [`GpuBroadPhase::mark_lost`]). Read-backs end after [`OutputOptions::timeout`]. An encoder may be dropped, or
-//! submitted in another order. Then each answer is that of the step that it was recorded over, or an error says that
-//! there is none: [`ReadBackError::NotSubmitted`] for what is read, [`StepError::Dropped`] for the next call of what
-//! nobody reads. Things of another device or broad phase are refused ([`StepError::OtherDevice`],
-//! [`StepError::OtherBroadPhase`]). `docs/promises.md` says which test holds each promise.
-//!
-//! Five things are the caller's:
-//!
-//! - Buffers and layouts of a device of another instance. wgpu itself cannot tell them from its own: their numbers
-//!   count within an instance. Devices are told apart, by the errors that each catches.
-//! - An encoder of another device: it does not say whose it is.
-//! - The encoder that a bind group of [`TableShader::bind`] is used in: nothing of it is known here.
-//! - An encoder that the device refuses when it is finished or submitted, because of what else was recorded there. wgpu
-//!   reports that to the caller alone. Here it counts as submitted, so the next read-back has the answer of the step
-//!   before.
-//! - The time that a crowd of `n` objects in one cell takes. It grows with `n * n`, in short dispatches.
+//! The [`guide`] puts them into a frame loop: [device](guide#create-the-device), [objects](guide#pass-objects),
+//! [frame](guide#record-a-frame), [capacities](guide#size-the-outputs), [culling](guide#cull-views), [results on the
+//! host](guide#read-results-on-the-host), [failures](guide#handle-dropped-frames-and-lost-devices),
+//! [debugging](guide#profile-and-debug).
 //!
 //! # Features
 //!
-//! | feature | default | what it adds |
+//! | feature | default | effect |
 //! |---|---|---|
-//! | `backends` | on | wgpu's backends: Vulkan, Metal, DX12, GL and WebGPU. Turn it off to choose them by wgpu's own features |
-//! | `rayon` | off | the CPU engine on all threads of the rayon pool that calls it |
+//! | `backends` | on | wgpu's Vulkan, Metal, DX12, GL and WebGPU. Turn it off to choose by wgpu's own features |
+//! | `rayon` | off | the CPU engine uses all threads of the calling rayon pool |
 //! | `serde` | off | `Serialize` and `Deserialize` of plain data |
-//! | `snapshot` | off | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults |
+//! | `snapshot` | off | `Snapshot`: input of a step as a file for bug reports; `broadphase replay` runs it again |
 //!
-//! Plain data are boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made
-//! of. Fields and variants have their names here. A format without infinities, such as JSON, cannot hold all boxes and
-//! hits. `broadphase replay` runs a snapshot again.
+//! Plain data are boxes, rays, queries, result rows, counters, [`StepResult`], [`Handle`], and the descriptor with its
+//! options. Serialized names are those of this documentation. A format without infinities, such as JSON, cannot hold
+//! all boxes and hits.
+//!
+//! # Buffers
+//!
+//! These types document their layout: [`Aabb`] (objects, static objects, query boxes), [`Ray`], [`SweptRay`],
+//! [`Query`], [`Frustum`] (views), [`Pair`] (pairs, excluded pairs), [`PairEvent`], [`RayHit`], [`RayCell`],
+//! [`NearestObject`] (`k` per query), [`LineVertex`] (two per line) and [`Counters`] (32 `u32`). All other buffers hold
+//! `u32`:
+//!
+//! - **One per element**: the world of each object; the objects that queries find; 1 or 0 per ray ([`RayMode::Any`]).
+//! - **Offsets** of lists (CSR): list `i` is `offsets[i]..offsets[i + 1]`; one offset more than lists.
+//! - **Visibility**: a bit per object, [`CullOutput::words`] per view.
+//! - **Indirect draw of a view**: 4 or 5 words: vertices or indices, instances, then zeros.
+//! - **Indirect dispatch**: 4 words: workgroups in three dimensions, rows.
+//! - **Indirect draw of debug lines**: 5 words: vertices, instances, first vertex, first instance, vertices of all
+//!   lines.
+//!
+//! # Guarantees
+//!
+//! - **Same results** with all schemes, on all devices and the CPU: boxes are compared as integers, and rays by
+//!   correctly rounded formulas. Only distances of queries may differ, within 4 ulps.
+//! - **Deterministic order**: it depends only on input and device. [`PairOrder::Sorted`] gives the same bytes
+//!   everywhere.
+//! - **Overflow is reported**: a full output holds a valid prefix, its counter the exact 64-bit need, and a status bit
+//!   is set. Rows beyond 32-bit indices are not written. [`Growth::Grow`] makes room in a later step; [`BroadPhase`]
+//!   repeats until the result is complete.
+//! - **Short dispatches**, however crowded the scene ([`Capacities::rounds`]).
+//! - **Robust**: no box, ray, query or descriptor causes a panic, a hang, a lost device or a write out of bounds. NaN
+//!   and inverted boxes are ignored and counted; infinite and huge boxes meet everything they should. Invalid calls
+//!   return typed errors with value and limit.
+//! - **Device faults** are errors of the call ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]). Read-backs end
+//!   after [`OutputOptions::timeout`].
+//! - **Any submission order**: results belong to the step they were recorded with, or fail with
+//!   [`ReadBackError::NotSubmitted`]. If nobody reads them, the next call fails with [`StepError::Dropped`].
+//! - **No mixing**: objects of another device or broad phase are refused ([`StepError::OtherDevice`],
+//!   [`StepError::OtherBroadPhase`]).
+//!
+//! `docs/promises.md` lists the tests of each promise. Your responsibility:
+//!
+//! - **Other instances**: wgpu cannot distinguish buffers and layouts of another instance's devices from its own.
+//! - **Encoders** do not reveal their device. The encoder that uses a bind group of [`TableShader::bind`] is not
+//!   tracked.
+//! - **Refused encoders**: if the device refuses an encoder because of your own commands, wgpu reports that only to
+//!   you. It counts as submitted here, so the next read-back returns the step before.
+//! - **Crowds**: `n` objects in one cell take time proportional to `n * n`, in short dispatches.
+//!
+//! # Performance
+//!
+//! - Bind the outputs: a read-back costs more than the search. If you need one, make it one call, or a frame later.
+//! - Put objects that seldom move into the [static part](Scene::statics): a step then costs about as much as its moving
+//!   objects.
+//! - Query the existing table ([`GpuBroadPhase::query`]) instead of stepping again.
+//! - Turn off [`pairs`](BroadPhaseDescriptor::pairs) and [`filters`](BroadPhaseDescriptor::filters) if unused.
+//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`PairOrder::Sorted`] cost time.
+//! - Prefer one step of many [`worlds`](BroadPhaseDescriptor::worlds) to many steps.
+//! - Use the CPU for a few hundred boxes: it is done before a GPU starts.
+//! - Keep [`Scheme::Hierarchical`]: nothing to tune, and no bad case in `docs/measurements.md`.
+//! - Measure with [`timestamps`](OutputOptions::timestamps).
+//!
+//! # Platforms
+//!
+//! The crate needs WebGPU's default limits and no feature. Tests run on Vulkan and GL in Mesa's software drivers, and
+//! on Chromium's WebGPU with a software adapter. They have passed on an NVIDIA H100 (Vulkan). On DX12, only the command
+//! line has run, under Wine. Nothing has run on Metal.
+//!
+//! - **Vulkan, Metal, DX12**: subgroups and timestamps are used if available.
+//! - **GL 4.3, ES 3.1**: no timestamps. llvmpipe's limit of 65,535 loop iterations is handled ([`Status::CUT`]).
+//! - **Browsers**: WebGPU. Read-backs never block. Device errors arrive with the next read-back.
+//!
+//! Version 0.1 needs Rust 1.88 and wgpu 30. Types of another wgpu version are incompatible: use the re-exported
+//! [`wgpu`](mod@crate::wgpu), or the same major version.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -176,18 +137,19 @@ mod gpu;
 pub mod guide {}
 mod layout;
 pub mod reference {
-    //! The definition of an answer, and the compute passes in plain Rust.
+    //! The definition of results, and the compute passes in plain Rust.
     //!
-    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) has the answers of a step on the CPU. Brute
-    //! force, which tests compare with, tests every box against every other.
+    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) returns the results of a step on the CPU. Brute
+    //! force, the standard of the tests, tests every box against every other.
     //!
-    //! `pairs::pair_count` in `pairs/pair_count.rs` is the reference pass of `shaders/pairs/pair_count.wgsl`, and so on
-    //! in the folder of each stage. It returns or fills what the pass writes, with the same bytes. The CPU engine
-    //! builds its table with these passes and finds its answers by their walks. A trace runs all of them and keeps
-    //! every buffer; tests run each pass on the output of the reference passes before it and compare buffers. Four
-    //! things are not compared byte for byte: box tests of rays, the order of a ray's hits under
-    //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays, which are chosen in floating point with a
-    //! margin, and words that a pass leaves unwritten.
+    //! The reference pass of `shaders/pairs/pair_count.wgsl` is `pairs::pair_count` in `pairs/pair_count.rs`, and so on
+    //! in each stage's folder. It returns or fills the same bytes. The CPU engine builds its table with these passes
+    //! and searches it with their walks. A trace runs all of them; tests run each pass on the output of the reference
+    //! passes before it.
+    //!
+    //! Not compared byte for byte: box tests of rays, the order of a ray's hits with
+    //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays (chosen in floating point with a margin), and
+    //! words that a pass leaves unwritten.
 
     #[doc(hidden)]
     pub mod brute_force;
@@ -257,9 +219,9 @@ pub use step::output::{StepOutput, Table};
 pub use step::query_set::QuerySet;
 pub use wgpu;
 
-/// Waits for a future on the calling thread and returns its output. Not in browsers.
+/// Waits for a future on the calling thread and returns its output. Not available in browsers.
 ///
-/// The futures of this crate wait for the device in their first poll, on native targets.
+/// On native targets, the futures of this crate wait for the device in their first poll.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     pollster::block_on(future)
@@ -275,7 +237,7 @@ pub mod grid {
 #[doc(hidden)]
 #[allow(missing_docs, reason = "for this project's own tests and tools")]
 pub mod internals {
-    //! For this project's own tests and tools. Nothing here is part of the interface: any version may change it.
+    //! For this project's own tests and tools. Any version may change it.
 
     pub use crate::layout::digits::sort_digits;
     pub use crate::layout::{blocks, grid};

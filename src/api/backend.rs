@@ -1,21 +1,22 @@
-//! The choice of an engine and of an adapter.
+//! Choice of the engine and its adapter.
 
 /// Engine that a [`BroadPhase`](crate::BroadPhase) runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend<'a> {
-    /// The best hardware GPU on Vulkan, Metal, DX12 or WebGPU. The [CPU engine](crate::cpu) where there is none or it
-    /// gives no device: it is faster than a software adapter. The CPU engine also takes over, for good, from a device
-    /// that cannot bind a step's input or hold the smallest step. [`query`](crate::BroadPhase::query) stays on the
-    /// device. If a program finds no hardware, it does not look again.
+    /// The best hardware GPU on Vulkan, Metal, DX12 or WebGPU, else the [CPU engine](crate::cpu).
+    ///
+    /// The CPU engine is faster than a software adapter. It also takes over permanently if the device cannot bind a
+    /// step's input or hold the smallest step; [`query`](crate::BroadPhase::query) stays on the device. A program that
+    /// finds no hardware does not search again.
     #[default]
     Auto,
     /// The best adapter of these backends, hardware before software.
     Gpu(wgpu::Backends),
-    /// One adapter.
+    /// A specific adapter.
     Adapter {
         /// Backends to search, such as [`wgpu::Backends::all`].
         backends: wgpu::Backends,
-        /// Index of the adapter in [`adapters`](crate::adapters), or else a part of its name in any case.
+        /// Index of the adapter in [`adapters`](crate::adapters), or part of its name in any case.
         name: &'a str,
     },
     /// The [CPU engine](crate::cpu).
@@ -33,7 +34,6 @@ impl Backend<'_> {
     }
 }
 
-/// Returns the names of backends, such as `vulkan, gl`.
 fn names(backends: wgpu::Backends) -> String {
     let names = backends.iter_names().map(|(name, _)| name.to_lowercase());
     names.collect::<Vec<_>>().join(", ")

@@ -1,8 +1,8 @@
-//! The counter buffer and its host form.
+//! The counter buffer and its form on the host.
 
 use crate::api::error::BroadPhaseError;
 
-/// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
+/// Words of the counter buffer, see `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
 #[allow(missing_docs, reason = "documented with `Counters`")]
 pub(crate) mod word {
     use crate::shared::wgsl::number;
@@ -26,7 +26,7 @@ pub(crate) mod word {
     pub const QUERY_CANDIDATES: usize = counter("COUNTER_QUERY_CANDIDATES");
     pub const ROUNDS_NEEDED: usize = counter("COUNTER_ROUNDS_NEEDED");
     pub const UNFINISHED: usize = counter("COUNTER_UNFINISHED");
-    /// Of the host alone, as is the next: no shader writes it.
+    /// This word and the next are written on the host only.
     pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
 
@@ -35,39 +35,39 @@ pub(crate) mod word {
     }
 }
 
-/// What a step could not do, as the bits of a word of its counters. An empty status says that the answer is whole.
+/// Parts of a result that are missing, as bits of a counter word. Empty if the result is complete.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Status(u32);
 
 impl Status {
-    /// More cell entries were needed than fit. Pairs and hits may be missing.
+    /// Cell entries did not fit. Pairs and hits may be missing.
     pub const ENTRIES: Self = Self(1);
-    /// More pairs were found than fit.
+    /// Pairs did not fit.
     pub const PAIRS: Self = Self(2);
-    /// More hits were found than fit.
+    /// Hits did not fit.
     pub const HITS: Self = Self(4);
-    /// The walks of a crowded scene need more rounds than were recorded. Pairs, hits of every mode, cells of rays,
-    /// results and nearest objects may be missing. A round makes so few box tests per walk that no dispatch takes long.
-    /// [`Counters::rounds_needed`] says how many rounds would do.
+    /// Walks of a crowded scene need more [`rounds`](crate::Capacities::rounds) than were recorded.
+    ///
+    /// Any output may be missing rows. [`Counters::rounds_needed`] is the number that suffices.
     pub const ROUNDS: Self = Self(8);
-    /// More results of queries were found than fit.
+    /// Results of queries did not fit.
     pub const RESULTS: Self = Self(16);
-    /// More cells of rays were visited than fit.
+    /// Cells of rays did not fit.
     pub const RAY_CELLS: Self = Self(32);
-    /// The driver ended loops before they were done. Pairs, hits and results may be missing. llvmpipe allows a group of
-    /// lanes 65,535 turns. Adapters that report a discrete or an integrated GPU are not checked for it. After
-    /// counters that show this have arrived, the next step cuts its walks smaller, by a factor of eight.
-    /// [`BroadPhase`](crate::BroadPhase) repeats until nothing is cut.
+    /// The driver ended loops early. Pairs, hits and results may be missing.
+    ///
+    /// llvmpipe does so after 65,535 iterations of a group of lanes. Discrete and integrated GPUs are not checked. Once
+    /// these counters arrive, the next step makes its rounds eight times shorter. [`BroadPhase`](crate::BroadPhase)
+    /// repeats until nothing is cut.
     pub const CUT: Self = Self(64);
 
-    /// The bits of walks that miss candidates, whatever they look for.
+    /// Bits of walks that miss candidates, for any output.
     pub(crate) const WALKS: Self = Self(Self::ENTRIES.0 | Self::ROUNDS.0 | Self::CUT.0);
 
-    /// The bits that say that pairs are missing.
+    /// Bits that mean missing pairs.
     pub(crate) const LACKS_PAIRS: Self = Self::WALKS.union(Self::PAIRS);
 
-    /// All bits with their names.
     const NAMES: [(Self, &'static str); 7] = [
         (Self::ENTRIES, "entries"),
         (Self::PAIRS, "pairs"),
@@ -78,33 +78,33 @@ impl Status {
         (Self::CUT, "cut"),
     ];
 
-    /// The status that a word of a counter buffer says.
+    /// Creates a status from word 5 of a counter buffer, or from word 29.
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
-    /// The word, as counter buffers hold it.
+    /// Returns the bits, as in counter buffers.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// Whether nothing is missing.
+    /// Returns true if nothing is missing.
     pub const fn is_whole(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether one of these bits is set.
+    /// Returns true if any bit of `any` is set.
     pub const fn has(self, any: Self) -> bool {
         self.0 & any.0 != 0
     }
 
-    /// The bits of both.
+    /// Returns the bits that are set in either.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The bits that both have.
+    /// Returns the bits that are set in both.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -119,7 +119,7 @@ impl std::ops::BitOr for Status {
     }
 }
 
-/// `whole`, or what is missing: `pairs+hits`.
+/// Prints `whole`, or the missing outputs, such as `pairs+hits`.
 impl std::fmt::Display for Status {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_whole() {
@@ -127,7 +127,7 @@ impl std::fmt::Display for Status {
         }
         let names = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
         let mut names: Vec<_> = names.map(|(_, name)| (*name).to_owned()).collect();
-        // Bits of a later version.
+        // Bits of a newer version.
         let unknown = Self::NAMES.iter().fold(self.0, |bits, (known, _)| bits & !known.0);
         names.extend((unknown != 0).then(|| format!("{unknown:#x}")));
         formatter.write_str(&names.join("+"))
@@ -144,9 +144,9 @@ impl std::fmt::Debug for Status {
 pub(crate) struct CountedOutput {
     /// Name in errors.
     pub name: &'static str,
-    /// Word of the counters where the 64-bit number of needed rows begins.
+    /// First word of the 64-bit number of needed rows.
     pub word: usize,
-    /// Status bit that is set if the rows do not fit.
+    /// Status bit for rows that do not fit.
     pub status: Status,
 }
 
@@ -173,80 +173,87 @@ pub(crate) const HITS: CountedOutput = counted("hits", word::HITS_NEEDED, Status
 pub(crate) const RAY_CELLS: CountedOutput = counted("ray cells", word::RAY_CELLS_NEEDED, Status::RAY_CELLS);
 pub(crate) const RESULTS: CountedOutput = counted("results of queries", word::RESULTS_NEEDED, Status::RESULTS);
 
-/// What a step counted.
+/// Counts of a step: objects, needs and capacities of its outputs, and its status.
 ///
-/// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded, 2
-/// large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 7 whether the scene is
-/// crowded, 8–9 entries needed, 10–11 pairs needed, 12–13 hits needed,
-/// 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed, 24 invalid queries,
-/// 26–27 query candidates, 28 rounds needed where that is more than one, 29 the bits [`Status::ROUNDS`] and
-/// [`Status::CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are
-/// two words, low first.
+/// "Needed" counts are exact even past the capacity, unless noted. On the GPU
+/// ([`StepOutput::counters`](crate::StepOutput::counters)) the counters are 32 words of `u32`; ranges are 64-bit
+/// counts, low word first:
+///
+/// | words | count |
+/// |---|---|
+/// | 0, 1, 2 | invalid, excluded, large objects |
+/// | 3, 4 | levels, table cells |
+/// | 5 | status, without the bits of word 29 |
+/// | 6, 24 | invalid rays, invalid queries |
+/// | 7 | 1 if the scene is crowded |
+/// | 8–9, 30–31 | entries needed, those of static objects |
+/// | 10–11, 12–13 | pairs, hits needed |
+/// | 14–15, 16–17, 26–27 | candidates of pairs, rays, queries |
+/// | 20–21, 22–23 | ray cells, query results needed |
+/// | 28 | rounds needed if more than one |
+/// | 29 | status bits [`Status::ROUNDS`] and [`Status::CUT`] |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Counters {
-    /// Objects given, static ones among them, as in all counts.
+    /// Objects of the step. Counts include static objects unless noted.
     pub objects: u32,
-    /// Objects left out because of a NaN or `min > max`.
+    /// Objects ignored because of a NaN or `min > max`.
     pub invalid: u32,
-    /// Objects left out because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED), whatever their bounds are: an excluded
-    /// box with a NaN counts here, and not as [`invalid`](Self::invalid).
+    /// Objects ignored because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED). Their bounds do not matter.
     pub excluded: u32,
-    /// Objects on the large list: infinite, or too large for every cell. Everything is tested against them.
+    /// Objects on the large list, which are tested against everything: infinite, or too large for every cell.
     pub large: u32,
-    /// Levels that have objects, in both tables where there are static ones.
+    /// Levels that have objects, in both tables.
     pub levels: u32,
-    /// Cells of the table, or of both.
+    /// Cells of the table, or of both tables.
     pub table_cells: u32,
-    /// Cell entries needed, exact past the capacity; without those of static objects.
+    /// Cell entries needed, without those of static objects.
     pub entries_needed: u64,
     /// Cell entries that fit.
     pub entries_capacity: u32,
-    /// Cell entries that the static objects needed when their table was built, exact past the capacity.
+    /// Cell entries that static objects needed when their table was built.
     pub static_entries_needed: u64,
     /// Cell entries of static objects that fit.
     pub static_entries_capacity: u32,
-    /// Pairs needed, exact past the capacity while all entries fit and all rounds were made.
+    /// Pairs needed. Exact if all entries fit and all rounds were recorded.
     pub pairs_needed: u64,
     /// Pairs that fit.
     pub pairs_capacity: u32,
-    /// Hits needed ([`RayMode::All`](crate::RayMode::All)), exact past the capacity while all entries fit and all
-    /// rounds were made.
+    /// Hits needed ([`RayMode::All`](crate::RayMode::All)). Exact as [`pairs_needed`](Self::pairs_needed).
     pub hits_needed: u64,
     /// Hits that fit.
     pub hits_capacity: u32,
-    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)), exact past the capacity; a single
-    /// ray counts for at most 2^32 - 1.
+    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)). Each ray counts for at most 2^32 - 1.
     pub ray_cells_needed: u64,
     /// Cells of rays that fit.
     pub ray_cells_capacity: u32,
-    /// Results of queries needed ([`QueryMode::All`](crate::QueryMode::All)), exact past the capacity while all entries
-    /// fit and all rounds were made.
+    /// Results of queries needed ([`QueryMode::All`](crate::QueryMode::All)). Exact as
+    /// [`pairs_needed`](Self::pairs_needed).
     pub results_needed: u64,
     /// Results of queries that fit.
     pub results_capacity: u32,
-    /// Queries left out because of a NaN, `min > max`, a negative radius or a world that does not exist.
+    /// Queries ignored because of a NaN, `min > max`, a negative radius or a world that does not exist.
     pub queries_invalid: u32,
-    /// Box tests of the query walk, where they are counted. In a crowded scene those of the boxes around eight records
-    /// are among them, and those that these spare are not.
+    /// Box tests of queries, as [`pair_candidates`](Self::pair_candidates).
     pub query_candidates: u64,
-    /// Rays left out because of a NaN, an infinity, an overlong direction or a world that does not exist.
+    /// Rays ignored because of a NaN, an infinity, an overlong direction or a world that does not exist.
     pub rays_invalid: u32,
-    /// Box tests of the pair walk, where they are counted. In a crowded scene those of the boxes around eight records
-    /// are among them, and those that these spare are not.
+    /// Box tests of pairs, if [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) is on.
+    ///
+    /// In a crowded scene, tests of the boxes around eight records count too; the tests they save do not.
     pub pair_candidates: u64,
-    /// Box tests of the ray walk, where they are counted, as [`query_candidates`](Self::query_candidates).
+    /// Box tests of rays, as [`pair_candidates`](Self::pair_candidates).
     pub ray_candidates: u64,
     /// Rounds that the longest walk needs: see [`Capacities::rounds`](crate::Capacities::rounds).
     pub rounds_needed: u32,
-    /// Rounds that were recorded.
+    /// Rounds recorded.
     pub rounds_capacity: u32,
-    /// What the step could not do.
+    /// Missing parts of the result.
     pub status: Status,
 }
 
 impl Counters {
-    /// Returns each output with the rows that it needs and the rows that fit.
+    /// Returns each output with its needed rows and its capacity.
     pub(crate) const fn outputs(&self) -> [(CountedOutput, u64, u32); 4] {
         [
             (PAIRS, self.pairs_needed, self.pairs_capacity),
@@ -256,7 +263,7 @@ impl Counters {
         ]
     }
 
-    /// Whether nothing overflowed: the outputs hold the whole answer.
+    /// Returns true if the result is complete: nothing overflowed.
     pub const fn is_whole(&self) -> bool {
         self.status.is_whole()
     }

@@ -1,4 +1,4 @@
-//! What the caller chooses.
+//! Options of a broad phase.
 
 use std::time::Duration;
 
@@ -7,148 +7,164 @@ use crate::api::pair_filter;
 use crate::api::types::Dimensions;
 use crate::shared::bounds::LARGEST_COUNT;
 
-/// Rounds of a step, at most.
+/// Maximum rounds of a step.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
 
-/// How objects are put into cells. Every scheme gives the same set of pairs and hits; schemes differ in speed.
+/// Assignment of objects to cells.
+///
+/// All schemes find the same pairs and hits; they differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Scheme {
-    /// Hierarchical hash grid (after Schornbaum's thesis): an object lies in one cell of the level that fits its size.
-    /// Nothing to tune: the finest cell and the levels come from the sizes and the density of the objects themselves.
-    /// Where a few objects are far larger than most, pairs look them up in a table of the cells that they cover.
+    /// Hierarchical hash grid (after Schornbaum's thesis): each object is in one cell of the level that fits its size.
+    ///
+    /// Nothing to tune: cell sizes and levels come from the sizes and density of the objects. If a few objects are far
+    /// larger than most, pairs find them in a separate table of the cells they cover.
     #[default]
     Hierarchical,
-    /// Spatial hash: an object is entered into every cell of one size that it covers. Objects that cover more than
-    /// [`MAX_COVER`](crate::grid::MAX_COVER) cells go to the *large* list, which everything is tested against.
+    /// Spatial hash with one cell size: each object is entered into every cell it covers.
+    ///
+    /// Objects that cover more than [`MAX_COVER`](crate::grid::MAX_COVER) cells go to the *large* list, which every
+    /// object is tested against.
     Uniform {
-        /// Edge of a cell in the units of the boxes; finite and above zero.
+        /// Edge of a cell in the units of the boxes, from 2^-100 to 2^100.
         cell_size: f32,
     },
-    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): layer `s` has cells of edge `s` whose borders
-    /// lie at odd multiples of `s / 2`, so that borders of different layers never coincide. An object lies in one cell
-    /// of the finest layer of which a single cell holds its whole box. Few entries and simple lookups; more box tests
-    /// than [`Scheme::Hierarchical`].
+    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): each object is in one cell of the finest layer
+    /// with a cell that holds its whole box.
+    ///
+    /// Layer `s` has cells of edge `s` with borders at odd multiples of `s / 2`, so borders of different layers never
+    /// coincide. Few entries and simple lookups, but more box tests than [`Scheme::Hierarchical`].
     Adaptive {
-        /// Edge of a cell of the finest layer, rounded up to a power of two; finite and above zero. There are
-        /// [`MAX_LEVELS`](crate::grid::MAX_LEVELS) layers above it, of which only occupied ones cost anything.
+        /// Edge of a cell of the finest layer, from 2^-100 to 2^90, rounded up to a power of two.
+        ///
+        /// Up to [`MAX_LEVELS`](crate::grid::MAX_LEVELS) coarser layers follow; only occupied layers cost anything.
         min_scale: f32,
     },
 }
 
-/// Which hits of a ray are wanted.
+/// Hits to find per ray.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum RayMode {
-    /// One hit per ray: the smallest `t`, ties to the smallest object.
+    /// One hit per ray: the smallest `t`; of equal ones, the smallest object index.
     #[default]
     Closest,
-    /// Every object that the ray meets, each once, as a range of hits per ray.
+    /// All hits, each object once, as a range of hits per ray.
     All,
-    /// Whether the ray meets anything, one `u32` per ray: the search ends at the first hit that is found.
+    /// One `u32` per ray: 1 if it hits anything. The search ends at the first hit found.
     Any,
 }
 
-/// In which order pairs come, and with them the hits of a ray ([`RayMode::All`]) and the results of a query
-/// ([`QueryMode::All`](crate::QueryMode::All)). Rays and queries themselves are always in order, and so are closest
-/// hits, nearest objects and the cells of rays.
+/// Order of pairs, of the hits of a ray ([`RayMode::All`]) and of the results of a query
+/// ([`QueryMode::All`](crate::QueryMode::All)).
+///
+/// Rays and queries keep their input order, and so do closest hits. Nearest objects and cells of rays have an order of
+/// their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// An order that depends on the input and the device alone, not on what ran before. Devices may differ, and the CPU
-    /// engine from all of them: sort both before you compare, or ask for [`Sorted`](Self::Sorted).
+    /// Depends only on the input and the device, not on earlier steps.
+    ///
+    /// Devices and the CPU engine may differ: sort before you compare, or use [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
-    /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,
-    /// with every scheme. Costs two radix sorts and 24 bytes per row. A prefix that a capacity cuts, or a
-    /// [page](crate::GpuBroadPhase::page), is ascending in itself.
+    /// Ascending: pairs by `a`, then `b`; hits and results by object. The same bytes with every scheme, on every device
+    /// and on the CPU.
+    ///
+    /// Costs two radix sorts and 24 bytes per row. A prefix cut by a capacity, or a [page](crate::GpuBroadPhase::page),
+    /// is ascending in itself.
     Sorted,
 }
 
-/// How keys are sorted. Every strategy gives the same bytes; they differ in speed.
+/// Sort algorithm. All give the same bytes; they differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SortStrategy {
-    /// The one that suits the device: [`SerialTiles`](Self::SerialTiles) on software adapters, else
-    /// [`Subgroups`](Self::Subgroups) where the device can, else [`Portable`](Self::Portable).
+    /// [`SerialTiles`](Self::SerialTiles) on software adapters, else [`Subgroups`](Self::Subgroups) if supported, else
+    /// [`Portable`](Self::Portable).
     #[default]
     Auto,
-    /// What every device can: tiles of keys sorted in workgroup memory.
+    /// Sorts tiles of keys in workgroup memory. Works on every device.
     Portable,
-    /// Tiles of keys sorted in workgroup memory, with ballots of subgroups of any size. [`Portable`](Self::Portable)
-    /// where the device lacks [`SUBGROUP`](wgpu::Features::SUBGROUP).
+    /// As [`Portable`](Self::Portable), with subgroup ballots if the device has [`SUBGROUP`](wgpu::Features::SUBGROUP),
+    /// of any size.
     Subgroups,
-    /// Long runs of keys, one per invocation: few words are moved, and few invocations are busy. For software adapters.
+    /// One long run of keys per invocation: moves few words and needs few invocations. For software adapters.
     SerialTiles,
 }
 
-/// What happens to output buffers that proved too small.
+/// Behaviour of output buffers that are too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Growth {
-    /// After counters that show an overflow have arrived, the next step makes the buffers fit, with
-    /// [`headroom`](OutputOptions::headroom). Room that 64 to 127 steps did without goes again.
+    /// Outputs grow in the next step after the counters of an overflow arrive, with
+    /// [`headroom`](OutputOptions::headroom).
+    ///
+    /// Room that 64 to 127 steps did not use is released.
     #[default]
     Grow,
-    /// Capacities stay as they are: a step that needs more writes a valid prefix and counts what it needed.
+    /// Capacities stay. A step that needs more writes a valid prefix and counts what it needed.
     Fixed,
 }
 
-/// How many results the buffers hold at first (with [`Growth::Grow`]) or ever (with [`Growth::Fixed`]).
-/// `None` takes a multiple of the objects or rays of the step.
+/// Number of rows that the outputs hold: at first with [`Growth::Grow`], always with [`Growth::Fixed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Capacities {
-    /// Pairs, 8 bytes each.
+    /// Pairs, 8 bytes each. `None`: 4 per object plus 1,024.
     pub pairs: Option<u32>,
-    /// Hits in [`RayMode::All`], 8 bytes each.
+    /// Hits in [`RayMode::All`], 8 bytes each. `None`: 4 per ray plus 1,024.
     pub hits: Option<u32>,
-    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, of moving objects and of static ones each. Other
-    /// schemes need one per object and ignore this.
+    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, for moving and for static objects. `None`: 4 per
+    /// object plus 64.
+    ///
+    /// Other schemes need one entry per object and ignore it.
     pub entries: Option<u32>,
-    /// Cells of rays ([`OutputOptions::ray_cells`]), 16 bytes each.
+    /// Cells of rays ([`OutputOptions::ray_cells`]), 16 bytes each. `None`: 64 per ray plus 1,024.
     pub ray_cells: Option<u32>,
-    /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
+    /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each. `None`: 4 per query plus 1,024.
     pub results: Option<u32>,
-    /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A
-    /// round makes at most 16,384 box tests per walk, and fewer where a step has more than 262,144 walks, down to
-    /// 1,024, where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
-    /// ([`Status::CUT`](crate::Status::CUT)). `None` is one round, which all but very crowded scenes stay below. A step
-    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`BroadPhase`](crate::BroadPhase)
-    /// makes as many as are needed. At most 4,096.
+    /// Rounds: dispatches per walk of an object, a ray or a query, so that no dispatch takes long. At most 4,096;
+    /// `None`: 1.
+    ///
+    /// - **Length**: at most 16,384 box tests per walk and round. Fewer, down to 1,024, with more than 262,144 walks;
+    ///   40,000 / (k + 1) for `k` nearest objects; fewer after [`Status::CUT`](crate::Status::CUT).
+    /// - **Overflow**: only very crowded scenes need more rounds. Such a step sets
+    ///   [`Status::ROUNDS`](crate::Status::ROUNDS); [`BroadPhase`](crate::BroadPhase) adds rounds itself.
     pub rounds: Option<u32>,
 }
 
-/// Optional parts of steps, whose pipelines [`GpuBroadPhase::prepare`](crate::GpuBroadPhase::prepare) creates ahead.
+/// Optional inputs whose pipelines [`GpuBroadPhase::prepare`](crate::GpuBroadPhase::prepare) creates ahead of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Static objects.
     pub statics: bool,
-    /// Numbers of objects, rays or queries on the device.
+    /// Counts of objects, rays or queries that are read on the device ([`DeviceCount`](crate::DeviceCount)).
     pub device_counts: bool,
-    /// Objects, worlds, rays or queries in a buffer of the program that passes cannot read in place:
+    /// Objects, worlds, rays or queries in your buffers that passes cannot read in place:
     /// [`Source::at`](crate::Source::at), [`Source::stride`](crate::Source::stride),
-    /// [`Source::form`](crate::Source::form).
+    /// [`Source::layout`](crate::Source::layout).
     pub strided: bool,
     /// Rays, in the descriptor's mode.
     pub rays: bool,
-    /// Rays that sweep a box, or that have a start or a world.
+    /// Rays that sweep a box, or have a start or a world.
     pub swept_rays: bool,
-    /// Queries and self-queries, all results of each.
+    /// Queries and self-queries that return all results.
     pub queries: bool,
-    /// The nearest objects of queries.
+    /// Queries for the nearest objects.
     pub nearest: bool,
     /// Lists of excluded pairs.
     pub excluded_pairs: bool,
 }
 
 impl Uses {
-    /// All of it.
+    /// All of them.
     pub const ALL: Self = Self {
         statics: true,
         device_counts: true,
@@ -160,51 +176,52 @@ impl Uses {
         excluded_pairs: true,
     };
 
-    /// Whether rays are cast in any form.
+    /// True if any rays are cast.
     pub(crate) const fn casts(self) -> bool {
         self.rays || self.swept_rays
     }
 }
 
-/// Selects and bounds the outputs of a [`GpuBroadPhase`](crate::GpuBroadPhase) or of a
-/// [`QuerySet`](crate::QuerySet).
+/// Outputs of a [`GpuBroadPhase`](crate::GpuBroadPhase) or a [`QuerySet`](crate::QuerySet), and their limits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct OutputOptions {
-    /// Hits per ray. Default: [`RayMode::Closest`].
+    /// Hits to find per ray. Default: [`RayMode::Closest`].
     pub ray_mode: RayMode,
-    /// True if the cells that each ray's walk visits are written too: for debug views, not for speed. Default: false.
+    /// True to also write the cells that each ray visits. Slow; for debug views. Default: false.
     ///
-    /// They come level by level, finest first, and along the ray within a level; within one slab of cells in no
-    /// particular direction. Only cells within the bounds of a level's objects are visited, at most 4,096 slabs of
-    /// them. None are if the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
-    /// without cells. The cells are those of the whole ray, as in a search for all hits. Cut the ray at its hit to see
-    /// the walk up to there.
+    /// - **Order**: by level, finest first; along the ray within a level; unspecified within one slab of cells.
+    /// - **Extent**: the whole ray, within the bounds of a level's objects, in at most 4,096 slabs. To end at a hit,
+    ///   cut the ray there.
+    /// - **Far rays**: none if rounding could move the ray by a cell. Hits are found anyway.
     pub ray_cells: bool,
     /// Order of pairs, hits and results. Default: [`PairOrder::Deterministic`].
     pub pair_order: PairOrder,
-    /// Sizes of the outputs. Default: multiples of the objects and rays of the step.
+    /// Initial or fixed number of rows of each output.
     pub capacities: Capacities,
-    /// Growth of outputs that are too small. Default: [`Growth::Grow`].
+    /// Behaviour of outputs that are too small. Default: [`Growth::Grow`].
     pub growth: Growth,
-    /// Room beyond the need when outputs grow, as a share of the need: 0.25 is a quarter more. A scene whose pairs jump
-    /// from step to step overflows less often with more. Between 0 and 16. Default: 0.25.
-    pub headroom: f32,
-    /// Maximum bytes of all buffers together ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)), without a limit
-    /// if `None`. Default: `None`.
+    /// Extra room when outputs grow, as a share of the need, from 0 to 16: 0.25 adds a quarter. Default: 0.25.
     ///
-    /// Outputs grow no further than fits: a step that needs more writes a prefix and reports it, and
-    /// [`BroadPhase`](crate::BroadPhase) reads the answer in pages. What only saves time is dropped first: there is no
-    /// table of larger objects ([`Scheme::Hierarchical`]) and no boxes of clusters if they would leave less than half
-    /// of the limit, and results may come in another order. Staging memory of uploads and read-backs comes on top. The
-    /// [CPU engine](crate::cpu) ignores the limit: [`Growth::Fixed`] bounds its answers.
+    /// More headroom avoids overflows if counts vary strongly between steps.
+    pub headroom: f32,
+    /// Maximum bytes of all buffers ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)), or `None` for no limit.
+    /// Default: `None`.
+    ///
+    /// - **Outputs** stop growing there. A step that needs more writes a prefix and reports it;
+    ///   [`BroadPhase`](crate::BroadPhase) then reads the result in pages.
+    /// - **Speed first**: the large-object table ([`Scheme::Hierarchical`]) and the boxes of clusters are omitted if
+    ///   they would leave less than half of the limit. The order of results may change.
+    /// - **Not included**: staging memory of uploads and read-backs, and the [CPU engine](crate::cpu), whose results
+    ///   [`Growth::Fixed`] bounds.
     pub max_bytes: Option<u64>,
-    /// Maximum wait of a read-back on native targets, which then fails with
-    /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.
+    /// Maximum wait of a read-back on native targets. Default: ten minutes. It then fails with
+    /// [`Timeout`](crate::ReadBackError::Timeout).
     pub timeout: Duration,
-    /// True if each stage is timed on the GPU. On a device without the feature
-    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) steps are the same, and
-    /// [`timings`](crate::StepResult::timings) is empty. Default: false.
+    /// True to measure the GPU time of each stage. Default: false.
+    ///
+    /// On a device without [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY),
+    /// [`timings`](crate::StepResult::timings) stays empty.
     pub timestamps: bool,
 }
 
@@ -224,76 +241,74 @@ impl Default for OutputOptions {
     }
 }
 
-/// Everything that a broad phase is made from.
+/// All options of a broad phase.
 ///
-/// With the feature `serde` fields that a stored descriptor lacks, such as one of an older version, have their default.
+/// Serde gives missing fields their default.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct BroadPhaseDescriptor<'a> {
-    /// Put before the labels of all buffers, bind groups and passes in place of `gpu_broad_phase`. Not stored by serde:
-    /// it names what a program makes, and no answer depends on it.
+    /// Prefix of the labels of all buffers, bind groups and passes. Default: `gpu_broad_phase`. Serde skips it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub label: Option<&'a str>,
-    /// How many axes count. Default: three.
+    /// Number of axes. Default: three.
     pub dimensions: Dimensions,
-    /// How objects are put into cells. Default: [`Scheme::Hierarchical`].
+    /// Assignment of objects to cells. Default: [`Scheme::Hierarchical`].
     pub scheme: Scheme,
-    /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
-    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Each finite bound
-    /// grows, and an infinite one stays infinite. A denormal margin counts as 0, and denormal bounds do so wherever
-    /// there is a margin. Default: 0.
+    /// Distance by which each box is grown on every side, finite and not negative. Default: 0.
+    ///
+    /// Two boxes pair if their distance on every axis is at most twice the margin. Finite bounds are rounded outward. A
+    /// denormal margin counts as 0; with any other, denormal bounds count as 0.
     pub margin: f32,
-    /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole
-    /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A place
-    /// that rounds to the period itself, such as −1e-9 with a period of 1, becomes 0. A box is moved along each axis on
-    /// which both of its bounds are finite. Only [`SelfQuery::Within`](crate::SelfQuery::Within) look across the
-    /// border. Finite and not negative. Default: 0, no periods.
+    /// Periods of the axes; 0 for an axis without one. Others are from 2^-100 to 2^90. Default: 0.
+    ///
+    /// - **Objects are wrapped**: along each axis with finite bounds, the box moves by whole periods until its lower
+    ///   corner is in `0 <= x < period`. This is exact for `x >= 0`, else rounded once. A position that rounds to the
+    ///   period, such as −1e-9 with a period of 1, becomes 0.
+    /// - **Border**: only [`SelfQuery::Within`](crate::SelfQuery::Within) looks across it. Rays and other queries are
+    ///   not wrapped.
     pub periods: [f32; 3],
-    /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
-    /// step names the world of each object. Default: 1.
+    /// Number of worlds: independent scenes in one step, whose objects never meet. Default: 1.
+    ///
+    /// With more than one, every step needs the world of each object ([`Scene::worlds`](crate::Scene::worlds)).
     pub worlds: u32,
-    /// Whether pairs are wanted. Default: true.
+    /// True to find pairs. Default: true.
     pub pairs: bool,
-    /// Outputs: ray hits, order, room, timing.
+    /// Outputs: ray mode, order, capacities, memory limit, timing.
     pub outputs: OutputOptions,
-    /// How keys are sorted: for measurements and tests, since the default suits the device.
+    /// Sort algorithm, for measurements and tests.
     #[doc(hidden)]
     pub sort: SortStrategy,
-    /// Whether `layers` and `owner` of the objects are looked at. Without filters the pair loop is faster;
-    /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same. Default: true.
-    pub filters: bool,
-    /// A WGSL function of the caller's that says which objects may pair; none by default. It is joined to the passes
-    /// that look for pairs, and asked about every two objects whose boxes meet and which the filters admit. Pairs that
-    /// it does not admit are neither counted nor written.
+    /// True to apply `layers` and `owner` of the objects. Default: true.
     ///
-    /// The text declares `fn admits_pair(a: u32, b: u32) -> bool`. Objects are numbered as in results, and `a < b`. It
-    /// may declare further functions, structs, constants and aliases, whose names begin with `admits_`. It declares no
-    /// variables of the module, bindings, overrides or entry points. It calls no function that waits for other
-    /// invocations or exchanges values with them, such as `workgroupBarrier` and those of subgroups. It may call these:
+    /// Without filters, pairs are found faster. [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) always applies.
+    pub filters: bool,
+    /// Your own pair filter in WGSL. Pairs that it rejects are never counted or written. Default: `None`.
+    ///
+    /// It declares `fn admits_pair(a: u32, b: u32) -> bool`, called for every two objects that overlap and pass the
+    /// filters, with their indices in results, `a < b`. It may call:
     ///
     /// | | |
     /// |---|---|
-    /// | `pair_data(index: u32) -> u32` | a word of the step's data; 0 past their end |
-    /// | `pair_data_count() -> u32` | how many words there are |
-    /// | `pair_layers(object: u32) -> u32` | [`Aabb::layers`](crate::Aabb::layers) of an object |
-    /// | `pair_owner(object: u32) -> u32` | [`Aabb::owner`](crate::Aabb::owner) of an object, with its flags |
+    /// | `pair_data(index: u32) -> u32` | word of the [data](crate::Scene::pair_filter_data); 0 past its end |
+    /// | `pair_data_count() -> u32` | number of those words |
+    /// | `pair_layers(object: u32) -> u32` | its [layers](crate::Aabb::layers) |
+    /// | `pair_owner(object: u32) -> u32` | its [owner](crate::Aabb::owner), with flags |
     ///
-    /// The data are [`Scene::pair_filter_data`](crate::Scene::pair_filter_data).
-    ///
-    /// It has to give one answer for the same objects, layers, owners and words. Pairs are counted by one walk and may
-    /// be written by another. Where the two answers differ, as comparisons of rounded floats may, the pairs of an
-    /// object are too few or too many: rows are then missing or stale, and nothing is written out of bounds. Loops have
-    /// to end.
-    ///
-    /// [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) ask it, too. Rays and other queries do not. The CPU engine
-    /// cannot run it: see [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). A text that does not
-    /// compile is an error when the broad phase is made. Browsers tell of it later, as of all that their device
-    /// refuses. Not stored by serde.
+    /// - **Allowed**: further functions, structs, constants and aliases whose names begin with `admits_`.
+    /// - **Forbidden**: module variables, bindings, overrides, entry points, and calls that synchronize or exchange
+    ///   values with other invocations, such as `workgroupBarrier` and subgroup functions.
+    /// - **Pure**: the result may depend only on the objects, their layers and owners, and the data. One walk may count
+    ///   pairs and another write them. If the results differ, as rounded floats may, rows are missing or stale, but
+    ///   nothing is written out of bounds. Loops must end.
+    /// - **Scope**: also [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps); not rays and other queries. The CPU
+    ///   engine cannot run it: see [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). Serde skips
+    ///   it.
+    /// - **Errors**: a text that does not compile fails when the broad phase is created; in browsers, with the next
+    ///   read-back.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pair_filter: Option<&'a str>,
-    /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),
-    /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning. Default:
-    /// false.
+    /// True to count box tests, such as [`Counters::pair_candidates`](crate::Counters::pair_candidates). Costs atomics.
+    /// Default: false.
     pub count_candidates: bool,
 }
 
@@ -317,8 +332,9 @@ impl Default for BroadPhaseDescriptor<'_> {
 }
 
 impl BroadPhaseDescriptor<'_> {
-    /// Checks all that does not depend on a device or an input: what [`BroadPhase::new`](crate::BroadPhase::new) and
-    /// [`GpuBroadPhase::new`](crate::GpuBroadPhase::new) check first.
+    /// Checks everything that does not depend on a device or an input.
+    ///
+    /// [`BroadPhase::new`](crate::BroadPhase::new) and [`GpuBroadPhase::new`](crate::GpuBroadPhase::new) do this first.
     ///
     /// # Errors
     /// [`DescriptorError`] for a value out of range, with the value and the limit.
@@ -327,27 +343,26 @@ impl BroadPhaseDescriptor<'_> {
         check_world_count(self, LARGEST_COUNT - 1)
     }
 
-    /// Whether objects are entered into every cell that they cover.
+    /// True if objects are entered into every cell that they cover.
     pub(crate) const fn is_uniform(&self) -> bool {
         matches!(self.scheme, Scheme::Uniform { .. })
     }
 
-    /// Whether the finest cell is chosen from the objects.
+    /// True if the finest cell size comes from the objects.
     pub(crate) const fn is_hierarchical(&self) -> bool {
         matches!(self.scheme, Scheme::Hierarchical)
     }
 
-    /// Whether there are several worlds.
     pub(crate) const fn has_worlds(&self) -> bool {
         self.worlds > 1
     }
 
-    /// Whether objects need [`prepare`](crate::reference::table::prepare).
+    /// True if objects need [`prepare`](crate::reference::table::prepare).
     pub(crate) fn prepares(&self) -> bool {
         self.dimensions == Dimensions::Two || self.margin > 0.0 || self.has_worlds() || self.periods != [0.0; 3]
     }
 
-    /// With several worlds every object needs one.
+    /// Fails if there are several worlds and not one world id per object.
     pub(crate) fn check_worlds(&self, worlds: u64, objects: u64) -> Result<(), InputError> {
         if self.has_worlds() && worlds != objects {
             return Err(InputError::WorldsMissing { worlds, objects });
@@ -366,7 +381,7 @@ pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u6
     Ok(())
 }
 
-/// Fails if the descriptor cannot work, whatever the input is.
+/// Fails if no input can work with the descriptor.
 pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), DescriptorError> {
     // Inverses must be normal floats, on all levels.
     let lengths = |largest: u32| f32::from_bits((127 - 100) << 23)..=f32::from_bits((127 + largest) << 23);
@@ -397,7 +412,6 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
     Ok(())
 }
 
-/// Fails if the options cannot work.
 pub(crate) fn validate_outputs(options: &OutputOptions) -> Result<(), DescriptorError> {
     if !(0.0..=16.0).contains(&options.headroom) {
         return Err(DescriptorError::Headroom(options.headroom));

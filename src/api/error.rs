@@ -1,62 +1,61 @@
-//! What can go wrong.
+//! Errors of the public interface.
 
 use crate::api::types::OutputRows;
 
-/// A descriptor that cannot work.
+/// A value of the descriptor is out of range.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptorError {
-    /// The cell size of [`Scheme::Uniform`](crate::Scheme::Uniform) is not a usable length.
+    /// The cell size of [`Scheme::Uniform`](crate::Scheme::Uniform) is outside 2^-100 to 2^100.
     #[error("cell size {0} is not between 2^-100 and 2^100")]
     CellSize(f32),
-    /// The smallest scale of [`Scheme::Adaptive`](crate::Scheme::Adaptive) is not a usable length.
+    /// The smallest scale of [`Scheme::Adaptive`](crate::Scheme::Adaptive) is outside 2^-100 to 2^90.
     #[error("smallest scale {0} is not between 2^-100 and 2^90")]
     MinScale(f32),
     /// The margin is negative, infinite or not a number.
     #[error("the margin {0} is not a finite length")]
     Margin(f32),
-    /// The headroom is negative, too large or not a number.
+    /// The headroom is outside 0 to 16.
     #[error("the headroom {0} is not between 0 and 16")]
     Headroom(f32),
-    /// A period is negative, infinite, not a number or out of range.
+    /// A period is nonzero and outside 2^-100 to 2^90.
     #[error("the period {0} is neither 0 nor between 2^-100 and 2^90")]
     Period(f32),
-    /// A descriptor of no worlds.
+    /// The number of worlds is 0.
     #[error("the number of worlds is 0")]
     NoWorlds,
-    /// A fixed capacity of zero.
+    /// A capacity is 0.
     #[error("the capacity for {what} is 0")]
     ZeroCapacity {
-        /// What the capacity is for.
+        /// The output.
         what: &'static str,
     },
-    /// More rounds or worlds than there can be.
+    /// Too many rounds or worlds.
     #[error("{count} {what}, at most {limit} are possible")]
     TooMany {
         /// Rounds or worlds.
         what: &'static str,
-        /// How many there are.
+        /// Their number.
         count: u64,
-        /// How many there may be.
+        /// The maximum.
         limit: u64,
     },
-    /// The text of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) cannot be used.
+    /// The text of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) is invalid.
     #[error("the pair filter cannot be used")]
     PairFilter(#[from] PairFilterError),
-    /// Not even a step without objects fits the device or the limits of the descriptor.
+    /// Even a step without objects exceeds the device's or the descriptor's limits.
     #[error("not even a step without objects fits")]
     NoStepFits(#[source] InputError),
 }
 
-/// Why the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) cannot be used. Lines are those of the
-/// text, from 1 on.
+/// Error in the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairFilterError {
-    /// It declares no function `admits_pair`.
+    /// The function `admits_pair` is missing.
     #[error("it declares no function admits_pair: fn admits_pair(a: u32, b: u32) -> bool is needed")]
     Missing,
-    /// It declares something else than functions, structs, constants and aliases without attributes.
+    /// A declaration other than a function, struct, constant or alias, or one with attributes.
     #[error(
         "line {line}: {what} is not allowed: it may declare functions, structs, constants and aliases, but no variables \
          of the module, bindings, overrides or entry points"
@@ -64,10 +63,10 @@ pub enum PairFilterError {
     Declares {
         /// The line.
         line: u32,
-        /// The word or sign that the declaration begins with.
+        /// First word or sign of the declaration.
         what: &'static str,
     },
-    /// It declares a name that may be one of the passes' own.
+    /// A declared name does not begin with `admits_`, so it may collide with one of the passes.
     #[error("line {line}: the name {name} does not begin with admits_")]
     Name {
         /// The line.
@@ -75,21 +74,21 @@ pub enum PairFilterError {
         /// The name.
         name: String,
     },
-    /// A brace, a parenthesis or a comment has no end.
+    /// A brace, a parenthesis or a comment is not closed.
     #[error("line {line}: {what} is not closed")]
     Unclosed {
-        /// The line where it is opened.
+        /// The line where it opens.
         line: u32,
-        /// What is opened.
+        /// The opening sign.
         what: &'static str,
     },
-    /// A brace or a parenthesis has no beginning.
+    /// A brace or a parenthesis closes without an opening one.
     #[error("line {line}: something is closed that was not opened")]
     Unopened {
         /// The line.
         line: u32,
     },
-    /// It calls a function that waits for other invocations or looks at them.
+    /// A call of a function that synchronizes or exchanges values with other invocations.
     #[error(
         "line {line}: {name} is not allowed: pairs are tested one by one, and nothing is known of the invocations that \
          test others"
@@ -100,70 +99,70 @@ pub enum PairFilterError {
         /// The function, such as `workgroupBarrier`.
         name: String,
     },
-    /// The device's compiler refuses it.
+    /// The device's compiler rejects the text.
     #[error("line {line}: {message}")]
     Compile {
         /// The line.
         line: u32,
-        /// What the compiler says.
+        /// Message of the compiler.
         message: String,
     },
-    /// `admits_pair` takes or returns something else.
+    /// `admits_pair` has another signature.
     #[error("it has to declare fn admits_pair(a: u32, b: u32) -> bool: {message}")]
     Signature {
-        /// What the compiler says of a call.
+        /// Message of the compiler.
         message: String,
     },
 }
 
-/// The input of a step that the device, the descriptor or the crate cannot take.
+/// The input of a step is invalid or exceeds a limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
     /// The radius of [`SelfQuery::Within`](crate::SelfQuery::Within) is negative, infinite or not a number.
     #[error("the radius {0} is not a finite length")]
     Radius(f32),
-    /// With several worlds every object needs one.
+    /// With several worlds, each object needs one world id.
     #[error("{worlds} worlds are given for {objects} objects")]
     WorldsMissing {
-        /// World ids of the step.
+        /// World ids in the input.
         worlds: u64,
-        /// Objects of the step.
+        /// Objects in the input.
         objects: u64,
     },
-    /// A buffer would be larger than the device can bind.
+    /// A buffer would exceed the largest binding of the device.
     #[error(
         "{what}: {needed} bytes are needed, the device binds at most {limit}: GpuBroadPhase::device_descriptor asks \
          for \
          all that an adapter has, and larger worlds are stepped in tiles"
     )]
     BufferTooLarge {
-        /// Which buffer.
+        /// The buffer.
         what: &'static str,
-        /// Bytes the step needs.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes the device allows.
+        /// Bytes that the device can bind.
         limit: u64,
     },
-    /// The buffers of a step would take more than [`max_bytes`](crate::OutputOptions::max_bytes), even with the
-    /// smallest outputs.
+    /// The step's buffers exceed [`max_bytes`](crate::OutputOptions::max_bytes), even with the smallest outputs.
     #[error("{needed} bytes of buffers are needed, at most {limit} are allowed")]
     MemoryLimit {
-        /// Bytes the step needs.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes the descriptor allows.
+        /// Bytes allowed.
         limit: u64,
     },
-    /// Part of a [`Scene`](crate::Scene) is on a device, and the host needs it. Read it back, and give a copy on the
-    /// host in its place. In place of a count on the device, give sources of that length.
+    /// The host needs part of a [`Scene`](crate::Scene) that is only on a device.
+    ///
+    /// Read it back and pass the copy. In place of a count on the device, pass sources of that length.
     #[error(
         "the host needs the {what} of the step, which only the device has: read it back and give a copy on the host"
     )]
     NotOnHost {
-        /// The part.
+        /// That part of the scene.
         what: &'static str,
     },
-    /// A prefix that a [`TableShader`](crate::TableShader) cannot begin its names with.
+    /// A [`TableShader`](crate::TableShader) cannot use this prefix for its names.
     #[error(
         "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the \
          front, where no name comes out that is used already"
@@ -172,7 +171,7 @@ pub enum InputError {
         /// The prefix.
         prefix: String,
     },
-    /// No object of the scene has this index.
+    /// The scene has no object with this index.
     #[error("there is no object {index}: the scene has {count}")]
     NoObject {
         /// The index.
@@ -180,95 +179,96 @@ pub enum InputError {
         /// Number of objects.
         count: u64,
     },
-    /// More objects or rays than an index can name.
+    /// The input has more objects, rays, queries or views than possible.
     #[error("{count} {what}, at most {limit} are possible")]
     TooMany {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
-        /// How many there are.
+        /// Their number.
         count: u64,
-        /// How many there may be.
+        /// The maximum.
         limit: u64,
     },
-    /// A number that has to be above zero.
+    /// A number that must be above zero is 0.
     #[error("the number of {what} is 0")]
     Zero {
-        /// What there are none of.
+        /// The counted thing.
         what: &'static str,
     },
-    /// A buffer of the caller cannot be bound.
+    /// A buffer of yours lacks the usage `STORAGE`.
     #[error("the buffer of {what} lacks the usage STORAGE: create it with wgpu::BufferUsages::STORAGE")]
     Usage {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
     },
-    /// Elements in a buffer of the caller that do not begin at whole words.
+    /// An offset or a stride in your buffer is not a multiple of 4 bytes.
     #[error("the {of} of {what} is {bytes} bytes, which is not a multiple of 4")]
     Misaligned {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
-        /// The offset or the stride.
+        /// `offset` or `stride`.
         of: &'static str,
-        /// What it is.
+        /// Its value.
         bytes: u64,
     },
-    /// An input is a buffer that the call itself writes: an output of the step before, which may be another one in the
-    /// next step, or one of its other buffers.
+    /// An input is a buffer that the call itself writes, such as an output of the step before.
+    ///
+    /// Copy it first.
     #[error("the buffer of {what} is the {output} of what is recorded, which is written anew: copy it first")]
     OwnOutput {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
-        /// The name of the buffer, as in its label.
+        /// Name of the buffer, as in its label.
         output: &'static str,
     },
-    /// Elements that are bound as they lie, and do not lie as the passes read them.
+    /// Elements that are bound directly are not packed, or their offset is not a multiple of `alignment`.
     #[error("the {what} have to lie one behind the other, from a multiple of {alignment} bytes on")]
     NotInPlace {
-        /// Pairs or views.
+        /// The input: pairs or views.
         what: &'static str,
-        /// What the device asks of offsets of bindings.
+        /// Alignment of binding offsets on the device.
         alignment: u32,
     },
-    /// Elements in a buffer of the caller that would overlap.
+    /// The stride in your buffer is smaller than an element.
     #[error("the stride of {what} is {stride} bytes, each takes {needed}")]
     Stride {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
-        /// Bytes from each to the next.
+        /// The stride in bytes.
         stride: u32,
         /// Bytes of an element.
         needed: u32,
     },
-    /// Elements that begin past the end of a buffer of the caller.
+    /// The offset is past the end of your buffer.
     #[error("the offset of {what} is {offset} bytes, the buffer has {available}")]
     Offset {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
-        /// Byte of the first element.
+        /// Offset of the first element in bytes.
         offset: u64,
-        /// Bytes the buffer has.
+        /// Bytes of the buffer.
         available: u64,
     },
-    /// A buffer of the caller is shorter than its count says.
+    /// Your buffer is too small for its offset, stride and count.
     #[error("the buffer of {what} has {available} bytes, {needed} are needed")]
     BufferTooSmall {
-        /// Objects or rays.
+        /// The input.
         what: &'static str,
-        /// Bytes that offset, stride and count ask for.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes the buffer has.
+        /// Bytes of the buffer.
         available: u64,
     },
 }
 
-/// Why a [`GpuBroadPhase`](crate::GpuBroadPhase) could not be made.
+/// A [`GpuBroadPhase`](crate::GpuBroadPhase) could not be created or prepared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CreateError {
-    /// The descriptor cannot work.
+    /// The descriptor is invalid.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
-    /// The device was requested with a limit below what the passes need.
+    /// The device was requested with a limit that is too low.
     #[error(
         "the device's limit {limit} is {available}, {needed} is needed: request the device with \
          GpuBroadPhase::device_descriptor or \
@@ -277,98 +277,103 @@ pub enum CreateError {
     Limit {
         /// Name of the limit in `wgpu::Limits`.
         limit: &'static str,
-        /// What is needed.
+        /// Required value.
         needed: u64,
-        /// What the device has.
+        /// The device's value.
         available: u64,
     },
-    /// The device refused the pipelines. Browsers tell later: see [`ReadBackError::Device`].
+    /// The device refused the pipelines. Browsers report it later: see [`ReadBackError::Device`].
     #[error("the device refused the pipelines: {0}")]
     Device(String),
-    /// The device is lost. Browsers do not tell it here: ask the device itself.
+    /// The device is lost. Browsers do not report it here: use the device's own lost callback.
     #[error("the device is lost")]
     DeviceLost,
-    /// What is prepared was used or prepared for another device before.
+    /// The object was used or prepared for another device before.
     #[error("this was made for another device: each device needs things of its own")]
     OtherDevice,
 }
 
-/// Why a step could not be recorded.
+/// A step could not be recorded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
-    /// The input cannot be taken.
+    /// The input is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// Something was asked of an output that the step does not have: its descriptor or its input does not ask for it.
+    /// The step lacks an output, because its descriptor or its input does not ask for it.
     #[error("the step has no {rows:?}: its descriptor or its input does not ask for them")]
     NoOutput {
         /// The output.
         rows: OutputRows,
     },
-    /// Pair events were asked of a [`page`](crate::GpuBroadPhase::page), which does not show all pairs of its step.
+    /// Pair events need all pairs of a step, but this output is a [`page`](crate::GpuBroadPhase::page).
     #[error("pair events need a step's own output; this one shows its pairs from place {first} on")]
     Page {
-        /// The first place that the output shows.
+        /// First pair of the page.
         first: u32,
     },
-    /// A [`TableShader`](crate::TableShader) met the table of another scheme or of another choice of filters, or a
-    /// [`DebugDraw`](crate::DebugDraw) that of another scheme.
+    /// A [`TableShader`](crate::TableShader) or [`DebugDraw`](crate::DebugDraw) was created for another scheme, or a
+    /// `TableShader` for another choice of filters.
     #[error("this was made for another scheme or choice of filters: make it from the descriptor of this broad phase")]
     OtherTable,
-    /// A further page was asked for before any step was recorded.
+    /// No step was recorded yet.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// What this builds on will never be there: its encoder was dropped instead of submitted, or was not submitted in
-    /// the order of the recordings. A step after that is right again; [`PairEvents`](crate::PairEvents) need a
-    /// [`reset`](crate::PairEvents::reset) first.
+    /// An encoder that this depends on was dropped, or submitted in another order than recorded.
     ///
-    /// Or the last call of this was submitted over something else than it was recorded over: behind a later step, or
-    /// ahead of its own. What it wrote is wrong then. A submission cannot say so, and what nobody reads is never told
-    /// otherwise. So the next call returns this, once and without recording anything. The call after it is right again.
+    /// - **Earlier work never ran**: record it again; [`PairEvents`](crate::PairEvents) need a
+    ///   [`reset`](crate::PairEvents::reset) first.
+    /// - **The last call ran at the wrong time**, after a later step or before its own, so its output is wrong. If no
+    ///   read-back reported it, the next call returns this error once and records nothing. Then calls work again.
     #[error(
         "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it \
          again; pair events need a reset first"
     )]
     Dropped,
-    /// What is given is of another device than this, or than the first one that this was recorded over.
+    /// The input or the step is on another device than this object, or than its first step.
     #[error("the step is of another device than before: each device needs things of its own")]
     OtherDevice,
-    /// A [`QuerySet`](crate::QuerySet) was asked of another broad phase than the one that made it, or
-    /// [`PairEvents`](crate::PairEvents) got a step of another one than before without a
-    /// [`reset`](crate::PairEvents::reset).
+    /// A [`QuerySet`](crate::QuerySet), or [`PairEvents`](crate::PairEvents) without a
+    /// [`reset`](crate::PairEvents::reset), got a step of another broad phase.
     #[error(
         "this is of another broad phase: query sets belong to the one that made them, and pair events to that of their \
          first step until a reset"
     )]
     OtherBroadPhase,
-    /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may
-    /// hold parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
+    /// The device refused the recording: a buffer is on another device, or memory is exhausted.
+    ///
+    /// Drop the encoder, since it may hold parts of the step. Browsers report this later: see
+    /// [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost, as [`mark_lost`](crate::GpuBroadPhase::mark_lost) said or the call has found. The encoder
-    /// may hold parts of the step and has to be dropped.
+    /// The device is lost, found by this call or reported by [`mark_lost`](crate::GpuBroadPhase::mark_lost).
+    ///
+    /// Drop the encoder, since it may hold parts of the step.
     #[error("the device is lost")]
     DeviceLost,
 }
 
-/// Why results could not be read back.
+/// Results could not be read back.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadBackError {
-    /// No step was recorded.
+    /// No step was recorded yet.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// What was recorded last has not run, or not over what it was recorded over. Its encoder is still open or was
-    /// dropped. Or something that it builds on was not submitted before it, or was overwritten by then: by a later
-    /// step, or by a later upload of an [`ObjectSet`](crate::ObjectSet). Or an earlier step was submitted after it, and
-    /// has overwritten its answer. Submit in the order of recording, and step again.
+    /// The last recording was not submitted, or not in the order of the recordings.
+    ///
+    /// - Its encoder is still open or was dropped.
+    /// - Something it depends on was not submitted first, or was overwritten by a later step or a later upload of an
+    ///   [`ObjectSet`](crate::ObjectSet).
+    /// - An earlier step was submitted after it and overwrote its results.
+    ///
+    /// Submit in the order of recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
     /// A buffer could not be mapped.
     #[error("the results could not be mapped: {0}")]
     Map(String),
-    /// The device refused the last recording: see [`StepError::Device`].
+    /// The device refused the last recording, or a browser reports an earlier error: see [`StepError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
     /// The device is lost.
@@ -379,21 +384,24 @@ pub enum ReadBackError {
     Timeout(std::time::Duration),
 }
 
-/// An error of a [`BroadPhase`](crate::BroadPhase) or of the [CPU engine](crate::cpu). The same mistake is the same
-/// error on a GPU and on the CPU.
+/// An error of a [`BroadPhase`](crate::BroadPhase) or of the [CPU engine](crate::cpu).
+///
+/// The same mistake gives the same error on a GPU and on the CPU.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BroadPhaseError {
-    /// The descriptor cannot work.
+    /// The descriptor is invalid.
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
-    /// The input cannot be taken.
+    /// The input is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
     /// The CPU engine cannot run the WGSL of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
+    ///
+    /// Pass the same rule as a function to [`step_scene_where`](crate::BroadPhase::step_scene_where).
     #[error("the CPU engine cannot run a pair filter: give the same rule as a function to step_scene_where")]
     PairFilterOnCpu,
-    /// Rays or queries without a step before them.
+    /// A query needs a step first, and there is none or it failed.
     #[error("there is no step yet, or the last one failed")]
     NoStep,
     /// The program was built without any backend of wgpu.
@@ -402,38 +410,38 @@ pub enum BroadPhaseError {
          such as `vulkan`"
     )]
     NoBackend,
-    /// No adapter of the wanted kind exists.
+    /// No adapter matches the request.
     #[error("no adapter found{wanted}")]
     NoAdapter {
-        /// What was asked for, as a clause that follows the sentence; may be empty.
+        /// The request, as the end of a sentence; may be empty.
         wanted: String,
     },
-    /// The adapter gave no device.
+    /// The adapter returned no device.
     #[error("the adapter gave no device: {0}")]
     NoDevice(String),
-    /// The broad phase could not be made on the device.
+    /// The broad phase could not be created on the device.
     #[error(transparent)]
     Create(CreateError),
     /// The step could not be recorded.
     #[error(transparent)]
     Step(StepError),
-    /// The results could not be read.
+    /// The results could not be read back.
     #[error(transparent)]
     ReadBack(ReadBackError),
     /// The device is lost.
     #[error("the device is lost")]
     DeviceLost,
-    /// The driver ends the loops of walks early, however short they are.
+    /// The driver ends shader loops early, however short they are.
     #[error("the driver ends loops of shaders early, however short they are")]
     LoopsCut,
-    /// The answer has more rows than offsets can name.
+    /// The result has more rows than 32-bit offsets can address.
     #[error("{needed} {what} are more than the {limit} that can be returned")]
     TooManyResults {
-        /// Name of the output, such as `pairs`.
+        /// The output, such as `pairs`.
         what: &'static str,
-        /// Rows of the answer.
+        /// Rows of the result.
         needed: u64,
-        /// Rows that can be returned.
+        /// The maximum.
         limit: u64,
     },
 }

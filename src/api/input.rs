@@ -1,4 +1,4 @@
-//! What goes into a step: where it lies and of which form it is.
+//! Input of a step: host slices or buffers, and their layout.
 
 use std::marker::PhantomData;
 
@@ -10,75 +10,75 @@ use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::submission::Dependency;
 use crate::shared::wgsl::number;
 
-/// Where the elements of a step lie.
+/// Elements of an input, on the host or on the device.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Source<'a, T> {
-    /// On the host; copied to the device as part of the step.
+    /// On the host. Copied to the device as part of the step.
     Host(&'a [T]),
-    /// In a buffer of the caller's, with the usage `STORAGE`.
+    /// In your buffer, which needs the usage `STORAGE`.
     Device {
         /// The buffer.
         buffer: &'a wgpu::Buffer,
-        /// Elements in it.
+        /// Number of elements.
         count: u32,
-        /// Where in the buffer they lie and in which form, and what fills it.
+        /// Offset, stride and layout in the buffer. Set by [`at`](Source::at), [`stride`](Source::stride) and
+        /// [`layout`](Source::layout).
         origin: Origin<'a, T>,
     },
 }
 
-/// Where in a buffer elements lie and in which form, and what fills it, where an [`ObjectSet`](crate::ObjectSet) does.
+/// Offset, stride and layout of elements in a buffer, and the recording that fills it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a, T> {
     recording: Option<&'a Dependency>,
     offset: u64,
-    /// Bytes from each element to the next, where they are not those of an element.
+    /// Bytes from one element to the next. `None`: packed.
     stride: Option<u32>,
     layout: BoxLayout,
     words: BoxWords,
     element: PhantomData<T>,
 }
 
-/// What the two vectors of a box in a caller's buffer are.
+/// The two vectors of a box in your buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoxLayout {
-    /// The lower and the upper corner, as in [`Aabb`].
+    /// Lower and upper corner, as in [`Aabb`].
     #[default]
     MinMax,
-    /// The centre and the half extents. The box is that of [`Aabb::from_center_half`], bit for bit.
+    /// Centre and half extents, converted bit for bit as by [`Aabb::from_center_half`].
     CenterHalf,
 }
 
-/// What a box in a caller's buffer has beside its two vectors of three `f32`.
+/// Words between and after the two vectors of a box in your buffer. Each vector is three `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoxWords {
-    /// A filter word behind each vector, as in [`Aabb`]: the layers, then the owner. 32 bytes.
+    /// Filter words, as in [`Aabb`]: layers after the first vector, owner after the second. 32 bytes.
     #[default]
     Filters,
-    /// A word behind each vector that is not looked at. 32 bytes. The box is on all layers and without an owner.
+    /// An ignored word after each vector. 32 bytes. The box is on all layers and has no owner.
     Padding,
-    /// Nothing. 24 bytes. The box is on all layers and without an owner.
+    /// No words. 24 bytes. The box is on all layers and has no owner.
     Tight,
 }
 
-/// What is bound of a caller's buffer.
+/// Bound range of a source buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
     pub offset: u64,
     pub bytes: u64,
-    /// Where the elements lie in it, where they do not lie one behind the other as passes read them.
+    /// Layout of the elements if they are not packed as passes read them.
     pub layout: Option<SourceLayout>,
 }
 
 impl<'a, T> Source<'a, T> {
-    /// The first `count` elements of a buffer.
+    /// Reads the first `count` elements of a buffer.
     pub const fn device(buffer: &'a wgpu::Buffer, count: u32) -> Self {
         Self::filled(buffer, count, None)
     }
 
-    /// The first `count` elements of a buffer that a recording fills.
     pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Dependency>) -> Self {
         let origin = Origin {
             recording,
@@ -91,10 +91,11 @@ impl<'a, T> Source<'a, T> {
         Self::Device { buffer, count, origin }
     }
 
-    /// Elements that begin at a byte of the buffer, a multiple of 4. They are read in place where they lie one behind
-    /// the other, in the form that passes read, and the offset is a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`. Otherwise a step copies them first, or reads boxes through the pass that
-    /// prepares them. Of elements on the host this says nothing.
+    /// Sets the byte offset of the first element, a multiple of 4. Ignored for host elements.
+    ///
+    /// Packed elements in the default layout are read in place if the offset is a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`. Otherwise a step copies them first, or reads boxes in the pass that
+    /// prepares them.
     #[must_use]
     pub const fn at(mut self, offset: u64) -> Self {
         if let Self::Device { ref mut origin, .. } = self {
@@ -103,8 +104,9 @@ impl<'a, T> Source<'a, T> {
         self
     }
 
-    /// Elements that begin so many bytes from each other, a multiple of 4 that is no less than an element takes: fields
-    /// of larger structures, say. Without it they lie one behind the other. Of elements on the host this says nothing.
+    /// Sets the bytes from one element to the next, such as for fields of larger structures. Ignored for host elements.
+    ///
+    /// A multiple of 4 that is at least the size of an element. Default: packed.
     #[must_use]
     pub const fn stride(mut self, bytes: u32) -> Self {
         if let Self::Device { ref mut origin, .. } = self {
@@ -113,7 +115,6 @@ impl<'a, T> Source<'a, T> {
         self
     }
 
-    /// What has to run before the elements are there.
     pub(crate) fn recording(&self) -> Option<&'a Dependency> {
         match self {
             Self::Device { origin, .. } => origin.recording,
@@ -121,7 +122,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// The buffer that the elements lie in, where it is one.
+    /// Returns the buffer if the elements are on the device.
     pub const fn buffer(&self) -> Option<&'a wgpu::Buffer> {
         match self {
             Self::Device { buffer, .. } => Some(buffer),
@@ -129,7 +130,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// The elements, where they lie on the host.
+    /// Returns the elements if they are on the host.
     pub const fn elements(&self) -> Option<&'a [T]> {
         match self {
             Self::Host(elements) => Some(elements),
@@ -137,7 +138,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// The elements; none where they lie on a device. [`Scene::check_on_host`](crate::Scene) comes first.
+    /// Elements on the host, else an empty slice. [`Scene::check_on_host`](crate::Scene) comes first.
     pub(crate) const fn on_host(&self) -> &'a [T] {
         match *self {
             Self::Host(elements) => elements,
@@ -145,12 +146,11 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// Whether the elements lie in a buffer of the caller's that is to be bound.
     pub(crate) fn is_caller_owned(&self) -> bool {
         matches!(self, Self::Device { count: 1.., .. })
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub const fn len(&self) -> usize {
         match self {
             Self::Host(elements) => elements.len(),
@@ -158,7 +158,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no elements.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -167,7 +167,7 @@ impl<'a, T> Source<'a, T> {
         self.len() as u64
     }
 
-    /// What is bound of the buffer, where offsets have to be multiples of `alignment`.
+    /// Range to bind if offsets must be multiples of `alignment`.
     pub(crate) fn placement(&self, alignment: u32) -> Placement {
         let Self::Device { count: 1.., origin, .. } = self else {
             let bytes = self.count() * size_of::<T>() as u64;
@@ -209,7 +209,6 @@ impl<'a, T> Source<'a, T> {
 }
 
 impl<T> Origin<'_, T> {
-    /// Bytes of an element.
     fn element_bytes(&self) -> u32 {
         match self.words {
             BoxWords::Tight => 24,
@@ -223,7 +222,7 @@ impl<T> Origin<'_, T> {
 }
 
 impl Source<'_, Aabb> {
-    /// Boxes in a buffer of another form. Of boxes on the host this says nothing.
+    /// Sets the layout of boxes in a buffer. Ignored for host boxes.
     ///
     /// ```
     /// # use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source, wgpu};
@@ -249,28 +248,27 @@ impl<T> Default for Source<'_, T> {
     }
 }
 
-/// Vectors of four words that a [`Ray`] takes, and a [`SweptRay`]: as `shaders/rays/ray_walk.wgsl` says.
+/// Size of a [`Ray`] and a [`SweptRay`] in vectors of four words, from `shaders/rays/ray_walk.wgsl`.
 pub(crate) const RAY_STRIDE: u32 = number("rays/ray_walk", "RAY_STRIDE");
 pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_walk", "SWEPT_STRIDE");
 
-/// Where the rays of a step lie, and of which form they are.
+/// Rays of a step: none, plain or swept.
 ///
-/// A list of no rays is asked as well: its outputs are there, with no hits and offsets that are one 0. With
-/// [`Rays::None`] there are no outputs.
+/// An empty list still has outputs: no hits, and offsets of a single 0. [`Rays::None`] has no outputs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Rays<'a> {
-    /// Nothing is cast.
+    /// No rays and no outputs.
     #[default]
     None,
-    /// Lines, cast in world 0: 32 bytes each.
+    /// Plain rays, cast in world 0. 32 bytes each.
     Plain(Source<'a, Ray>),
-    /// Boxes swept along lines, with starts and worlds: 64 bytes each.
+    /// Boxes swept along rays, with starts and worlds. 64 bytes each.
     Swept(Source<'a, SweptRay>),
 }
 
 impl Rays<'_> {
-    /// How many there are.
+    /// Number of rays.
     pub const fn len(&self) -> usize {
         match self {
             Self::None => 0,
@@ -279,7 +277,7 @@ impl Rays<'_> {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no rays.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -300,7 +298,7 @@ impl Rays<'_> {
         }
     }
 
-    /// Vectors of four words that a ray takes.
+    /// Size of a ray in vectors of four words.
     pub(crate) const fn stride(&self) -> u32 {
         match self {
             Self::None | Self::Plain(_) => RAY_STRIDE,
@@ -351,22 +349,25 @@ impl<'a> From<&'a [Query]> for Queries<'a> {
     }
 }
 
-/// What is asked of the objects beside pairs.
+/// Queries of a step: none, boxes, general ones, or of the objects themselves.
 ///
-/// A list of no queries is asked as well, and so is a self-query of no objects: outputs are there, with no
-/// results and offsets that are one 0. With [`Queries::None`] there are no outputs.
+/// An empty list, or a self-query of no objects, still has outputs: no results, and offsets of a single 0.
+/// [`Queries::None`] has no outputs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Queries<'a> {
-    /// Nothing.
+    /// No queries and no outputs.
     #[default]
     None,
-    /// What meets each box, in world 0: 32 bytes each. The join of two sets, with the filters of both.
+    /// Boxes in world 0: the objects that overlap each. 32 bytes each.
+    ///
+    /// This joins two sets, with the filters of both.
     Boxes(Source<'a, Aabb>),
-    /// Boxes, points and spheres with a radius and a world; 48 bytes each. A box in another world than 0 is
-    /// [`Query::overlaps`] with [`in_world`](Query::in_world).
+    /// Boxes, points and spheres, each with a world. 48 bytes each.
+    ///
+    /// For a box in a world other than 0, use [`Query::overlaps`] with [`in_world`](Query::in_world).
     General(Source<'a, Query>),
-    /// A query by each object of the others.
+    /// A query of each object for the others.
     Objects(SelfQuery),
 }
 
@@ -415,7 +416,7 @@ impl<'a> From<Source<'a, Query>> for Queries<'a> {
     }
 }
 
-/// Whether the passes can read a caller's buffer as it lies.
+/// Fails if passes cannot bind the source directly.
 pub(crate) fn check_bound<T>(
     what: &'static str,
     source: &Source<'_, T>,
@@ -429,7 +430,6 @@ pub(crate) fn check_bound<T>(
     }
 }
 
-/// Whether the passes can read a caller's buffer.
 pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu::Limits) -> Result<(), InputError> {
     let Source::Device { buffer, count, origin } = source else {
         return Ok(());
@@ -471,19 +471,19 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
     }
     let bound = source.placement(limits.min_storage_buffer_offset_alignment);
     let (needed, limit) = (bound.bytes, binding_limit(limits));
-    // What lies as passes read it is as large as the own buffer in its place, which the plan looks at.
+    // A source in the default layout is as large as the internal buffer it replaces, which the plan checks.
     if bound.layout.is_some() && needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
 }
 
-/// Fails with [`InputError::TooMany`] if `count` is not below 2^29; returns it as `u32`.
+/// Returns `count` as `u32`. Fails with [`InputError::TooMany`] from 2^29 on.
 pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
     count_within(what, count, LARGEST_COUNT as u32 - 1)
 }
 
-/// Fails with [`InputError::TooMany`] if `count` exceeds `limit`; returns it as `u32`.
+/// Returns `count` as `u32`. Fails with [`InputError::TooMany`] if it exceeds `limit`.
 pub(crate) fn count_within(what: &'static str, count: u64, limit: u32) -> Result<u32, InputError> {
     let fits = u32::try_from(count).ok().filter(|&count| count <= limit);
     let limit = limit.into();

@@ -1,34 +1,35 @@
-//! What memory on the device is for.
+//! Memory use of device buffers.
 
-/// Bytes of the buffers on the device that a [`GpuBroadPhase`](crate::GpuBroadPhase) owns, or what stands beside it, by
-/// what makes them grow.
+/// Bytes of device buffers, by what makes them grow.
+///
+/// Covers a [`GpuBroadPhase`](crate::GpuBroadPhase) or one of its optional components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct MemoryUse {
-    /// What was uploaded from the host: boxes, worlds, rays, queries, views and generations. Nothing of it where the
-    /// caller brings buffers, but for boxes that are changed before use (a margin, worlds, two dimensions) or come
-    /// beside static ones, and for rays and queries with a limit on the device.
+    /// Uploads from the host: boxes, worlds, rays, queries, views and generations.
+    ///
+    /// Your own buffers are read in place, with two exceptions: boxes that are changed before use (margin, worlds, two
+    /// dimensions) or accompany static ones, and rays and queries with a count on the device.
     pub inputs: u64,
-    /// The table and what is kept of each object to find its pairs.
+    /// The cell table, and data per object for finding pairs.
     pub objects: u64,
-    /// Pairs, and their events with what they are found by.
+    /// Pairs, and pair events with their working data.
     pub pairs: u64,
-    /// What is found for rays and queries, with what rays are sorted by and what counting keeps of their hits; what
-    /// views see; lines that are drawn.
+    /// Results of rays and queries, with sort keys and cached hits; visible objects; debug lines.
     pub answers: u64,
-    /// What [`PairOrder::Sorted`](crate::PairOrder::Sorted) takes.
+    /// Sorting of [`PairOrder::Sorted`](crate::PairOrder::Sorted).
     pub order: u64,
-    /// What hardly grows: samples of the objects that levels are chosen by, and counters.
+    /// Buffers that hardly grow: samples of objects for choosing levels, and counters.
     pub fixed: u64,
 }
 
 impl MemoryUse {
-    /// Bytes of everything.
+    /// Returns the sum of all fields.
     pub const fn total(&self) -> u64 {
         self.inputs + self.objects + self.pairs + self.answers + self.order + self.fixed
     }
 
-    /// The sum of bytes of each part.
+    /// Sums the bytes of each part.
     pub(crate) fn of(parts: impl IntoIterator<Item = (MemoryPart, u64)>) -> Self {
         let mut sum = Self::default();
         for (part, bytes) in parts {
@@ -37,7 +38,6 @@ impl MemoryUse {
         sum
     }
 
-    /// The bytes of a part.
     fn part(&mut self, part: MemoryPart) -> &mut u64 {
         match part {
             MemoryPart::Inputs => &mut self.inputs,
@@ -50,7 +50,7 @@ impl MemoryUse {
     }
 }
 
-/// The fields of [`MemoryUse`]: what a buffer's bytes count as.
+/// Field of [`MemoryUse`] that a buffer counts toward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryPart {
     Inputs,

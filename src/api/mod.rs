@@ -1,4 +1,4 @@
-//! What a caller says and gets: plain data, and errors.
+//! The public interface: plain input and output data, and errors.
 
 pub(crate) mod backend;
 pub(crate) mod counters;

@@ -1,44 +1,46 @@
-//! What a step found, on the device: buffers that the caller's next pass binds.
+//! Outputs of a step as device buffers.
 
-/// The pairs of a step on the device.
+/// Pairs of a step on the device.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PairOutput {
-    /// [`Pair`](crate::Pair), two `u32` each, `a < b`. The first `min(needed - first, capacity)` are valid, where
-    /// `needed` is [`Counters::pairs_needed`](crate::Counters::pairs_needed).
+    /// [`Pair`](crate::Pair) rows: two `u32`, `a < b`.
+    ///
+    /// The first `min(needed - first, capacity)` rows are valid, where `needed` is
+    /// [`Counters::pairs_needed`](crate::Counters::pairs_needed).
     pub buffer: wgpu::Buffer,
     /// Pairs that fit.
     pub capacity: u32,
-    /// The place of the first pair among all pairs: 0 but for a [`page`](crate::GpuBroadPhase::page).
+    /// Index of the first row among all pairs. 0 except on a [`page`](crate::GpuBroadPhase::page).
     pub first: u32,
-    /// Several worlds: the number of pairs of each, `u32`, modulo 2^32.
+    /// Number of pairs of each world, `u32`, modulo 2^32. Only with several worlds.
     pub per_world: Option<wgpu::Buffer>,
 }
 
-/// A list for each ray or query, all lists in one buffer.
+/// One list per ray or query, all in one buffer (CSR).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Lists {
-    /// The rows of all lists, one list behind the other. The first `min(needed - first, capacity)` are valid, where
-    /// `needed` is the last offset.
+    /// Rows of all lists, in order. The first `min(needed - first, capacity)` are valid, where `needed` is the last
+    /// offset.
     pub buffer: wgpu::Buffer,
-    /// `u32`, one more than lists: list `i` has the rows `offsets[i]..offsets[i + 1]`, counted from the first row of
-    /// all.
+    /// One `u32` more than lists: list `i` is rows `offsets[i]..offsets[i + 1]`, counted from the first row of all.
     pub offsets: wgpu::Buffer,
     /// Rows that fit.
     pub capacity: u32,
-    /// The place of the first row that the buffer holds: 0 but for a [`page`](crate::GpuBroadPhase::page).
+    /// Index of the buffer's first row among all rows. 0 except on a [`page`](crate::GpuBroadPhase::page).
     pub first: u32,
 }
 
-/// What a step found for rays, on the device. There for a list of no rays, too; nothing is there without a list
-/// ([`Rays::None`](crate::Rays::None)).
+/// Ray results of a step on the device.
+///
+/// An empty list of rays still has outputs; [`Rays::None`](crate::Rays::None) has none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RayOutput {
     /// [`RayMode::Closest`](crate::RayMode::Closest): [`RayHit`](crate::RayHit), one per ray.
     pub closest: Option<wgpu::Buffer>,
-    /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that meets anything, else 0, `u32`.
+    /// [`RayMode::Any`](crate::RayMode::Any): one `u32` per ray, 1 if it hits anything, else 0.
     pub any: Option<wgpu::Buffer>,
     /// [`RayMode::All`](crate::RayMode::All): [`RayHit`](crate::RayHit), a list per ray.
     pub hits: Option<Lists>,
@@ -46,14 +48,14 @@ pub struct RayOutput {
     pub cells: Option<Lists>,
 }
 
-/// What a step found for queries, on the device. There for a list of no queries, too; nothing is there without a list
-/// ([`Queries::None`](crate::Queries::None)).
+/// Query results of a step on the device.
+///
+/// An empty list of queries still has outputs; [`Queries::None`](crate::Queries::None) has none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct QueryOutput {
     /// [`QueryMode::All`](crate::QueryMode::All): objects, `u32`, a list per query.
     pub objects: Option<Lists>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): [`NearestObject`](crate::NearestObject), as many per query as
-    /// are wanted.
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): [`NearestObject`](crate::NearestObject), `k` per query.
     pub nearest: Option<wgpu::Buffer>,
 }

@@ -1,16 +1,16 @@
-//! What can be said of the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) without compiling it.
+//! Checks of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) text that need no compiler.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
 use crate::api::error::PairFilterError;
 
-/// The function that the text declares.
+/// Function that the text must declare.
 pub(crate) const FUNCTION: &str = "admits_pair";
-/// What names of the text begin with, so that none is one of the passes' own.
+/// Required prefix of names, so that they cannot collide with names of the passes.
 const PREFIX: &str = "admits_";
 
-/// Words and signs of a text, with their lines, without comments.
+/// Iterator over words and signs with their lines; skips comments.
 struct Tokens<'a> {
     letters: Peekable<Chars<'a>>,
     line: u32,
@@ -36,7 +36,7 @@ impl<'a> Tokens<'a> {
         Some(letter)
     }
 
-    /// Goes behind a comment of this kind, which has begun.
+    /// Moves past a comment whose start was read.
     fn skip_comment(&mut self, is_block: bool) -> Result<(), PairFilterError> {
         let line = self.line;
         let mut depth = 1;
@@ -59,7 +59,7 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// The next token and its line.
+    /// Returns the next token and its line.
     fn token(&mut self) -> Result<Option<(u32, Token)>, PairFilterError> {
         while let Some(letter) = self.letter() {
             let line = self.line;
@@ -85,8 +85,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Whether a function of WGSL waits for other invocations or looks at what they have. Those of a text have names of
-/// their own.
+/// True if a WGSL function synchronizes or exchanges values with other invocations.
 fn looks_beside(name: &str) -> bool {
     let exchanges = |prefix| {
         let rest: Option<&str> = name.strip_prefix(prefix);
@@ -96,14 +95,13 @@ fn looks_beside(name: &str) -> bool {
     !name.starts_with(PREFIX) && (waits || exchanges("subgroup") || exchanges("quad"))
 }
 
-/// Refuses a text that does more than declare functions, structs, constants and aliases under names of its own, or that
-/// lacks the function.
+/// Fails unless the text declares the function, and only functions, structs, constants and aliases with the prefix.
 pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
     let mut tokens = Tokens::of(text);
     let mut is_there = false;
-    // The word right before.
+    // The previous token if it is a word.
     let mut before: Option<(u32, String)> = None;
-    // What was opened, and where.
+    // Open braces and parentheses, with their lines.
     let mut open: Vec<(u32, &'static str)> = Vec::new();
     while let Some((line, token)) = tokens.token()? {
         let called = before.take().filter(|_| token == Token::Sign('('));
@@ -122,7 +120,7 @@ pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
                 "fn" | "struct" | "const" | "alias" => {
                     let name = match tokens.token()? {
                         Some((_, Token::Word(name))) => name,
-                        // Left to the compiler.
+                        // The compiler reports it.
                         _ => continue,
                     };
                     if !name.starts_with(PREFIX) {
@@ -198,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Walks of other invocations are elsewhere, or have ended.
+    /// Other invocations may be elsewhere in their walks, or have ended.
     #[test]
     fn calls_that_wait_for_other_invocations_are_refused_by_name() {
         let names = [
@@ -218,7 +216,7 @@ mod tests {
                 let (line, name) = (2, name.to_owned());
                 assert_eq!(check(&text), Err(PairFilterError::Calls { line, name }), "{text}");
             }
-            // Nothing is called.
+            // No call.
             let text =
                 format!("fn admits_pair(a: u32, b: u32) -> bool {{ // {name}()\nlet {name} = true; return {name}; }}");
             assert_eq!(check(&text), Ok(()), "{text}");

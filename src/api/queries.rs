@@ -1,32 +1,30 @@
-//! Queries: what lies at, in or near something.
+//! Queries: objects that contain a point, overlap a box or are near it.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::api::types::{Aabb, NONE};
 
-/// Everything within `radius` of a box. 48 bytes, three 16-byte loads.
+/// A query for all objects within `radius` of a box. 48 bytes.
 ///
 /// Buffer layout (little endian): the box as [`Aabb`], `radius` as `f32`, `world` as `u32`, two unused words.
 ///
-/// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius
-/// it is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the
-/// query's, by `f32` distances, so that devices may differ within 4 ulps of the radius. Gaps below
-/// [`f32::MIN_POSITIVE`] count as 0, and so does a denormal radius. A radius of [`f32::MAX`] or infinity reaches
-/// everything.
-///
-/// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
-/// [excluded](Aabb::EXCLUDED) query finds nothing. Any other query with a NaN, with `min > max`, with a negative radius
-/// or with a world that does not exist is *invalid*: it finds nothing and is counted in
-/// [`Counters::queries_invalid`](crate::Counters::queries_invalid).
+/// - **Radius 0**: the objects that overlap the box, or contain the point, by the exact test of pairs.
+/// - **With a radius**: the objects whose closed box comes within `radius` of the query's box, or of its point (a
+///   sphere). Distances are `f32`, so devices may differ within 4 ulps of the radius. Gaps below [`f32::MIN_POSITIVE`]
+///   and denormal radii count as 0. [`f32::MAX`] and infinity reach everything.
+/// - **Filters** apply as between objects: layers, owner and static flag. An [excluded](Aabb::EXCLUDED) query finds
+///   nothing.
+/// - **Invalid**: any other query with a NaN, `min > max`, a negative radius or a world that does not exist. It finds
+///   nothing and is counted in [`Counters::queries_invalid`](crate::Counters::queries_invalid).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Query {
-    /// The box. The descriptor's margin does not grow it.
+    /// The box. The descriptor's margin does not apply to it.
     pub bounds: Aabb,
-    /// How far from the box objects may be; may be infinite.
+    /// Largest distance from the box; may be infinite.
     pub radius: f32,
-    /// Only objects of this world are found.
+    /// World that is searched.
     pub world: u32,
     /// Unused; any value.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -34,7 +32,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// What meets the box.
+    /// Finds the objects that overlap the box.
     pub const fn overlaps(bounds: Aabb) -> Self {
         Self {
             bounds,
@@ -44,12 +42,12 @@ impl Query {
         }
     }
 
-    /// What lies at a position.
+    /// Finds the objects that contain the position.
     pub const fn point(position: [f32; 3]) -> Self {
         Self::overlaps(Aabb::point(position))
     }
 
-    /// What comes within `radius` of `center`.
+    /// Finds the objects within `radius` of `center`.
     pub const fn sphere(center: [f32; 3], radius: f32) -> Self {
         Self {
             radius,
@@ -57,7 +55,7 @@ impl Query {
         }
     }
 
-    /// Asks the query of another world.
+    /// Sets the world that is searched.
     #[must_use]
     pub const fn in_world(mut self, world: u32) -> Self {
         self.world = world;
@@ -71,65 +69,66 @@ impl From<Aabb> for Query {
     }
 }
 
-/// A query that each object makes of the others: a result list per object (CSR). The objects near object `i` are at
-/// `query_offsets[i]..query_offsets[i + 1]` of [`QueryOutput::objects`](crate::QueryOutput::objects).
+/// A query of each object for the others: one result list per object (CSR).
 ///
-/// With `half` a list has only the objects after its own, so that each two objects are listed once.
+/// The results of object `i` are at `query_offsets[i]..query_offsets[i + 1]` of
+/// [`QueryOutput::objects`](crate::QueryOutput::objects). With `half`, a list has only objects of larger index, so each
+/// pair is listed once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SelfQuery {
-    /// Fixed-radius neighbours: the other objects within a radius.
+    /// Fixed-radius neighbours: the other objects within `radius`.
     ///
-    /// Objects are meant to be points, boxes of zero size. Of other boxes the lower corner counts, and infinite ones
-    /// have no neighbours. On axes with a [period](crate::BroadPhaseDescriptor::periods) the distance is that to the
-    /// nearest image, whatever the radius. Filters count as for pairs. Devices may differ within 4 ulps of the radius.
+    /// - **Points**: objects should be boxes of zero size. Of other boxes, the lower corner counts; infinite ones have
+    ///   no neighbours.
+    /// - **Periods**: on axes with a [period](crate::BroadPhaseDescriptor::periods), the distance is that to the
+    ///   nearest image, for any radius.
+    /// - **Filters** apply as for pairs. Devices may differ within 4 ulps of the radius.
     Within {
-        /// The largest distance; finite and not negative. A denormal one counts as 0. [`f32::MAX`] reaches everything.
+        /// Largest distance, finite and not negative. Denormals count as 0. [`f32::MAX`] reaches everything.
         radius: f32,
-        /// Only neighbours after the object itself.
+        /// True to list only objects of larger index.
         half: bool,
     },
-    /// The other objects that the object overlaps: the pairs as a list per object.
+    /// The pairs as a list per object: the other objects that each object overlaps.
     ///
-    /// Boxes are compared and filtered as for pairs, so that the margin counts on both sides.
-    /// [`excluded_pairs`](crate::Scene::excluded_pairs) and
-    /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes across a
-    /// [period](crate::BroadPhaseDescriptor::periods) do not meet.
-    ///
-    /// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off. The lists take longer than the
-    /// pairs. With [`QueryMode::Nearest`] all distances are 0, so that the result is the `k`
-    /// objects of smallest index.
+    /// - **Same rules as pairs**: margin, filters, [`excluded_pairs`](crate::Scene::excluded_pairs) and
+    ///   [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes across a
+    ///   [period](crate::BroadPhaseDescriptor::periods) do not meet.
+    /// - **Cost**: takes longer than pairs, which the descriptor may turn [off](crate::BroadPhaseDescriptor::pairs).
+    /// - **Nearest**: with [`QueryMode::Nearest`] all distances are 0, so the result is the `k` smallest indices.
     Overlaps {
-        /// Only objects after the object itself.
+        /// True to list only objects of larger index.
         half: bool,
     },
 }
 
 impl SelfQuery {
-    /// Returns the query for all neighbours within `radius`, in both directions.
+    /// Finds all neighbours within `radius`, in both directions.
     pub const fn within(radius: f32) -> Self {
         Self::Within { radius, half: false }
     }
 }
 
-/// Who asks: `Params::self_query`.
+/// Values of `Params::self_query`.
 pub(crate) mod self_query {
     pub const NOBODY: u32 = 0;
     pub const NEIGHBORS: u32 = 1;
     pub const PARTNERS: u32 = 2;
 }
 
-/// Which results of a query are wanted.
+/// Results to return per query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueryMode {
-    /// All, as a range of objects a query (CSR).
+    /// All results, as a range of objects per query (CSR).
     #[default]
     All,
-    /// So many of the nearest, by distance and then by index; at most 1,024. A walk looks outward until nothing past
-    /// what it has seen can be among them, so that a radius saves little. It tests all objects where cells are far
-    /// smaller than the way to what it finds, as in a void between dense clusters, or where fewer objects may be found
-    /// than are wanted.
+    /// The nearest `k` objects, at most 1,024, by distance and then by index.
+    ///
+    /// The search goes outward until nothing nearer can follow, so a radius saves little. It tests all objects if cells
+    /// are far smaller than the distance to the results, as in a void between dense clusters, or if there are fewer
+    /// than `k` results.
     Nearest(u32),
 }
 
@@ -138,12 +137,13 @@ pub enum QueryMode {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NearestObject {
-    /// The object, or [`NONE`] past the last one that is near enough.
+    /// The object, or [`NONE`] after the last result.
     pub object: u32,
-    /// Squared distance between the query and the object's closed box (of [`SelfQuery::Within`]: its lower corner);
-    /// infinite for [`NONE`]. The order is that of distances even where their squares are past the range of `f32`:
-    /// infinite from 2^64 on, 0 below 2^-63. Distances beyond the largest float along one axis count as that float, and
-    /// come by index.
+    /// Squared distance to the object's closed box; infinite for [`NONE`].
+    ///
+    /// For [`SelfQuery::Within`] it is the distance between lower corners. Rows are ordered by distance even if the
+    /// square leaves the range of `f32`: it is infinite from 2^64 on and 0 below 2^-63. A distance beyond the largest
+    /// float along one axis counts as that float; such rows are ordered by index.
     pub squared_distance: f32,
 }
 

@@ -1,52 +1,59 @@
-//! What a step found, on the host.
+//! Results of a step on the host.
 
 use crate::api::counters::Counters;
 use crate::api::queries::NearestObject;
 use crate::api::types::{Pair, RayCell, RayHit};
 
-/// A whole answer on the host.
+/// Complete result of a step on the host.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct StepResult {
-    /// Overlapping objects, in the order that [`PairOrder`](crate::PairOrder) names.
+    /// Overlapping objects, in [`PairOrder`](crate::PairOrder).
     pub pairs: Vec<Pair>,
-    /// [`RayMode::Closest`](crate::RayMode::Closest): one hit per ray. [`RayMode::All`](crate::RayMode::All): the hits
-    /// of all rays, those of ray `r` at `ray_offsets[r]..ray_offsets[r + 1]`.
+    /// Hits of rays.
+    ///
+    /// [`RayMode::Closest`](crate::RayMode::Closest): one per ray. [`RayMode::All`](crate::RayMode::All): those of ray
+    /// `r` are at `ray_offsets[r]..ray_offsets[r + 1]`.
     pub ray_hits: Vec<RayHit>,
-    /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR), which is one 0 for a list of no rays.
+    /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR), so a single 0 for an empty list.
+    ///
     /// Empty in other modes and without a list.
     pub ray_offsets: Vec<u32>,
-    /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that meets anything, else 0.
+    /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that hits anything, else 0.
     pub ray_any: Vec<u32>,
-    /// The cells that each ray's walk visits, where the descriptor asks for
-    /// [`ray_cells`](crate::OutputOptions::ray_cells): those of ray `r` at
-    /// `ray_cell_offsets[r]..ray_cell_offsets[r + 1]`.
+    /// Cells that each ray visits, if [`ray_cells`](crate::OutputOptions::ray_cells) is on.
+    ///
+    /// Those of ray `r` are at `ray_cell_offsets[r]..ray_cell_offsets[r + 1]`.
     pub ray_cells: Vec<RayCell>,
-    /// One offset more than rays (CSR) for [`ray_cells`](Self::ray_cells), where they are wanted and there is a list.
+    /// Offsets of [`ray_cells`](Self::ray_cells), one more than rays (CSR). Empty if they are off or without a list.
     pub ray_cell_offsets: Vec<u32>,
-    /// [`QueryMode::All`](crate::QueryMode::All): the objects of all queries, those of query `q` at
-    /// `query_offsets[q]..query_offsets[q + 1]`, in the order that [`PairOrder`](crate::PairOrder) names.
+    /// [`QueryMode::All`](crate::QueryMode::All): objects of each query, in [`PairOrder`](crate::PairOrder).
+    ///
+    /// Those of query `q` are at `query_offsets[q]..query_offsets[q + 1]`.
     pub query_objects: Vec<u32>,
-    /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR), which is one 0 for a list of no
-    /// queries. Empty in other modes and without a list.
+    /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR), so a single 0 for an empty list.
+    ///
+    /// Empty in other modes and without a list.
     pub query_offsets: Vec<u32>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): as many per query as are wanted, nearest first.
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): `k` per query, nearest first.
     pub query_nearest: Vec<NearestObject>,
-    /// Pairs of each world, modulo 2^32; empty with one world.
+    /// Number of pairs of each world, modulo 2^32. Empty with one world.
     pub world_pairs: Vec<u32>,
-    /// What the step counted.
+    /// Counters and status of the step.
     pub counters: Counters,
-    /// GPU time of each stage. Empty without [`timestamps`](crate::OutputOptions::timestamps), and on a device
-    /// without [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY). Serde skips it.
+    /// GPU time of each stage, if [`timestamps`](crate::OutputOptions::timestamps) are on. Serde skips it.
+    ///
+    /// Empty on a device without [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Vec<StageTime>,
 }
 
-/// Which outputs of a step are copied to the host: what
-/// [`GpuBroadPhase::record_read_back`](crate::GpuBroadPhase::record_read_back) takes. What a step has not is left out.
+/// Outputs to copy to the host with [`record_read_back`](crate::GpuBroadPhase::record_read_back).
+///
+/// Outputs that the step lacks are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outputs {
-    /// Pairs, and the number of those of each world.
+    /// Pairs, and the number of pairs per world.
     pub pairs: bool,
     /// Hits of rays and their cells, with offsets.
     pub rays: bool,
@@ -69,8 +76,8 @@ impl Outputs {
 pub struct StageTime {
     /// Name of the stage, as in its label.
     pub stage: &'static str,
-    /// When it began, in nanoseconds from the beginning of the first stage on.
+    /// Start in nanoseconds after the start of the first stage.
     pub begin: f64,
-    /// How long it took.
+    /// Duration.
     pub nanoseconds: f64,
 }

@@ -12,13 +12,14 @@ use crate::api::queries::{Query, QueryMode, SelfQuery};
 use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 
-/// A byte that no text has, and ends of lines of both kinds: what is sent as text no longer begins so.
+/// A non-text byte and both kinds of line ends, so that a transfer as text is detected.
 const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
-/// Goes up with every change of what is stored, that of the descriptor's fields included.
+/// Incremented with each change of the stored data, including the descriptor's fields.
 const FORMAT: u32 = 3;
 
-/// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever
-/// gets the file can run the same step, bit for bit, with [`BroadPhase::step_scene`](crate::BroadPhase::step_scene),
+/// Input and descriptor of a step as a file, for bug reports.
+///
+/// Run the same step again, bit for bit, with [`BroadPhase::step_scene`](crate::BroadPhase::step_scene),
 /// [`cpu::step_scene`](crate::cpu::step_scene) or the command `broadphase replay FILE --verify`.
 ///
 /// ```
@@ -43,9 +44,9 @@ const FORMAT: u32 = 3;
 ///
 /// # In a renderer
 ///
-/// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) is the descriptor. An
-/// [`ObjectSet`](crate::ObjectSet) keeps copies on the host: [`ObjectSet::scene`](crate::ObjectSet::scene). What lies
-/// in buffers of the caller's alone has to be read back first, and the error says what that is.
+/// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) returns the descriptor, and
+/// [`ObjectSet::scene`](crate::ObjectSet::scene) the objects on the host. First read back inputs that are only in your
+/// own buffers; the error names them.
 ///
 /// ```
 /// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
@@ -58,18 +59,17 @@ const FORMAT: u32 = 3;
 ///
 /// # Format
 ///
-/// Eight bytes that no other file begins with, the number of the format, the version of this library that wrote it,
-/// descriptor and input, and a CRC-32 of all of it. Numbers of the format go up with what is stored; files of another
-/// one are refused by [`SnapshotError::OtherFormat`], which names the version that reads them.
+/// Eight identifying bytes, format number, version of this library, descriptor, input, and a CRC-32 of everything.
+/// Other formats fail with [`SnapshotError::OtherFormat`], which names the version that reads them.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// What the broad phase was made from, without its label and the text of its
+    /// Options of the broad phase, without the label and the text of the
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub descriptor: BroadPhaseDescriptor<'static>,
     input: Input,
 }
 
-/// Why a [`Snapshot`] could not be read.
+/// A [`Snapshot`] could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -82,21 +82,21 @@ pub enum SnapshotError {
          an archive"
     )]
     NotASnapshot,
-    /// Another version wrote it, and its format has changed since or before.
+    /// Written in another format by another version.
     #[error(
         "the snapshot has format {format} and this version reads {FORMAT}: read it with gpu-broad-phase \
          {written_by}, which wrote it"
     )]
     OtherFormat {
-        /// The number of its format.
+        /// Format number of the file.
         format: u32,
-        /// The version of this library that wrote it.
+        /// Version of this library that wrote the file.
         written_by: String,
     },
-    /// It begins as a snapshot, and the rest is not one.
+    /// Begins as a snapshot, but is cut short or damaged.
     #[error("the snapshot is cut short or damaged ({reason}): have it sent or written once more")]
     Damaged {
-        /// What is wrong.
+        /// Details.
         reason: String,
     },
 }
@@ -109,14 +109,14 @@ impl SnapshotError {
     }
 }
 
-/// What snapshots of all formats have behind [`MAGIC`].
+/// Data after [`MAGIC`] in all formats.
 #[derive(Serialize, Deserialize)]
 struct Head<'a> {
     format: u32,
     written_by: &'a str,
 }
 
-/// A [`Scene`] that owns what is in it.
+/// An owned [`Scene`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Input {
     #[serde(with = "rows")]
@@ -141,7 +141,7 @@ struct Input {
 enum InputRays {
     Plain(#[serde(with = "rows")] Vec<Ray>),
     Swept(#[serde(with = "rows")] Vec<SweptRay>),
-    // Last, so that the others keep their numbers.
+    // Last, so that the other variants keep their numbers.
     None,
 }
 
@@ -157,7 +157,7 @@ impl Snapshot {
     /// Copies the input of a step.
     ///
     /// # Errors
-    /// Where part of the scene lies on a device: read it back, and give the copy in its place.
+    /// [`NotOnHost`](InputError::NotOnHost): part of the scene is on a device. Read it back and pass the copy.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Self, InputError> {
         scene.check_on_host()?;
         Ok(Self {
@@ -190,7 +190,7 @@ impl Snapshot {
         })
     }
 
-    /// The input, as steps take it.
+    /// Returns the input as a scene.
     pub fn scene(&self) -> Scene<'_> {
         let input = &self.input;
         Scene {
@@ -219,10 +219,10 @@ impl Snapshot {
         }
     }
 
-    /// Writes it: about 32 bytes an object and a ray.
+    /// Writes the snapshot: about 32 bytes per object and ray.
     ///
     /// # Errors
-    /// That of the writer.
+    /// Those of the writer.
     pub fn write(&self, writer: impl Write) -> io::Result<()> {
         let mut summed = Summed {
             writer: BufWriter::new(writer),
@@ -242,15 +242,18 @@ impl Snapshot {
         writer.flush()
     }
 
-    /// Reads one to the reader's end. Boxes, rays and queries are what they were, whatever they are: what is not a
-    /// number, or not valid, is as much part of a report as anything else. Takes no more memory than there are bytes,
-    /// twice.
+    /// Reads a snapshot to the end of the reader.
+    ///
+    /// Boxes, rays and queries keep their bits, even invalid ones. Takes at most twice the memory of the file.
     ///
     /// # Errors
-    /// [`SnapshotError`] for bytes that are not all of a snapshot of this format.
+    /// - [`Io`](SnapshotError::Io): the reader failed.
+    /// - [`NotASnapshot`](SnapshotError::NotASnapshot): the file is something else, or was transferred as text.
+    /// - [`OtherFormat`](SnapshotError::OtherFormat): another version wrote it in another format.
+    /// - [`Damaged`](SnapshotError::Damaged): it is cut short or changed.
     pub fn read(mut reader: impl Read) -> Result<Self, SnapshotError> {
         let mut bytes = Vec::new();
-        // What is no snapshot may be long.
+        // Another kind of file may be long.
         reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
         if bytes != MAGIC {
             return Err(SnapshotError::NotASnapshot);
@@ -279,10 +282,10 @@ impl Snapshot {
     }
 }
 
-/// Of a version in an error, which is a line to read whatever the file holds.
+/// Maximum characters of a version in an error, for damaged files.
 const LONGEST_VERSION: usize = 40;
 
-/// A writer that sums up what goes through it and keeps the error that postcard drops.
+/// A writer that computes the checksum and keeps the error that postcard drops.
 struct Summed<W> {
     writer: W,
     sum: Hasher,
@@ -300,14 +303,13 @@ impl<W: Write> Write for Summed<W> {
         Ok(written)
     }
 
-    /// What is behind is flushed at the end, by whom the error reaches.
+    /// [`Snapshot::write`] flushes at the end and returns the error.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Rows as their bytes, little endian as on the device: no bit changes, and no length is believed that the bytes do not
-/// have.
+/// Rows as little-endian bytes, bit for bit. Lengths come from the bytes, so a damaged length cannot allocate memory.
 mod rows {
     use bytemuck::Pod;
     use serde::de::{Deserialize, Deserializer, Error};

@@ -1,55 +1,58 @@
-//! The values that cross the host boundary, laid out as the shaders read them.
+//! Plain data in the layout that the shaders read.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::shared::outward::bound_around;
 use crate::shared::wgsl::number;
 
-/// The object or hit index that stands for "none".
+/// The object index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
-/// Set in the index of a static object where it has to name it for good. Indices are below 2^29.
+/// Set in the index of a static object in event names. Indices are below 2^29.
 pub(crate) const STATIC_SLOT: u32 = number("events/event_rows", "STATIC_SLOT");
 
-/// An axis-aligned bounding box with its filter words: 32 bytes, two 16-byte loads.
+/// An axis-aligned bounding box with its filter words. 32 bytes.
 ///
 /// Buffer layout (little endian): `min.x, min.y, min.z` as `f32`, `layers` as `u32`, `max.x, max.y, max.z` as `f32`,
-/// `owner` as `u32`. Bind it in WGSL as `array<vec4<u32>>`, two elements an object.
+/// `owner` as `u32`. In WGSL, bind it as `array<vec4<u32>>`, two elements per object.
 ///
-/// Vectors of glam, mint, nalgebra and the like convert to and from the arrays: `Aabb::new(low.into(), high.into())`,
-/// `Vec3::from(bounds.min)`.
-///
-/// The box is closed: boxes that only touch overlap. A box with a NaN or with `min > max` on some axis takes no part in
-/// anything and is counted as [`Counters::invalid`](crate::Counters::invalid). Infinite bounds are allowed. A box of
-/// zero size is a point.
+/// - **Closed**: boxes that only touch overlap. A box of zero size is a point. Bounds may be infinite.
+/// - **Invalid**: a box with a NaN, or with `min > max` on an axis, is ignored and counted in
+///   [`Counters::invalid`](crate::Counters::invalid).
+/// - **Vectors** of glam, mint, nalgebra and others convert: `Aabb::new(low.into(), high.into())`,
+///   `Vec3::from(bounds.min)`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Aabb {
     /// Lower corner.
     pub min: [f32; 3],
-    /// Low 16 bits: the layers that the object is a member of. High 16 bits: the layers that it meets.
-    /// Two objects pair when each one's membership meets the other's mask.
+    /// Layers. Low 16 bits: membership. High 16 bits: mask of the layers it meets.
+    ///
+    /// Two objects pair only if each one's membership meets the other's mask.
     pub layers: u32,
     /// Upper corner.
     pub max: [f32; 3],
-    /// Low 30 bits: objects of one nonzero owner never pair. Bit 30 ([`Aabb::STATIC`]): two static objects never pair;
-    /// those of [`Statics`](crate::Statics) count as marked. Bit 31 ([`Aabb::EXCLUDED`]): the object takes no part in
-    /// anything.
+    /// Owner and flags.
+    ///
+    /// - **Low 30 bits**: the owner. Objects with the same nonzero owner never pair.
+    /// - **Bit 30**, [`Aabb::STATIC`]: two static objects never pair. Objects of [`Statics`](crate::Statics) count as
+    ///   marked.
+    /// - **Bit 31**, [`Aabb::EXCLUDED`]: the object is ignored.
     pub owner: u32,
 }
 
 impl Aabb {
-    /// Member of every layer, meets every layer: the default of [`Aabb::layers`].
+    /// Member of all layers, meets all layers: the default of [`Aabb::layers`].
     pub const ALL_LAYERS: u32 = u32::MAX;
-    /// Owner-word flag: the object takes no part.
+    /// Flag of the owner word: the object is ignored.
     pub const EXCLUDED: u32 = 1 << 31;
-    /// Owner-word flag: the object never pairs with another static one.
+    /// Flag of the owner word: two objects that have it never pair.
     pub const STATIC: u32 = 1 << 30;
-    /// The bits of the owner word that name the owner.
+    /// Bits of the owner word that hold the owner.
     pub const OWNER_MASK: u32 = Self::STATIC - 1;
 
-    /// A box on all layers and without an owner.
+    /// Creates a box on all layers and without an owner.
     pub const fn new(min: [f32; 3], max: [f32; 3]) -> Self {
         Self {
             min,
@@ -59,10 +62,11 @@ impl Aabb {
         }
     }
 
-    /// The smallest box of floats around all points from `center - half` to `center + half`, on all layers and without
-    /// an owner. Its bounds are those of exact arithmetic, rounded outward where no float is as exact. A bound past the
-    /// largest float is infinite, and so are both bounds of an axis with an infinite half extent. Where a half extent
-    /// is negative or either vector has a NaN, the box has NaNs and takes no part in anything.
+    /// Creates the smallest box that contains all points from `center - half` to `center + half`.
+    ///
+    /// On all layers, without an owner. Bounds are exact, or rounded outward to the next float, which may be infinity.
+    /// An infinite half extent makes both bounds infinite. A negative half extent or a NaN gives a box of NaNs, which
+    /// steps ignore.
     pub const fn from_center_half(center: [f32; 3], half: [f32; 3]) -> Self {
         const fn bound(center: f32, half: f32, is_upper: bool) -> f32 {
             f32::from_bits(bound_around(center.to_bits(), half.to_bits(), is_upper))
@@ -78,39 +82,38 @@ impl Aabb {
         )
     }
 
-    /// A box in two dimensions, on all layers and without an owner.
+    /// Creates a box in two dimensions. z is 0.
     pub const fn new_2d(min: [f32; 2], max: [f32; 2]) -> Self {
         Self::new([min[0], min[1], 0.0], [max[0], max[1], 0.0])
     }
 
-    /// A box of zero size.
+    /// Creates a box of zero size.
     pub const fn point(position: [f32; 3]) -> Self {
         Self::new(position, position)
     }
 
-    /// Makes the box a member of the layers in `membership` that meets the layers in `mask`.
+    /// Sets membership and mask of the layers.
     #[must_use]
     pub const fn with_layers(mut self, membership: u16, mask: u16) -> Self {
         self.layers = membership as u32 | (mask as u32) << 16;
         self
     }
 
-    /// Gives the box another owner word (owner number and flags).
+    /// Replaces the owner word: owner and flags.
     #[must_use]
     pub const fn with_owner(mut self, owner: u32) -> Self {
         self.owner = owner;
         self
     }
 
-    /// Returns the box with the flag [`Aabb::STATIC`]: it never pairs with another static one.
+    /// Sets [`Aabb::STATIC`]: the box never pairs with another static one.
     #[must_use]
     pub const fn into_static(mut self) -> Self {
         self.owner |= Self::STATIC;
         self
     }
 
-    /// Returns true if steps ignore the box: a bound is NaN, `min > max` on an axis of `dimensions`, or
-    /// [`Aabb::EXCLUDED`] is set.
+    /// Returns true if steps ignore the box: NaN or `min > max` on an axis of `dimensions`, or [`Aabb::EXCLUDED`].
     pub fn is_ignored(&self, dimensions: Dimensions) -> bool {
         let axes = dimensions.count() as usize;
         // False with a NaN.
@@ -123,7 +126,7 @@ impl Aabb {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Dimensions {
-    /// x and y. The third component of every box, ray and query is ignored, whatever it holds.
+    /// x and y. The third component of boxes, rays and queries is ignored, even if it is NaN.
     Two,
     /// x, y and z.
     #[default]
@@ -140,37 +143,39 @@ impl Dimensions {
     }
 }
 
-/// A ray: the points `origin + t * direction` for `0 <= t <= t_max`. 32 bytes, two 16-byte loads.
+/// A ray: the points `origin + t * direction` for `0 <= t <= t_max`. 32 bytes.
 ///
-/// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, `layers` as
-/// `u32`.
+/// Buffer layout (little endian): `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as
+/// `f32`, `layers` as `u32`. It is cast in world 0; [`SweptRay`] adds an extent, a start and a world.
 ///
-/// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
-/// as zero; a zero direction asks for the objects at the origin. Origins and bounds of boxes count as they are.
-///
-/// `t_max` may be infinite. A positive denormal one counts as zero. A ray with a negative one, a negative denormal too,
-/// hits nothing. No hit of exact arithmetic is missed, so far ends are raised: a box may be hit up to
-/// `t_max * (1 + 2^-21)`. A box whose `t` is past [`f32::MAX`] is missed, whatever `t_max` is. A ray with a NaN,
-/// an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it hits nothing and is counted
-/// in [`Counters::rays_invalid`](crate::Counters::rays_invalid). In two dimensions z is taken as 0, whatever it holds.
-/// A ray of this form is cast in world 0; [`SweptRay`] has more to say.
+/// - **Units**: `t` is in units of `direction`, which need not be a unit vector.
+/// - **Direction**: denormal components count as zero, unlike those of origins and boxes. A zero direction finds the
+///   objects at the origin.
+/// - **`t_max`** may be infinite. A positive denormal counts as 0. With a negative value, even a denormal, the ray hits
+///   nothing.
+/// - **No misses**: every hit of exact arithmetic is found, except with `t` above [`f32::MAX`]. In return, boxes up to
+///   `t_max * (1 + 2^-21)` may be hit.
+/// - **Invalid**: a NaN, an infinite origin or direction, or a direction component beyond 2^126. The ray hits nothing
+///   and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid).
+/// - **Two dimensions**: z counts as 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ray {
-    /// Where the ray starts.
+    /// Start of the ray.
     pub origin: [f32; 3],
-    /// The largest parameter that still counts.
+    /// Largest `t` of a hit.
     pub t_max: f32,
-    /// Where the ray goes.
+    /// Direction, in which `t` is measured.
     pub direction: [f32; 3],
-    /// As [`Aabb::layers`]: the ray hits objects of which each one's membership meets the other's mask, where
-    /// [`filters`](crate::BroadPhaseDescriptor::filters) are on. Owners and [`Aabb::STATIC`] do not matter to rays.
+    /// Layers and mask, as in [`Aabb::layers`]: each one's membership must meet the other's mask.
+    ///
+    /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Rays ignore owners and [`Aabb::STATIC`].
     pub layers: u32,
 }
 
 impl Ray {
-    /// On all layers, the ray from `origin` along `direction` up to the parameter `t_max`.
+    /// Creates a ray on all layers, up to the parameter `t_max`.
     pub const fn new(origin: [f32; 3], direction: [f32; 3], t_max: f32) -> Self {
         Self {
             origin,
@@ -180,12 +185,12 @@ impl Ray {
         }
     }
 
-    /// A ray in two dimensions: z is 0.
+    /// Creates a ray in two dimensions: z is 0.
     pub const fn new_2d(origin: [f32; 2], direction: [f32; 2], t_max: f32) -> Self {
         Self::new([origin[0], origin[1], 0.0], [direction[0], direction[1], 0.0], t_max)
     }
 
-    /// Makes the ray a member of the layers in `membership` that hits the layers in `mask`.
+    /// Sets membership and mask of the layers.
     #[must_use]
     pub const fn with_layers(mut self, membership: u16, mask: u16) -> Self {
         self.layers = membership as u32 | (mask as u32) << 16;
@@ -193,30 +198,29 @@ impl Ray {
     }
 }
 
-/// A ray with a width, a start and a world: the box of some half extents whose centre moves along a ray. 64 bytes, four
-/// 16-byte loads.
+/// A box that is swept along a ray, with a start and a world. 64 bytes.
 ///
-/// Buffer layout: the 32 bytes of [`Ray`], `half_extents.x, half_extents.y, half_extents.z, t_min` as `f32`, `world` as
-/// `u32`, three unused words.
+/// Buffer layout (little endian): the 32 bytes of [`Ray`], `half_extents.x, half_extents.y, half_extents.z, t_min` as
+/// `f32`, `world` as `u32`, three unused words.
 ///
-/// It hits an object where the ray meets the object's box grown by the half extents, each bound rounded outward by one
-/// float more. An axis of half extent zero (or denormal) is left as it is, so that a swept ray without extents hits
-/// what the plain one does. A denormal `t_min` counts as zero. A ray with a half extent that is negative, infinite or
-/// not a number, with a `t_min` that is not a number, or with a world that does not exist is invalid like a [`Ray`]
-/// with a NaN.
+/// It hits an object if the ray meets the object's box grown by `half_extents`, each bound rounded outward by one float
+/// more. Zero and denormal half extents grow nothing, so a swept ray without extents hits what the plain ray hits.
+///
+/// It is invalid if the [`Ray`] is, if a half extent is negative, infinite or NaN, if `t_min` is NaN, or if the world
+/// does not exist.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SweptRay {
-    /// The way of the centre.
+    /// Path of the box's centre.
     pub ray: Ray,
-    /// Half the edges of the box that is swept along. A sphere of radius `r` lies within `[r; 3]`: its hits are among
-    /// those.
+    /// Half the edges of the swept box. For a sphere of radius `r`, `[r; 3]` finds all hits and some more.
     pub half_extents: [f32; 3],
-    /// The smallest parameter that still counts, in the units of [`Ray::t_max`]; a negative one counts as 0. Nothing is
-    /// hit where it is infinite or above `t_max`.
+    /// Smallest `t` of a hit, in the units of [`Ray::t_max`].
+    ///
+    /// Negative and denormal values count as 0. The ray hits nothing if it is infinite or above `t_max`.
     pub t_min: f32,
-    /// The world that the ray is cast in.
+    /// World that the ray is cast in.
     pub world: u32,
     /// Unused; any value.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -224,7 +228,7 @@ pub struct SweptRay {
 }
 
 impl SweptRay {
-    /// The ray itself: without a width, from its origin on, in world 0.
+    /// Converts a ray: no extents, from its origin on, in world 0.
     pub const fn new(ray: Ray) -> Self {
         Self {
             ray,
@@ -235,21 +239,21 @@ impl SweptRay {
         }
     }
 
-    /// Sweeps a box of these half extents along the ray.
+    /// Sets the half extents of the swept box.
     #[must_use]
     pub const fn with_half_extents(mut self, half_extents: [f32; 3]) -> Self {
         self.half_extents = half_extents;
         self
     }
 
-    /// Lets the ray start at another `t`.
+    /// Sets the smallest `t` of a hit.
     #[must_use]
     pub const fn with_t_min(mut self, t_min: f32) -> Self {
         self.t_min = t_min;
         self
     }
 
-    /// Casts the ray in another world.
+    /// Sets the world that the ray is cast in.
     #[must_use]
     pub const fn with_world(mut self, world: u32) -> Self {
         self.world = world;
@@ -263,7 +267,7 @@ impl From<Ray> for SweptRay {
     }
 }
 
-/// Two overlapping objects, `a < b`. 8 bytes: two `u32` indices into the objects.
+/// Two overlapping objects, `a < b`. 8 bytes: two `u32` indices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -275,7 +279,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// The pair of two objects, whichever comes first.
+    /// Creates a pair from two objects in either order.
     pub fn new(a: u32, b: u32) -> Self {
         Self {
             a: a.min(b),
@@ -284,19 +288,18 @@ impl Pair {
     }
 }
 
-/// A pair of objects under names that last from step to step: of [`PairEvents`](crate::PairEvents). 16 bytes: four
-/// `u32`.
+/// A pair of objects with ids that persist across steps, from [`PairEvents`](crate::PairEvents). 16 bytes: four `u32`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PairEvent {
-    /// Index of the object that results name first; its top bit is set where it is that of a static object.
+    /// Index of the object that results name first. Its top bit is set if the object is static.
     pub a: u32,
-    /// Which of the objects that have had this index: see [`ObjectNames`](crate::ObjectNames).
+    /// Generation of that index: see [`ObjectNames`](crate::ObjectNames).
     pub a_generation: u32,
-    /// As [`a`](Self::a), of the other object.
+    /// Index of the other object, as [`a`](Self::a).
     pub b: u32,
-    /// As [`a_generation`](Self::a_generation), of the other object.
+    /// Generation of the other object's index.
     pub b_generation: u32,
 }
 
@@ -305,10 +308,12 @@ pub struct PairEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RayHit {
-    /// The object, or [`NONE`] where a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
+    /// The object, or [`NONE`] if a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
     pub object: u32,
-    /// Where the ray enters the box: the parameter along the ray, its start (0 or `t_min`) where that is inside,
-    /// infinite for [`NONE`]. What is no larger than the smallest normal float, 2^-126, is told as 0 (or `t_min`).
+    /// Parameter at which the ray enters the box.
+    ///
+    /// It is the ray's start (0 or `t_min`) if that is inside the box, and infinite for [`NONE`]. Values up to the
+    /// smallest normal float, 2^-126, are reported as 0 (or `t_min`).
     pub t: f32,
 }
 
@@ -320,23 +325,25 @@ impl RayHit {
     };
 }
 
-/// A cell that a ray's walk visits. 16 bytes: `level` as `u32`, `x, y, z` as `i32`.
+/// A cell that a ray visits. 16 bytes: `level` as `u32`, `x, y, z` as `i32`.
 ///
-/// On [`Scheme::Uniform`](crate::Scheme::Uniform) cell `c` lies between `c` and `c + 1` times the cell size. On
-/// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) it is likewise a multiple of the side of the level's cells
-/// (the inverse of [`Level::inverse`](crate::grid::Level::inverse)). On [`Scheme::Adaptive`](crate::Scheme::Adaptive)
-/// it lies between `c - 1/2` and `c + 1/2` times the layer's scale.
+/// Extent of cell `c` along an axis:
+///
+/// - [`Scheme::Uniform`](crate::Scheme::Uniform): from `c` to `c + 1` times the cell size.
+/// - [`Scheme::Hierarchical`](crate::Scheme::Hierarchical): the same, with the level's cell size `1 /`
+///   [`Level::inverse`](crate::grid::Level::inverse).
+/// - [`Scheme::Adaptive`](crate::Scheme::Adaptive): from `c - 1/2` to `c + 1/2` times the layer's scale.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RayCell {
-    /// The level: the finest is 0. Levels of the static objects' table, which has cells of its own, begin with 32.
+    /// Level of the cell; 0 is the finest. Levels of the static objects' table start at 32.
     pub level: u32,
-    /// Whole cells along x, of the same side as those of y and z.
+    /// Index of the cell along x.
     pub x: i32,
-    /// Cells along y.
+    /// Index of the cell along y.
     pub y: i32,
-    /// Cells along z.
+    /// Index of the cell along z.
     pub z: i32,
 }
 
@@ -344,10 +351,11 @@ pub struct RayCell {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct LineVertex {
-    /// Where it is, in the world of the boxes.
+    /// Position in the coordinates of the boxes.
     pub position: [f32; 3],
-    /// Red, green, blue and alpha, the first in the lowest bits: the caller's as they were given, and those of levels
-    /// as sRGB has them, which a shader that writes to an sRGB target has to decode.
+    /// Red, green, blue and alpha, red in the lowest bits.
+    ///
+    /// Your own colors are unchanged. Level colors are sRGB: decode them if the target is sRGB.
     pub color: u32,
 }
 
@@ -355,7 +363,7 @@ const _: () = assert!(size_of::<Aabb>() == 32 && size_of::<Ray>() == 32 && size_
 const _: () = assert!(size_of::<RayCell>() == 16 && size_of::<LineVertex>() == 16);
 const _: () = assert!(size_of::<Pair>() == 8 && size_of::<RayHit>() == 8);
 
-/// An output whose rows only the device counts.
+/// An output whose rows are counted on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OutputRows {
@@ -369,16 +377,15 @@ pub enum OutputRows {
     QueryObjects,
 }
 
-/// From which place on each output of the last step is shown: see
-/// [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
+/// First rows that a page shows: see [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Place of the first pair.
+    /// First pair.
     pub pairs: u32,
-    /// Place of the first hit ([`RayMode::All`](crate::RayMode::All)).
+    /// First hit ([`RayMode::All`](crate::RayMode::All)).
     pub hits: u32,
-    /// Place of the first cell of a ray ([`ray_cells`](crate::OutputOptions::ray_cells)).
+    /// First cell of a ray ([`ray_cells`](crate::OutputOptions::ray_cells)).
     pub ray_cells: u32,
-    /// Place of the first result of a query ([`QueryMode::All`](crate::QueryMode::All)).
+    /// First result of a query ([`QueryMode::All`](crate::QueryMode::All)).
     pub results: u32,
 }
