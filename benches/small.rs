@@ -1,6 +1,5 @@
-//! What small steps cost beside the work of the device: the host's time to record a step, and a whole step of
-//! `BroadPhase` with rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in
-//! microseconds; the three sizes take turns.
+//! Host time of small steps: recording alone, and a whole step of `BroadPhase` with rays from host boxes to host
+//! results. Prints median and minimum in microseconds. The three sizes alternate.
 //!
 //! `cargo bench -p measure --bench small -- [RUNS]`
 
@@ -14,7 +13,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// A scene, who steps it, and the times so far.
 struct Case {
     objects: Vec<Aabb>,
     rays: Vec<Ray>,
@@ -80,7 +78,6 @@ impl Case {
     }
 }
 
-/// The median and the least.
 fn median(times: &mut [f64]) -> (f64, f64) {
     times.sort_by(f64::total_cmp);
     (times[times.len() / 2], times[0])
@@ -94,7 +91,7 @@ fn main() {
     let mut cases = [100, 1_000, 10_000].map(Case::new);
     let info = cases[0].broad_phase.adapter_info().unwrap();
     println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
-    // The first ones warm up.
+    // The first three runs warm up.
     for run in 0..runs + 3 {
         for case in &mut cases {
             if run == 3 {

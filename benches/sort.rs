@@ -1,5 +1,5 @@
-//! The stage `sort` with each strategy on the same uniform boxes: medians of alternating runs, in milliseconds of GPU
-//! time.
+//! The stage `sort` with each strategy on the same uniform boxes. Prints medians of alternating runs, in milliseconds
+//! of GPU time.
 //!
 //! `cargo bench -p measure --bench sort -- [RUNS]`
 
@@ -17,7 +17,6 @@ const STRATEGIES: [SortStrategy; 3] = [
     SortStrategy::SerialTiles,
 ];
 
-/// Runs a step; returns the milliseconds of its sort.
 fn sort_time(device: &Device, queue: &Queue, broad_phase: &mut GpuBroadPhase, objects: &[Aabb]) -> f64 {
     let mut encoder = device.create_command_encoder(&Default::default());
     let input = Scene {

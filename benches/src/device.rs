@@ -1,9 +1,6 @@
-//! The device of a broad phase.
-
 use gpu_broad_phase::BroadPhase;
 use gpu_broad_phase::wgpu::{AdapterInfo, Device, Queue};
 
-/// A device, its queue and its adapter.
 #[derive(Clone, Copy)]
 pub struct Gpu<'a> {
     pub device: &'a Device,
@@ -12,7 +9,6 @@ pub struct Gpu<'a> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Returns the device of a broad phase, `None` on the CPU.
     pub fn of(broad_phase: &'a BroadPhase) -> Option<Self> {
         Some(Self {
             device: broad_phase.device()?,
@@ -22,7 +18,7 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// Returns the adapter's name and backend, as in `llvmpipe (Vulkan)`.
+/// As in `llvmpipe (Vulkan)`.
 pub fn title(info: &AdapterInfo) -> String {
     format!("{} ({:?})", info.name, info.backend)
 }

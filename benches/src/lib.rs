@@ -1,4 +1,4 @@
-//! Measurements and verification of gpu-broad-phase. `broadphase` calls them for `bench`, `verify`, `stats` and `replay`.
+//! Measurements and verification for the commands `bench`, `verify`, `stats` and `replay` of `broadphase`.
 
 pub mod bench;
 mod device;

@@ -1,30 +1,25 @@
-//! Messages and progress on standard error.
-
 use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Prints messages, but only warnings if `quiet`.
 #[derive(Clone, Copy)]
 pub struct Reporter {
     pub quiet: bool,
 }
 
 impl Reporter {
-    /// Prints a message.
     pub fn say(self, message: impl AsRef<str>) {
         if !self.quiet {
             print_line(message.as_ref());
         }
     }
 
-    /// Prints a warning.
     pub fn warn(self, message: impl AsRef<str>) {
         print_line(&format!("broadphase: {}", message.as_ref()));
     }
 
-    /// Returns a progress bar of `length` steps, drawn on a terminal only. The caller clears it.
+    /// Drawn on a terminal only. The caller clears it.
     pub fn bar(self, length: u64, what: &'static str) -> ProgressBar {
         if self.quiet {
             return ProgressBar::hidden();
@@ -35,7 +30,6 @@ impl Reporter {
         bar
     }
 
-    /// Returns a spinner, for work of unknown length.
     pub fn spinner(self, what: &'static str) -> ProgressBar {
         let spinner = if self.quiet {
             ProgressBar::hidden()
@@ -47,14 +41,14 @@ impl Reporter {
     }
 }
 
-/// A closed standard error is no reason to fail.
+/// A closed standard error is ignored.
 fn print_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";
 
-/// Returns `value` with commas between thousands.
+/// Separates thousands by commas.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

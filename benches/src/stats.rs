@@ -1,26 +1,22 @@
-//! Statistics of a scene under a scheme.
-
 use std::io::{self, Write};
 
 use gpu_broad_phase::grid::{Level, MAX_LEVELS};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::{Counters, Dimensions, MemoryUse, Scheme};
 
-/// Counts, time and memory of a step.
 pub struct Stats {
     pub scheme: Scheme,
     pub dimensions: Dimensions,
-    /// Of a step with `count_candidates`.
+    /// With `count_candidates`.
     pub counters: Counters,
     pub trace: Trace,
-    /// Time of the second step.
     pub milliseconds: f64,
     /// `None` on the CPU.
     pub memory: Option<MemoryUse>,
 }
 
 impl Stats {
-    /// Writes totals, a row per level, and a histogram of entries per slot.
+    /// Writes totals, a row per level, and a histogram of entries per bucket.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let counters = &self.counters;
         write_totals(out, self.scheme, self.dimensions, counters)?;
@@ -82,14 +78,13 @@ fn ratio(count: u64, per: u64) -> String {
     }
 }
 
-/// Entries of each slot of a level.
 fn slots<'a>(trace: &'a Trace, level: &Level) -> impl Iterator<Item = u32> + 'a {
     let first = level.table_base as usize;
     let starts = &trace.starts[first..=first + level.table_size as usize];
     starts.windows(2).map(|ends| ends[1] - ends[0])
 }
 
-/// Finest first.
+/// Levels with entries, finest first.
 fn occupied(trace: &Trace) -> impl Iterator<Item = (u32, &Level)> {
     (0..MAX_LEVELS)
         .zip(&trace.grid.levels)
@@ -103,7 +98,7 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Resu
         "level", "cell", "objects", "entries", "slots", "occupied", "mean", "most", "table"
     )?;
     for (number, level) in occupied(trace) {
-        // Adaptive levels keep the inverse of half a cell.
+        // Adaptive levels store the inverse of half a cell.
         let halves = if matches!(scheme, Scheme::Adaptive { .. }) {
             2.0
         } else {
@@ -129,7 +124,6 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Resu
     Ok(())
 }
 
-/// How many slots hold how many entries, by octaves.
 fn write_histogram(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
     let mut octaves: Vec<[u64; 2]> = Vec::new();
     for count in occupied(trace)

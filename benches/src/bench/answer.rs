@@ -1,14 +1,12 @@
-//! What engines find, told by a count and a hash that no order changes.
+//! Results of engines as a count and an order-independent hash.
 
-/// Rows of two numbers: a pair, either object first; or a ray and an object; or a ray that hits and the bits of its t.
-/// In as many parts as an engine's threads made, since nobody needs them joined.
+/// Pairs in either order; rays and objects; or hit rays and the bits of t. One part per thread.
 pub type Rows = Vec<Vec<[u32; 2]>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Pairs or hits.
     pub results: u64,
-    /// The sum of a hash of each; a kernel that only counts has none.
+    /// Sum of the rows' hashes; `None` for a kernel that only counts.
     pub hash: Option<u64>,
 }
 
@@ -33,14 +31,14 @@ impl Answer {
         }
     }
 
-    /// Whether both can be true.
+    /// Hashes are compared only if both are known.
     pub fn agrees(&self, other: &Self) -> bool {
         let hashes = self.hash.zip(other.hash);
         self.results == other.results && hashes.is_none_or(|(own, others)| own == others)
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), so that sums of hashes tell sets apart.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), so that sums distinguish sets.
 pub fn mixed(value: u64) -> u64 {
     let mut value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

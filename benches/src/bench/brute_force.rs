@@ -14,17 +14,14 @@ use super::gpu::{OnDevice, note_work, upload, warm_up};
 use super::measure::{Contestant, Question, TOTAL};
 
 pub const NAME: &str = "brute-force";
-/// Invocations of a group, as in the kernel.
 const GROUP: u32 = 64;
-/// Boxes that one dispatch tests against: few enough that none takes long, and that llvmpipe does not end its loop
-/// early.
+/// Boxes per dispatch: few enough to be quick and for llvmpipe not to cut its loop short.
 const TILE: u32 = 16_384;
 
 pub struct BruteForce<'a> {
     scene: &'a OnDevice<'a>,
     pipeline: ComputePipeline,
     found: Buffer,
-    /// Groups and bindings of each dispatch.
     tiles: Vec<(u32, BindGroup)>,
 }
 
@@ -76,7 +73,7 @@ impl<'a> BruteForce<'a> {
                 layout: &pipeline.get_bind_group_layout(0),
                 entries: &entries,
             });
-            // Those behind the tile have nothing in it that is later.
+            // Boxes after the tile have no later boxes in it.
             (last.div_ceil(GROUP), group)
         });
         let tiles = tiles.collect();
@@ -104,7 +101,7 @@ impl<'a> BruteForce<'a> {
     }
 }
 
-/// Returns integers in the order of the coordinates, and an unused word.
+/// Integers in the order of the coordinates, and an unused word.
 fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
     let key = |value: f32| {
         // −0 becomes +0.
@@ -114,7 +111,7 @@ fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
     [key(x), key(y), key(z), 0]
 }
 
-/// The words of a buffer that can be copied from.
+/// Reads a buffer back; it needs `COPY_SRC`.
 pub fn download(device: &Device, queue: &wgpu::Queue, buffer: &Buffer) -> Result<Vec<u32>> {
     let staging = device.create_buffer(&BufferDescriptor {
         label: Some("download"),

@@ -1,5 +1,3 @@
-//! Copy rate of the device, with which stage times are compared.
-
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -14,25 +12,23 @@ use pollster::block_on;
 use super::gpu::warm_up;
 use super::measure::median;
 
-/// Bytes of a buffer: what the default limits bind, and more than caches hold.
+/// Bindable under the default limits and larger than caches.
 const BYTES: u64 = 128 << 20;
-/// Bytes that a workgroup of copy.wgsl copies.
 const GROUP_BYTES: u64 = 256 * 16;
-/// Dispatches between two time stamps.
 const COPIES: u32 = 4;
 const RUNS: usize = 5;
 
-/// Median time of a copy from one buffer to another by a shader: copy engines of GPUs are slower than their memory.
+/// Median time of a copy by a shader, since copy engines of GPUs are slower than their memory.
 #[derive(Clone, Copy)]
 pub struct DeviceCopy {
     pub bytes: u64,
     pub median_ms: f64,
-    /// Whether the device told the time, or the host did.
+    /// False if timed by the host.
     pub is_by_device: bool,
 }
 
 impl DeviceCopy {
-    /// Gigabytes per second that are read and written.
+    /// Gigabytes per second, reads and writes together.
     pub fn rate(&self) -> f64 {
         2.0 * self.bytes as f64 / self.median_ms / 1e6
     }
@@ -42,11 +38,11 @@ struct Clock {
     queries: QuerySet,
     resolved: Buffer,
     read: Buffer,
-    /// Nanoseconds of a tick.
+    /// Nanoseconds per tick.
     period: f32,
 }
 
-/// Measures on an adapter that is in use already, with a device of its own.
+/// Measures on a second device of an adapter that is in use.
 pub fn measure(info: &AdapterInfo) -> Result<DeviceCopy> {
     let found = block_on(adapters(Backends::from(info.backend)));
     let adapter = found.into_iter().find(|adapter| adapter.get_info() == *info);
@@ -111,7 +107,6 @@ pub fn measure(info: &AdapterInfo) -> Result<DeviceCopy> {
             None => Ok(start.elapsed().as_secs_f64() * 1e3),
         }
     };
-    // Compiles the shader, and zeroes the buffers.
     copy()?;
     warm_up(info.device_type, || copy().map(drop))?;
     let mut times = (0..RUNS).map(|_| copy()).collect::<Result<Vec<_>>>()?;

@@ -1,8 +1,7 @@
-//! The exact test of a ray against a box, for all who walk trees of their own.
+//! The exact ray-box test, for peers that traverse their own trees.
 
 use gpu_broad_phase::{Aabb, Ray};
 
-/// A ray as [`enter`] takes it.
 #[derive(Clone, Copy)]
 pub struct PreparedRay {
     origin: [f32; 3],
@@ -23,11 +22,10 @@ impl PreparedRay {
     }
 }
 
-/// The far side is widened by it, as the library does, so that rounding loses no hit.
+/// Widens the far side as the library does, so that rounding loses no hit.
 const FAR_WIDENING: f32 = 1.0 + 4.0 * f32::EPSILON;
 
-/// Where the ray enters the box, if it does: to the bit what the library says of finite boxes and rays. Everyone's last
-/// word on a leaf, so that answers can be compared.
+/// Returns the parameter at which the ray enters the box, the library's to the bit for finite input.
 pub fn enter(ray: &PreparedRay, boxed: &Aabb) -> Option<f32> {
     let (mut t, mut limit) = (0.0_f32, ray.t_max * FAR_WIDENING);
     for axis in 0..3 {
@@ -62,7 +60,7 @@ mod tests {
             .chunks_exact(7)
             .map(|row| Ray::new([row[0], row[1], row[2]], [row[3], row[4], row[5]], row[6]))
             .collect();
-        // Along axes and from the faces of boxes.
+        // Some rays run along axes or start on faces of boxes.
         for (index, ray) in rays.iter_mut().enumerate().step_by(3) {
             ray.direction[index / 3 % 3] = 0.0;
             ray.origin[0] = objects[index].max[0];

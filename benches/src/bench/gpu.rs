@@ -1,4 +1,4 @@
-//! The library on a device: whole steps by the wall's clock, stages by the device's, rays against the table of a step.
+//! The library on a device: steps by wall clock, stages by device clock, rays against a step's table.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -17,20 +17,20 @@ use super::measure::{Contestant, Question, TOTAL};
 use crate::Gpu;
 
 pub const NAME: &str = "gpu-broad-phase";
-/// Steps within which buffers have grown to what a scene needs.
+/// Steps within which buffers must have grown enough.
 const MOST_STEPS: u32 = 64;
 
-/// Work before a timed run on hardware that was idle: an idle GPU lowers its clocks by as much as five, and raises them
-/// only after some hundred milliseconds of work.
+/// Work before a timed run on idle hardware, which clocks down by up to five times and recovers only after some hundred
+/// milliseconds of work.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// Time between two pieces of work in which clocks stay up.
+/// Longest gap between two pieces of work in which clocks stay up.
 const STAYS_WARM: Duration = Duration::from_millis(10);
 
 thread_local! {
     static WORKED: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Repeats `work` until the clocks of hardware are up.
+/// Repeats `work` until a hardware GPU has raised its clocks.
 pub fn warm_up(device_type: DeviceType, mut work: impl FnMut() -> Result<()>) -> Result<()> {
     let is_warm = WORKED.get().is_some_and(|worked| worked.elapsed() < STAYS_WARM);
     let began = Instant::now();
@@ -40,28 +40,24 @@ pub fn warm_up(device_type: DeviceType, mut work: impl FnMut() -> Result<()>) ->
     Ok(())
 }
 
-/// Notes that the device has just worked.
 pub fn note_work() {
     WORKED.set(Some(Instant::now()));
 }
 
-/// Where a step's boxes come from, and what is timed.
+/// Source and extent of a timed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// From the host, until all results are on the device.
+    /// From boxes on the host until all results are on the device.
     Total,
-    /// The same with boxes that are there already.
+    /// As `Total`, with boxes already on the device.
     Resident,
-    /// Each stage on its own.
     Stages,
 }
 
-/// A device, and a scene on it.
 pub struct OnDevice<'a> {
     pub gpu: Gpu<'a>,
     pub boxes: &'a [Aabb],
     buffer: Buffer,
-    /// What a step that was made ready counted.
     counted: Cell<Option<Counters>>,
 }
 
@@ -109,7 +105,7 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// What a step takes whose outputs are as large as the scene needs. `None` before any step was made ready.
+    /// Memory and dispatches of a step with exactly sized outputs; `None` before a step was prepared.
     pub fn exact(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<Exact>> {
         let Some(counters) = self.counted.get() else {
             return Ok(None);
@@ -139,7 +135,7 @@ impl<'a> OnDevice<'a> {
             self.wait()?;
             anyhow::Ok(broad_phase.dispatches() - before)
         };
-        // The counters of a step spare later ones a dispatch.
+        // With the counters of an earlier step, later ones save a dispatch.
         step(&mut broad_phase)?;
         let dispatches = step(&mut broad_phase)?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
@@ -151,18 +147,15 @@ impl<'a> OnDevice<'a> {
     }
 }
 
-/// What a step takes whose outputs are as large as they have to be.
 #[derive(Clone, Copy)]
 pub struct Exact {
-    /// Of the library's buffers, beside the caller's own boxes.
+    /// Without the caller's boxes.
     pub bytes: u64,
-    /// The pairs that fit.
     pub pairs: u64,
-    /// Of a step without rays, after one that was read.
+    /// Without rays, once counters have been read.
     pub dispatches: u32,
 }
 
-/// As a buffer that steps can read.
 pub fn upload<T: bytemuck::NoUninit>(device: &Device, rows: &[T]) -> Buffer {
     device.create_buffer_init(&BufferInitDescriptor {
         label: Some("bench"),
@@ -171,12 +164,11 @@ pub fn upload<T: bytemuck::NoUninit>(device: &Device, rows: &[T]) -> Buffer {
     })
 }
 
-/// A broad phase and what is asked of it, again and again.
 struct Recording<'a> {
     scene: &'a OnDevice<'a>,
     broad_phase: GpuBroadPhase,
     asked: QuerySizes,
-    /// Where each further part of an answer begins that is larger than a binding.
+    /// Further pages, if the answer exceeds a binding.
     parts: Vec<Page>,
 }
 
@@ -229,7 +221,7 @@ impl<'a> Recording<'a> {
         Ok(block_on(self.broad_phase.read_back())?)
     }
 
-    /// The bit of a status that says that results are missing, how many there are and how many fit.
+    /// Status bit for missing results, number needed, and capacity.
     fn need(&self, counters: &Counters) -> (Status, u64, u32) {
         match self.asked {
             QuerySizes::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
@@ -237,7 +229,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Repeats until buffers, rounds and parts are what the answer needs.
+    /// Repeats until buffers, rounds and pages fit the answer.
     fn settle(&mut self) -> Result<Answer> {
         let mut held = 0;
         for _ in 0..MOST_STEPS {
@@ -245,7 +237,7 @@ impl<'a> Recording<'a> {
             let first = self.read()?;
             let (short, needed, capacity) = self.need(&first.counters);
             let status = first.counters.status;
-            // What one binding cannot hold grows no further and is taken in parts.
+            // Outputs at the binding limit stop growing; the rest is read in pages.
             if status.is_whole() || status == short && capacity == held {
                 let places = (1..)
                     .map(|part| part * u64::from(capacity))
@@ -301,7 +293,6 @@ impl<'a> Recording<'a> {
         })
     }
 
-    /// Records, submits and waits.
     fn time(&mut self) -> Result<f64> {
         self.warm_up()?;
         let start = Instant::now();
@@ -317,7 +308,7 @@ impl<'a> Recording<'a> {
         Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// Milliseconds of each stage, those of all parts added up.
+    /// Milliseconds of each stage, summed over all pages.
     fn stages(&mut self) -> Result<Vec<(&'static str, f64)>> {
         self.warm_up()?;
         self.submit_first()?;
@@ -342,7 +333,6 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// A step in one of its variants.
 pub struct Step<'a> {
     recording: Recording<'a>,
     variant: Variant,
@@ -394,7 +384,7 @@ impl Contestant for Step<'_> {
     }
 }
 
-/// Rays that lie on the device, against the table of a step that was made before.
+/// Rays in a device buffer, against the table of an earlier step.
 pub struct RayCast<'a> {
     recording: Recording<'a>,
     question: Question,
@@ -426,7 +416,6 @@ impl<'a> RayCast<'a> {
         })
     }
 
-    /// Builds the table; with the scheme of several entries an object until all fit.
     fn build(&mut self) -> Result<()> {
         let Recording { scene, broad_phase, .. } = &mut self.recording;
         for _ in 0..MOST_STEPS {

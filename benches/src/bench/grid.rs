@@ -1,19 +1,17 @@
-//! A yardstick: the plainest grid on the CPU that is any good. One level of cells as large as the largest box, a
-//! counting sort by the cell of the lower corner, and half of the neighbours as five rows of cells.
+//! Baseline: the simplest good grid on the CPU. One level of cells the size of the largest box, a counting sort by the
+//! cell of the lower corner, and a half shell of five rows of cells.
 
 use gpu_broad_phase::Aabb;
 use rayon::prelude::*;
 
 use super::answer::Rows;
 
-/// Boxes a task of a pool.
 pub const CHUNK: usize = 4096;
-/// More cells a box than this are not worth their memory.
+/// Most cells per box; more are not worth their memory.
 const MOST_CELLS: f64 = 8.0;
-/// Cells are this much larger than what they are to hold, which outweighs all rounding of f64.
+/// Enlarges cells beyond their largest box, which outweighs all rounding of f64.
 const SLACK: f64 = 1.0 + 1e-6;
 
-/// A dense grid over a part of space.
 #[derive(Clone, Copy)]
 struct Cells {
     low: [f64; 3],
@@ -22,7 +20,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// Over all the boxes, of at least this edge, and so large that there are not too many.
+    /// Covers all boxes with cells of at least `edge`, larger where there would be too many.
     fn new(boxes: &[Aabb], edge: f64) -> Self {
         let low: [f64; 3] = std::array::from_fn(|axis| {
             let values = boxes.iter().map(|boxed| f64::from(boxed.min[axis]));
@@ -63,17 +61,16 @@ impl Cells {
     }
 }
 
-/// Boxes in the order of their cells.
 pub struct Sorted {
     cells: Cells,
-    /// Where each cell's entries begin, and the end of the last one's.
+    /// First entry of each cell, then the total.
     starts: Vec<u32>,
     ids: Vec<u32>,
     boxes: Vec<Aabb>,
 }
 
 impl Sorted {
-    /// Of boxes none of which may be longer than a cell.
+    /// `all` must contain no box longer than a cell.
     fn new(cells: Cells, all: &[Aabb]) -> Self {
         let keys: Vec<u32> = all
             .par_iter()
@@ -102,7 +99,7 @@ impl Sorted {
         }
     }
 
-    /// The entries of cells `from` to `to` on x of a row, both included, if there is such a row.
+    /// Entries of cells `from` to `to` inclusive along x; empty outside the grid.
     fn row(&self, [from, to]: [usize; 2], y: usize, z: usize) -> std::ops::Range<usize> {
         let [width, height, depth] = self.cells.size;
         if y >= height || z >= depth {
@@ -113,13 +110,13 @@ impl Sorted {
         self.starts[first] as usize..self.starts[last + 1] as usize
     }
 
-    /// The four rows beside a cell's own one; y below zero wraps and is no row.
+    /// The four neighbour rows of a cell. y below zero wraps and gives an empty row.
     fn rows(&self, [x, y, z]: [usize; 3]) -> [std::ops::Range<usize>; 4] {
         let across = [x.saturating_sub(1), x + 1];
         [(y + 1, z), (y.wrapping_sub(1), z + 1), (y, z + 1), (y + 1, z + 1)].map(|(y, z)| self.row(across, y, z))
     }
 
-    /// How many box tests [`pairs`](Self::pairs) will make.
+    /// Number of box tests of [`pairs`](Self::pairs).
     pub fn tests(&self) -> u64 {
         let [width, height, depth] = self.cells.size;
         let mut tests = 0;
@@ -156,18 +153,16 @@ impl Sorted {
     }
 }
 
-/// Closed boxes: touching counts.
+/// Boxes are closed, so touching ones overlap.
 fn overlap(a: &Aabb, b: &Aabb) -> bool {
     (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
 }
 
-/// The longest side.
 pub fn longest(boxed: &Aabb) -> f64 {
     let side = |axis: usize| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]);
     side(0).max(side(1)).max(side(2))
 }
 
-/// One level for all boxes.
 pub fn one_level(boxes: &[Aabb]) -> Sorted {
     let edge = boxes.iter().map(longest).fold(0.0, f64::max);
     Sorted::new(Cells::new(boxes, edge), boxes)
@@ -195,7 +190,6 @@ mod tests {
             let axes = 2 + round % 2;
             let count = 1 + random.below(500);
             let mut boxes = distributions[round / 2 % distributions.len()].boxes(count, axes, random);
-            // Points, equal boxes, and one as large as all together.
             if round % 5 == 0 {
                 boxes.push(Aabb::point(boxes[0].max));
                 boxes.push(boxes[0]);

@@ -1,4 +1,4 @@
-//! Alternating runs: in each every contestant runs once, so that what else the machine does hits all alike.
+//! Every contestant runs once per run, so that other load on the machine affects all alike.
 
 use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,18 +12,16 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::answer::{Answer, Rows};
 use crate::Reporter;
 
-/// What is asked, so that answers to the same can be compared.
+/// A task that several contestants solve, so that their answers are comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
     Pairs,
     ClosestHits,
     AllHits,
-    /// Keys and values in order.
     Sort,
 }
 
 impl Question {
-    /// The stage of an engine that answers it whole.
     pub fn stage(self) -> &'static str {
         match self {
             Self::Pairs => TOTAL,
@@ -33,7 +31,6 @@ impl Question {
         }
     }
 
-    /// Returns the ray mode of a step that answers it.
     pub fn ray_mode(self) -> RayMode {
         match self {
             Self::AllHits => RayMode::All,
@@ -42,26 +39,23 @@ impl Question {
     }
 }
 
-/// Build and all results.
 pub const TOTAL: &str = "total";
 
-/// A way to an answer.
+/// An engine, or a variant of one, that answers a question.
 pub trait Contestant {
     fn engine(&self) -> &'static str;
-    /// 0 where a device works.
+    /// 0 for a device.
     fn threads(&self) -> usize;
     fn question(&self) -> Question;
-    /// Whether its time is that of the engine and not of a part or a variant.
+    /// False for a stage or a variant.
     fn is_whole(&self) -> bool {
         true
     }
-    /// Makes ready for runs, and tells what they find.
+    /// Prepares runs and returns their answer.
     fn prepare(&mut self) -> Result<Answer>;
-    /// Milliseconds of each stage of one run.
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>>;
 }
 
-/// Times of a stage over all runs.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub engine: &'static str,
@@ -86,20 +80,17 @@ impl Row {
     }
 }
 
-/// How often everyone runs.
 #[derive(Clone, Copy)]
 pub struct Runs {
     pub most: u32,
-    /// No run begins after this, except for the first.
+    /// No run but the first starts after this.
     pub until: Option<Instant>,
 }
 
-/// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Answers differ.
     Differ(String),
-    /// An engine failed. It is left out from there on.
+    /// Excluded from further runs.
     Failed(String),
 }
 
@@ -110,7 +101,6 @@ impl Display for Fault {
     }
 }
 
-/// The rows of all contestants in their order, and what is wrong.
 pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: Runs, reporter: Reporter) -> (Vec<Row>, Vec<Fault>) {
     let bar = reporter.bar(u64::from(runs.most + 1) * contestants.len() as u64, "measuring");
     let mut faults = Vec::new();
@@ -150,11 +140,9 @@ fn failure(contestant: &dyn Contestant, error: &Error) -> Fault {
     Fault::Failed(format!("{stage}: {engine} failed: {error:#}"))
 }
 
-/// A contestant and what it was seen to do.
 struct Measured<'a> {
     contestant: Box<dyn Contestant + 'a>,
     answer: Answer,
-    /// Milliseconds of each stage in every run.
     times: Vec<(&'static str, Vec<f64>)>,
 }
 
@@ -188,7 +176,7 @@ impl Measured<'_> {
     }
 }
 
-/// Of ascending times.
+/// `times` must be ascending.
 pub fn median(times: &[f64]) -> f64 {
     let middle = times.len() / 2;
     if times.len().is_multiple_of(2) {
@@ -198,7 +186,6 @@ pub fn median(times: &[f64]) -> f64 {
     }
 }
 
-/// One line for each question of which not all give the same answer.
 fn disagreements(rows: &[Row]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for question in [
@@ -229,7 +216,7 @@ fn disagreements(rows: &[Row]) -> Vec<Fault> {
     faults
 }
 
-/// Pools of one thread and of as many as the machine has, if that is more.
+/// A pool of one thread, and one of all threads of the machine.
 pub fn pools() -> Result<Vec<Arc<ThreadPool>>> {
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let mut counts = vec![1, all];
@@ -240,7 +227,6 @@ pub fn pools() -> Result<Vec<Arc<ThreadPool>>> {
         .collect()
 }
 
-/// An engine on the CPU: a function that answers, on the threads of a pool.
 pub struct OnCpu<'a> {
     pub engine: &'static str,
     pub pool: Arc<ThreadPool>,
@@ -255,7 +241,7 @@ impl OnCpu<'_> {
             let rows = (self.work)();
             (start.elapsed().as_secs_f64() * 1e3, rows)
         };
-        // Of a peer that gives up the name is known at least.
+        // If a peer panics, the report names it.
         let run = AssertUnwindSafe(|| self.pool.install(work));
         let (time, rows) = catch_unwind(run).map_err(|_| anyhow!("{} panicked", self.engine))?;
         Ok((time, rows?))

@@ -1,4 +1,4 @@
-//! Times of a step and its stages beside peers, all of which have to find the same.
+//! Times of a step and its stages beside peers, whose answers must agree.
 
 mod answer;
 mod brute_force;
@@ -36,35 +36,29 @@ pub use report::{Report, ReportOptions, report};
 pub use scenes::{Rays, Scene, is_finite};
 pub use table::{Block, scaling_text, write_csv, write_markdown};
 
-/// Default numbers of boxes of random scenes.
 pub const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
 const GRID: &str = "grid";
-/// The library on the CPU.
 const REFERENCE: &str = "reference";
 const LAMPSHADE: &str = "lampshade";
 const OURS: [&str; 4] = [gpu::NAME, GRID, brute_force::NAME, REFERENCE];
-/// Peers for boxes.
 const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
-/// Box tests a box beyond which a plain grid is no yardstick for a scene.
+/// Box tests per box above which a scene has no plain grid as a baseline.
 const MOST_TESTS: u64 = 8192;
-/// Boxes up to which the kernel of brute force runs unasked on one cell: seconds of a software adapter, and of a GPU.
+/// Most boxes for brute force by default: seconds on a software adapter and on a GPU.
 const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
-/// What to measure in every scene.
 #[derive(Clone)]
 pub struct Options {
     /// Names of engines; all that suit the scene if empty.
     pub engines: Vec<String>,
-    /// Number of runs, in each of which every engine runs once.
     pub runs: u32,
-    /// Also measure the sort of keys and values alone.
     pub sort: bool,
     pub pair_order: PairOrder,
 }
 
 impl Options {
-    /// Fails on a name that is none of an engine, or that needs the feature `peers`.
+    /// Fails on an unknown engine, or one that needs the feature `peers`.
     pub fn check(&self) -> Result<()> {
         for name in self.engines.iter().map(String::as_str) {
             let is_peer = PEERS.contains(&name) || name == LAMPSHADE;
@@ -83,7 +77,6 @@ impl Options {
         !self.engines.is_empty()
     }
 
-    /// Returns true if the engine is named, or none is.
     fn contains(&self, name: &str) -> bool {
         !self.are_engines_named() || self.engines.iter().any(|named| named == name)
     }
@@ -91,20 +84,17 @@ impl Options {
 
 type Contestants<'a> = Vec<Box<dyn Contestant + 'a>>;
 
-/// Measures scenes on one device and the CPU.
 pub struct Bench<'a> {
     options: Options,
     gpu: Option<Gpu<'a>>,
     pools: Vec<Arc<ThreadPool>>,
-    /// Measured bandwidth of a copy on the device in gigabytes per second, printed beside stage times.
+    /// Gigabytes per second of a copy on the device, printed beside stage times.
     copy_rate: Option<f64>,
-    /// Time after which no further run starts.
     until: Option<Instant>,
     reporter: Reporter,
 }
 
 impl<'a> Bench<'a> {
-    /// Makes the thread pools. `options` have been checked.
     pub fn new(options: Options, gpu: Option<Gpu<'a>>, reporter: Reporter) -> Result<Self> {
         Ok(Self {
             options,
@@ -123,7 +113,6 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Measures a scene, and returns answers that differ as faults.
     pub fn scene(&self, scene: &Scene, rays: Option<&Rays>, scheme: Scheme) -> Result<(Block, Vec<Fault>)> {
         let descriptor = BroadPhaseDescriptor {
             dimensions: scene.dimensions,
@@ -132,7 +121,7 @@ impl<'a> Bench<'a> {
                 pair_order: self.options.pair_order,
                 ..Default::default()
             },
-            // Peers have none.
+            // Peers have no filters.
             filters: false,
             ..Default::default()
         };
@@ -186,7 +175,7 @@ impl<'a> Bench<'a> {
                 None => contestants.push(Box::new(self.reference(gpu::NAME, 0, scene, descriptor, None)?)),
             }
         }
-        // Nobody needs it unasked: it is no way of its own, but that of the library once more.
+        // Runs only by name: it is the library again, not another engine.
         if self.options.are_engines_named() && self.options.contains(REFERENCE) {
             for pool in 0..self.pools.len() {
                 contestants.push(Box::new(self.reference(REFERENCE, pool, scene, descriptor, None)?));
@@ -211,7 +200,6 @@ impl<'a> Bench<'a> {
         Ok(contestants)
     }
 
-    /// A grid on each pool, unless it would make too many box tests.
     fn grids<'s>(
         &self,
         engine: &'static str,
@@ -236,7 +224,7 @@ impl<'a> Bench<'a> {
         self.pools.iter().map(on_pool).collect()
     }
 
-    /// QuerySizes for by name it always runs; else where it is the measure and takes seconds at most.
+    /// Runs if named; by default only on one cell, where it is the baseline and takes seconds at most.
     fn runs_brute_force(&self, scene: &Scene, on_device: &OnDevice<'_>) -> bool {
         if self.options.are_engines_named() {
             return self.options.contains(brute_force::NAME);
@@ -275,7 +263,7 @@ impl<'a> Bench<'a> {
         Ok(contestants)
     }
 
-    /// The library without a device, on one of the pools. It builds a table for rays anew, and says nothing of speed.
+    /// The library on a pool. It rebuilds the table for rays, so its time is not a benchmark.
     fn reference<'s>(
         &self,
         engine: &'static str,
@@ -293,7 +281,7 @@ impl<'a> Bench<'a> {
             },
             ..*descriptor
         };
-        // What is wrong with a descriptor is the caller's.
+        // Descriptor errors end the whole measurement, before any run.
         cpu::step(&descriptor, &[], &[])?;
         Ok(OnCpu {
             engine,
@@ -321,7 +309,6 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The sort alone, by those who are wanted.
     fn sort(&self, scene: &Scene, descriptor: &BroadPhaseDescriptor<'static>, block: &mut Block) -> Result<Vec<Fault>> {
         let Some(gpu) = self.gpu else {
             block

@@ -6,8 +6,8 @@ use super::table::{Table, short};
 /// test of `tests/simt` compares the first ones with today's passes.
 const MODEL: &str = include_str!("model.csv");
 
-/// Returns a row per stage of the scene, or `None` without a model of the scene or without measured stages. `measured`
-/// returns the milliseconds of a stage, and those of all under `stages`.
+/// Returns a row per stage; `None` without a model of the scene or measured stages. `measured` returns the milliseconds
+/// of a stage, and their sum for `stages`.
 pub fn beside_measured(scene: &str, boxes: usize, measured: impl Fn(&str) -> Option<f64>) -> Option<Table> {
     let rows = rows(scene, boxes);
     if rows.is_empty() || measured("stages").is_none() {
@@ -28,7 +28,6 @@ pub fn beside_measured(scene: &str, boxes: usize, measured: impl Fn(&str) -> Opt
     Some(table)
 }
 
-/// Stages of a scene, and their roofline and latency in microseconds.
 fn rows(scene: &str, boxes: usize) -> Vec<(&'static str, [&'static str; 2])> {
     let row = |line: &'static str| {
         let [of, count, stage, roofline, latency] = line.split(',').collect::<Vec<_>>().try_into().ok()?;

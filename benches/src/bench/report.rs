@@ -1,5 +1,3 @@
-//! A fixed set of measurements on one GPU, within a budget of time.
-
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
@@ -23,34 +21,30 @@ const SCENES: [(&str, Distribution); 2] = [
     ("uniform", Distribution::Uniform),
     ("power-law", Distribution::PowerLaw),
 ];
-/// Boxes that a hardware GPU is asked for besides.
 const MANY: u32 = 10_000_000;
-/// Boxes up to which everything is measured: the sort is held to the reference, which keeps every buffer of a step.
+/// Boxes up to which the sort is measured, against the reference, which stores every buffer.
 const MOST_SORTED: u32 = 1_000_000;
-/// Rays of a hardware GPU, and of a software adapter.
 const RAYS: u32 = 1_000_000;
 const RAYS_ON_CPU: u32 = 100_000;
-/// Random scenes per run in which answers are checked, and the part of the budget that this may take.
+/// Random scenes to check per run, and their share of the budget.
 const CHECKED: u64 = 8;
 const CHECKS_SHARE: f64 = 0.2;
-/// Memory of the host per box, about: boxes, rows, what is uploaded, and answers in several copies.
+/// Host memory per box, about: boxes, rows, uploads, several copies of the answers.
 const HOST_BYTES: u64 = 400;
 
-/// Size of a report.
 #[derive(Clone)]
 pub struct ReportOptions {
-    /// Numbers of boxes; [`COUNTS`] if empty, and 10,000,000 on hardware.
+    /// Numbers of boxes. If empty: [`COUNTS`], and 10,000,000 on hardware.
     pub counts: Vec<u32>,
     /// Number of rays; by the kind of the adapter if `None`.
     pub rays: Option<u32>,
     pub runs: u32,
     pub seed: u64,
-    /// Time for all of it, about. Scenes that do not fit are left out.
+    /// Approximate; scenes that do not fit are left out.
     pub budget: Duration,
 }
 
-/// Measures a report on the device and returns its faults. Calls `save` after each part, so that an early end loses
-/// nothing.
+/// Returns the faults. Calls `save` after each part, in case of an early end.
 pub fn report(
     options: &ReportOptions,
     gpu: Gpu<'_>,
@@ -81,22 +75,17 @@ pub fn report(
     Ok(report.faults)
 }
 
-/// Measurements so far.
 pub struct Report<'a> {
     gpu: Gpu<'a>,
     options: &'a ReportOptions,
     copy: Option<DeviceCopy>,
-    /// What answers were checked, for each of [`SCHEMES`].
     tallies: [Tally; SCHEMES.len()],
     blocks: Vec<Measured>,
-    /// What was not measured, and why.
     left_out: Vec<[String; 2]>,
-    /// Wrong answers, and what failed that should not.
     faults: Vec<String>,
     start: Instant,
 }
 
-/// A scene of one size, and the time that all of it took.
 struct Measured {
     block: Block,
     took: Duration,
@@ -107,7 +96,6 @@ impl Report<'_> {
         self.gpu.info.device_type == DeviceType::Cpu
     }
 
-    /// What is left of the budget.
     fn left(&self) -> Duration {
         self.options.budget.saturating_sub(self.start.elapsed())
     }
@@ -123,9 +111,8 @@ impl Report<'_> {
         }
     }
 
-    /// Every scheme against the reference and brute force, for a part of the budget, in one scene at least.
     fn check_answers(&mut self, reporter: Reporter) -> Result<()> {
-        // Its devices go with it: they would take memory from larger scenes.
+        // Dropped at the end, since larger scenes need the memory.
         let mut verified = Verified::of(self.gpu.info)?;
         let until = Instant::now() + self.options.budget.mul_f64(CHECKS_SHARE);
         let scenes = CHECKED * u64::from(self.options.runs);
@@ -153,7 +140,6 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// Scenes and sizes in the order in which they are measured, small ones first.
     fn sizes(&mut self) -> Vec<((&'static str, Distribution), u32)> {
         let mut counts = self.options.counts.clone();
         if counts.is_empty() {
@@ -173,7 +159,7 @@ impl Report<'_> {
             .collect()
     }
 
-    /// Measures a scene, if it fits into memory and into the budget. `later` are the sizes from this one on.
+    /// `later` holds the sizes from this one on.
     fn measure_scene(
         &mut self,
         (scene, distribution): (&str, Distribution),
@@ -201,7 +187,7 @@ impl Report<'_> {
         };
         let begun = Instant::now();
         let mut bench = Bench::new(options, Some(self.gpu), reporter)?;
-        // One thread would take its time, and is no yardstick for a GPU.
+        // A single thread is slow, and no yardstick for a GPU.
         bench.pools.drain(..bench.pools.len() - 1);
         bench.copy_rate = self.copy.map(|copy| copy.rate());
         bench.until = Some(begun + share(left, count, later));
@@ -219,7 +205,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// A scene that is too large for this machine is no fault. Wrong answers always are.
+    /// A scene too large for this machine is left out; wrong answers are always faults.
     fn sort_out(&mut self, title: &str, count: u32, faults: Vec<Fault>) {
         for fault in faults {
             match fault {
@@ -242,7 +228,6 @@ impl Report<'_> {
         (available < needed).then(why)
     }
 
-    /// From the time that smaller scenes took.
     fn lack_of_time(&self, count: u32, left: Duration) -> Option<String> {
         if left.is_zero() {
             return Some(format!(
@@ -263,7 +248,6 @@ impl Report<'_> {
         (expected > left.as_secs_f64()).then(why)
     }
 
-    /// Writes the report as Markdown.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         table::write_head(out, Some(self.gpu.info), self.options.runs)?;
         writeln!(
@@ -305,7 +289,6 @@ impl Report<'_> {
         if !self.left_out.is_empty() {
             let mut table = Table::new(&["left out", "why"]);
             for row in &self.left_out {
-                // A message may be of several lines and have bars.
                 table.push(row.clone().map(|cell| cell.replace(['\n', '|'], " ")));
             }
             writeln!(out, "## What was left out\n\n{}", table.markdown())?;
@@ -349,7 +332,6 @@ impl Report<'_> {
         table
     }
 
-    /// A row per scene.
     fn summary(&self) -> Table {
         let header = [
             "scene",
@@ -388,13 +370,12 @@ impl Report<'_> {
     }
 }
 
-/// Returns the library's row of a stage.
 fn own_row<'b>(block: &'b Block, stage: &str) -> Option<&'b Row> {
     let mut rows = block.rows.iter();
     rows.find(|row| row.engine == gpu::NAME && row.stage == stage)
 }
 
-/// A driver without memory for a scene ends in a panic of wgpu. What else there is to measure should not be lost.
+/// wgpu panics if a driver is out of memory; other scenes should still be measured.
 fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let ended = catch_unwind(AssertUnwindSafe(work));
     ended.unwrap_or_else(|panic| {
@@ -404,19 +385,18 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The part of the time that is left for the first of these sizes: by its boxes, and no less than all alike.
+/// The first size's share of the time: in proportion to its boxes, and at least an equal share.
 fn share(left: Duration, count: u32, later: &[u32]) -> Duration {
     let all: f64 = later.iter().copied().map(f64::from).sum();
     left.mul_f64((f64::from(count) / all).max(1.0 / later.len() as f64))
 }
 
-/// How long a scene will take, from the boxes and seconds of those before it. Most of a small scene's time goes into
-/// pipelines and rays, whose cost does not grow with it.
+/// Estimated from `samples` of boxes and seconds. Small scenes spend most time on pipelines and rays, whose cost does
+/// not grow.
 fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
     let Some(&(most, _)) = samples.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return 0.0;
     };
-    // The slowest of the scenes of a size.
     let slowest = |is_wanted: &dyn Fn(f64) -> bool| {
         let wanted = samples.iter().filter(|(boxes, _)| is_wanted(*boxes));
         wanted.copied().max_by(|a, b| a.1.total_cmp(&b.1))
@@ -433,7 +413,6 @@ fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
     }
 }
 
-/// The version of the library, which does not tell it itself.
 fn library_version() -> &'static str {
     let manifest = include_str!("../../../Cargo.toml");
     let mut lines = manifest.lines();
@@ -441,7 +420,7 @@ fn library_version() -> &'static str {
     version.unwrap_or_default().trim_matches('"')
 }
 
-/// Bytes that the host can still give, where Linux tells.
+/// `None` except on Linux.
 fn available_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

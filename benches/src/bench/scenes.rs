@@ -1,32 +1,25 @@
-//! Scenes to measure, and rays through them.
-
 use anyhow::{Result, bail};
 use gpu_broad_phase::{Aabb, Dimensions, Ray};
 
 use crate::generate::{Distribution, Random, boxes, check_room, vector};
 
-/// Largest parameter of random rays for all hits.
 const ALL_HITS_T: f32 = 16.0;
 
-/// Boxes to measure.
 pub struct Scene {
     pub name: String,
-    /// True if one cell of a grid would hold all boxes.
     pub is_one_cell: bool,
     pub boxes: Vec<Aabb>,
     pub dimensions: Dimensions,
-    /// Corners of the bounds in which random rays start.
     world: [[f64; 3]; 2],
 }
 
-/// Rays for their closest hits, and the same ones for all hits.
 pub struct Rays {
     pub closest: Vec<Ray>,
     pub all: Vec<Ray>,
 }
 
 impl Scene {
-    /// Returns a scene of `count` random boxes. Fails if memory cannot hold them.
+    /// Fails if `count` boxes exceed memory.
     pub fn random(
         name: &str,
         distribution: Distribution,
@@ -51,8 +44,8 @@ impl Scene {
         })
     }
 
-    /// Returns a scene of these boxes without their filters, which peers do not have. Fails if there is no box or one
-    /// is invalid or infinite, which peers cannot answer.
+    /// Drops filters, which peers lack. Fails without boxes, or if one is invalid or infinite, which peers cannot
+    /// handle.
     pub fn of_boxes(name: String, boxes: &[Aabb], dimensions: Dimensions) -> Result<Self> {
         if boxes.is_empty() {
             bail!("no boxes");
@@ -70,11 +63,9 @@ impl Scene {
         })
     }
 
-    /// Returns `count` rays from uniform origins in uniform directions.
     pub fn random_rays(&self, count: u32, seed: u64) -> Result<Rays> {
         let axes = self.dimensions.count() as usize;
         check_room(count, 2 * axes + 1)?;
-        // Not the numbers of the boxes.
         let random = &mut Random::new(seed.wrapping_add(1));
         let rows = boxes::rays(count, axes, self.world, ALL_HITS_T, random);
         let ray = |row: &[f32]| Ray::new(vector(&row[..axes]), vector(&row[axes..2 * axes]), row[2 * axes]);
@@ -91,7 +82,7 @@ impl Scene {
 }
 
 impl Rays {
-    /// Returns the same rays for both questions. Fails if there is no ray or one is invalid or infinite.
+    /// Fails if there is no ray, or one is invalid or infinite.
     pub fn of_rays(rays: Vec<Ray>) -> Result<Self> {
         if rays.is_empty() {
             bail!("no rays");
@@ -110,7 +101,6 @@ impl Rays {
     }
 }
 
-/// Returns true if the box is valid and has finite bounds.
 pub fn is_finite(boxed: &Aabb) -> bool {
     (0..3).all(|axis| boxed.min[axis].is_finite() && boxed.max[axis].is_finite() && boxed.min[axis] <= boxed.max[axis])
 }

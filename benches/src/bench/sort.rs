@@ -1,5 +1,4 @@
-//! The sort of keys and values alone: the stage of a step, and a crate for nothing else, on one device with the same
-//! keys.
+//! The sort of keys and values alone: a step's stage beside a sorting crate, on one device with the same keys.
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, DeviceType, Limits, PollType, Queue};
@@ -15,24 +14,21 @@ use super::gpu::{self, upload};
 use super::measure::{Contestant, Question};
 use super::traffic::Traffic;
 
-/// What a step of a scene sorts, from the reference, whose buffers are those of every device.
+/// Keys and values of a scene's step, from the reference.
 pub struct Keys<'a> {
     boxes: &'a [Aabb],
     unsorted: Vec<[u32; 2]>,
-    /// The values in the order that they have to come in.
     expected: Vec<u32>,
     pub counts: KeyCounts,
-    /// Bytes of the step, if it has pairs and the scheme's are known.
+    /// `None` without pairs, or for schemes of unknown traffic.
     pub traffic: Option<Traffic>,
 }
 
-/// How many keys there are, and of how many bits.
 #[derive(Clone, Copy)]
 pub struct KeyCounts {
     pub keys: usize,
-    /// Bits of the largest key.
     pub bits: u32,
-    /// Bits that the stage of a step sorts.
+    /// Bits sorted by the step's stage.
     pub digit_bits: u32,
 }
 
@@ -58,13 +54,12 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Keys and values side by side.
     #[cfg_attr(not(feature = "peers"), allow(dead_code, reason = "what peers sort"))]
     pub fn unsorted(&self) -> &[[u32; 2]] {
         &self.unsorted
     }
 
-    /// An answer of values in order, which has to be the right one.
+    /// Fails if `values` are not in order.
     pub fn answer(&self, engine: &str, values: Vec<u32>) -> Result<Answer> {
         if values != self.expected {
             bail!("{engine}: the order of the values is not that of a stable sort");
@@ -85,7 +80,6 @@ fn without_pairs(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescri
     }
 }
 
-/// A device with what all who sort on it ask for.
 pub struct SortDevice {
     pub device: Device,
     pub queue: Queue,
@@ -93,7 +87,7 @@ pub struct SortDevice {
 }
 
 impl SortDevice {
-    /// On an adapter that is in use already.
+    /// Opens a second device on an adapter that is in use.
     pub fn open(info: &AdapterInfo) -> Result<Self> {
         let found = block_on(adapters(Backends::from(info.backend)));
         let adapter = found
@@ -122,7 +116,6 @@ impl SortDevice {
         })
     }
 
-    /// Whether stages can be timed.
     pub fn has_clock(&self) -> bool {
         self.device
             .features()
@@ -130,7 +123,6 @@ impl SortDevice {
     }
 }
 
-/// The stage of a step.
 pub struct StageOfStep<'a> {
     on: &'a SortDevice,
     keys: &'a Keys<'a>,
@@ -148,7 +140,6 @@ impl<'a> StageOfStep<'a> {
         })
     }
 
-    /// A step; its entries, if they are wanted.
     fn step(&mut self, wants_entries: bool) -> Result<Option<Vec<u32>>> {
         let (device, queue) = (&self.on.device, &self.on.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
@@ -179,7 +170,6 @@ impl Contestant for StageOfStep<'_> {
     }
 
     fn prepare(&mut self) -> Result<Answer> {
-        // Only the scheme of several entries an object has to grow for them, and once is enough.
         for _ in 0..3 {
             let mut entries = self.step(true)?.unwrap_or_default();
             let counters = self.broad_phase.counters();

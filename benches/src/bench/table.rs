@@ -1,5 +1,3 @@
-//! Tables: for people, as CSV, and as a report.
-
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::is_separator;
@@ -13,21 +11,17 @@ use super::sort::KeyCounts;
 use super::traffic::Traffic;
 use crate::grouped;
 
-/// All that was measured on one scene of one size.
 pub struct Block {
     pub scene: String,
     pub objects: usize,
     pub rays: usize,
     pub rows: Vec<Row>,
-    /// What a step takes whose buffers are as large as the answer needs.
+    /// Of a step with exactly sized buffers.
     pub exact: Option<Exact>,
-    /// What the library's sort has to sort, where that was measured alone.
     pub sorted: Option<KeyCounts>,
-    /// Bytes that a step moves, where that was counted.
     pub traffic: Option<Traffic>,
-    /// Gigabytes per second of a copy on the device, where stage times are to be held to it.
+    /// Gigabytes per second of a copy.
     pub copy_rate: Option<f64>,
-    /// Who did not run, and why.
     pub notes: Vec<String>,
 }
 
@@ -41,7 +35,6 @@ impl Block {
         self.whole(question).find(|row| row.engine == gpu::NAME)
     }
 
-    /// The fastest of those with a name that fits.
     fn fastest(&self, question: Question, is_wanted: impl Fn(&str) -> bool) -> Option<&Row> {
         self.whole(question)
             .filter(|row| is_wanted(row.engine))
@@ -57,13 +50,12 @@ impl Block {
         ours.map_or_else(|| "-".to_owned(), short)
     }
 
-    /// Engines and the library's variants, with their times and how many times as long as the library's they are.
+    /// Engines and variants, with times relative to the library's.
     fn pairs_table(&self) -> Table {
         let mut table = Table::new(&["engine", "stage", "median ms", "min ms", "× ours", "pairs"]);
         for row in self.rows.iter().filter(|row| row.question == Question::Pairs) {
             let is_stage = !row.stage.starts_with(TOTAL);
             if is_stage && self.copy_rate.is_some() {
-                // They have a table of their own.
                 continue;
             }
             table.push([
@@ -82,7 +74,6 @@ impl Block {
         table
     }
 
-    /// The stages of the library against the rate of a copy on the device, where that is known.
     fn stages_table(&self) -> Table {
         let mut table = Table::new(&["stage", "median ms", "bytes, about", "GB/s", "share of the copy's rate"]);
         let Some(copy_rate) = self.copy_rate else { return table };
@@ -102,7 +93,6 @@ impl Block {
         table
     }
 
-    /// Microseconds a ray against a table or tree that is there already.
     fn rays_table(&self) -> Table {
         let mut table = Table::new(&["engine", "hits", "µs a ray", "median ms", "× ours", "hits found"]);
         for question in [Question::ClosestHits, Question::AllHits] {
@@ -134,7 +124,6 @@ impl Block {
         table
     }
 
-    /// What can be read off, one sentence each.
     fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
         for question in [Question::Pairs, Question::ClosestHits, Question::AllHits] {
@@ -193,7 +182,6 @@ impl Block {
         findings
     }
 
-    /// The tables that have rows, with what stands over them.
     fn tables(&self) -> Vec<(String, Table)> {
         let title = self.title();
         let rays = grouped(self.rays as u64);
@@ -220,7 +208,7 @@ impl Block {
     }
 }
 
-/// Nanoseconds a box in the largest size of each scene against the smallest.
+/// Nanoseconds per box in the smallest and largest size.
 fn scaling(blocks: &[Block]) -> Table {
     let mut table = Table::new(&["scene", "engine", "boxes", "ns a box", "boxes ", "ns a box ", "ratio"]);
     let mut scenes: Vec<_> = blocks.iter().map(|block| &block.scene).collect();
@@ -253,7 +241,6 @@ fn scaling(blocks: &[Block]) -> Table {
     table
 }
 
-/// What is said of it, if anything.
 pub fn scaling_text(blocks: &[Block]) -> Option<String> {
     let table = scaling(blocks);
     (!table.rows.is_empty()).then(|| format!("cost of a box in the smallest and the largest scene\n{}", table.text()))
@@ -261,7 +248,7 @@ pub fn scaling_text(blocks: &[Block]) -> Option<String> {
 
 pub const HEADER: &str = "scene,objects,engine,threads,stage,median_ms,min_ms,results,hash";
 
-/// Rows as the command line promises them; a hash is 16 hexadecimal digits, none where an engine only counts.
+/// A hash has 16 hexadecimal digits; it is empty for an engine that only counts.
 pub fn write_csv(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
     for block in blocks {
@@ -284,7 +271,6 @@ pub fn write_csv(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     Ok(())
 }
 
-/// The report: where and when, then all tables.
 pub fn write_markdown(
     out: &mut impl Write,
     blocks: &[Block],
@@ -295,7 +281,6 @@ pub fn write_markdown(
     write_blocks(out, blocks)
 }
 
-/// Where, when and how it was measured.
 pub fn write_head(out: &mut impl Write, adapter: Option<&AdapterInfo>, runs: u32) -> io::Result<()> {
     let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
     writeln!(out, "# Results of {date}\n")?;
@@ -318,7 +303,6 @@ pub fn write_head(out: &mut impl Write, adapter: Option<&AdapterInfo>, runs: u32
     writeln!(out, "- Command: `{}`", command(std::env::args()))
 }
 
-/// All tables.
 pub fn write_blocks(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     for block in blocks {
         for (title, table) in block.tables() {
@@ -340,7 +324,7 @@ pub fn write_blocks(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     Ok(())
 }
 
-/// The command with names in place of paths, which say nothing on another machine.
+/// Returns the command with file names in place of paths.
 fn command(arguments: impl Iterator<Item = String>) -> String {
     let shortened = |argument: String| {
         let parts = argument.split(',').map(|part| {
@@ -352,7 +336,6 @@ fn command(arguments: impl Iterator<Item = String>) -> String {
     arguments.map(shortened).collect::<Vec<_>>().join(" ")
 }
 
-/// As Linux, macOS or Windows tells it.
 fn cpu_name() -> Option<String> {
     if cfg!(target_os = "macos") {
         let ran = std::process::Command::new("sysctl")
@@ -368,7 +351,7 @@ fn cpu_name() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Three digits or so.
+/// Formats with about three digits.
 pub fn short(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.1}"),
@@ -378,7 +361,6 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Rows of text, for people and for Markdown.
 pub struct Table {
     header: Vec<String>,
     pub rows: Vec<Vec<String>>,
@@ -400,7 +382,7 @@ impl Table {
         std::iter::once(&self.header).chain(&self.rows)
     }
 
-    /// Text to the left, numbers to the right.
+    /// Text is aligned left, numbers right.
     fn is_number(&self, column: usize) -> bool {
         self.rows
             .iter()

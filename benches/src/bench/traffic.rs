@@ -1,18 +1,15 @@
-//! The bytes that a step has to move, stage by stage, counted from the buffers of the reference.
-
 use gpu_broad_phase::internals::blocks::{MOST_CACHED_PARTNERS, OCTAVES, SortParams};
 use gpu_broad_phase::internals::reference::Trace;
 
-/// A box, or a record.
 const BOX: u64 = 32;
 const WORD: u64 = 4;
 const PAIR: u64 = 8;
 
-/// About the least bytes of a step without rays whose keys are sorted by tiles, as on a GPU.
+/// Approximate least bytes of a step without rays, with keys sorted by tiles as on a GPU.
 ///
-/// Each byte of a buffer counts once for each pass that reads it, and once for each that writes it, as if caches held
-/// all that one pass reads again. What is cleared ahead of a pass counts as written. Walks of pairs are taken to look
-/// at every slot. What only a few workgroups read or write is left out.
+/// Each byte of a buffer counts once per pass that reads it and once per pass that writes it, as if caches served
+/// repeated reads. Clears before a pass count as writes. Pair walks are assumed to read every bucket. Accesses by only
+/// a few workgroups are left out.
 #[derive(Clone)]
 pub struct Traffic {
     stages: Vec<(&'static str, u64)>,
@@ -20,7 +17,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Of a hierarchical step with pairs; `None` for other schemes.
+    /// `None` except for a hierarchical step with pairs.
     pub fn of(trace: &Trace) -> Option<Self> {
         if trace.sample_statistics.is_empty() || trace.pair_counts.is_empty() {
             return None;
@@ -35,36 +32,34 @@ impl Traffic {
         let octaves = u64::from(OCTAVES);
         let is_crowded = trace.grid.is_crowded != 0;
 
-        // A sample of the boxes, and a slot of each hash table for each of them.
+        // A sample of the boxes, and a bucket of each hash table per sample.
         let slots = WORD * octaves * u64::from(params.octave_buckets());
         let statistics = slots + samples * (BOX + 2 * WORD * octaves);
-        // All boxes, and their keys.
         let entered = boxes * (BOX + WORD);
-        // Which boxes have further entries, the boxes of those, and the entries.
+        // Flags of boxes with further entries, those boxes, and the entries.
         let cover = if covered > 0 {
             boxes * WORD + covered * (BOX + 2 * WORD)
         } else {
             0
         };
         let sort = trace.digits.iter().map(|digit| of_digit(&digit.sort, entries)).sum();
-        // Keys and what they say of cells; values, boxes and records.
+        // Keys and cell starts; values, boxes and records.
         let gather = entries * (WORD + WORD + BOX + BOX) + cells * WORD;
-        // Records, values and keys are put in order in their places.
+        // Records, values and keys are reordered in place.
         let ordered = if is_crowded {
             entries * (2 * BOX + 2 * WORD + WORD) + clusters * BOX
         } else {
             0
         };
-        // What walks look at, the counts, and the partners that they keep, or bits from the second step on.
+        // Entries that walks read, the counts, and the cached partners (from the second step on, bits).
         let kept = if is_crowded { 0 } else { MOST_CACHED_PARTNERS.into() };
         let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
         let slots_of = |count: u64| WORD * count.min(kept);
         let pair_count = entries * (BOX + WORD) + clusters * BOX + cells * WORD + rows().map(slots_of).sum::<u64>();
-        // Counts become places. The pairs of all whose partners were kept are written from these.
+        // Counts become offsets. Pairs of objects with cached partners are written from these.
         let written = |count: u64| if count > 0 { WORD + (WORD + PAIR) * count } else { 0 };
         let emitted: u64 = rows().filter(|&count| count <= kept).map(written).sum();
         let pair_emit_cached = entries * 2 * WORD + emitted;
-        // The others walk once more.
         let walked = rows().filter(|&count| count > kept);
         let pair_emit = walked.map(|count| BOX + 2 * WORD + PAIR * count).sum();
         Some(Self {
@@ -84,13 +79,11 @@ impl Traffic {
         })
     }
 
-    /// Those of one stage, by its label.
     pub fn of_stage(&self, stage: &str) -> Option<u64> {
         let found = self.stages.iter().find(|(name, _)| *name == stage);
         found.map(|&(_, bytes)| bytes).filter(|&bytes| bytes > 0)
     }
 
-    /// Each stage and its bytes per box.
     pub fn parts(&self) -> String {
         let part = |(name, bytes): &(&str, u64)| format!("{name} {:.1}", self.each(*bytes));
         let parts: Vec<_> = self.stages.iter().map(part).collect();
@@ -101,14 +94,13 @@ impl Traffic {
         bytes as f64 / self.boxes.max(1) as f64
     }
 
-    /// Those of all stages, per box.
     pub fn per_box(&self) -> f64 {
         self.each(self.stages.iter().map(|(_, bytes)| bytes).sum())
     }
 }
 
-/// Keys are counted. Then keys and values are read and written, but for values that lie nowhere yet. Counts of tiles
-/// are written once and read once, and sums are cleared besides.
+/// Keys are read twice; values, except those not yet stored, are read once; both are written. Tile counts are written
+/// and read once; sums are also cleared.
 fn of_digit(digit: &SortParams, entries: u64) -> u64 {
     let counts = 2 * u64::from(digit.counter_words()) + 3 * u64::from(digit.sum_words());
     let unwritten = entries.min(digit.unwritten.into());

@@ -1,8 +1,6 @@
-//! Boxes, points and rays as flat rows.
-
 use super::Random;
 
-/// Overlaps a box that the worlds are sized for.
+/// Mean overlaps per box, which sets the size of the worlds.
 const OVERLAPS: f64 = 6.0;
 
 /// Side of the world of [`uniform`]: two edges, 1 each on average, meet within 2 along every axis.
@@ -10,8 +8,7 @@ pub fn uniform_side(count: u32, axes: usize) -> f64 {
     side(count, axes, 2_f64.powi(axes as i32))
 }
 
-/// Side of a world in which a box of mean `reach` (the expected product of the sums of two boxes' edges) has
-/// [`OVERLAPS`] overlaps.
+/// Side for [`OVERLAPS`] overlaps per box. `reach` is the expected product of the sums of two boxes' edges.
 fn side(count: u32, axes: usize, reach: f64) -> f64 {
     let volume = f64::from(count) * reach / OVERLAPS;
     if axes == 2 { volume.sqrt() } else { volume.cbrt() }
@@ -28,10 +25,9 @@ pub fn uniform(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// u of [`power_law`] stays below.
+/// Upper bound of u in [`power_law`].
 const CUT: f64 = 1.0 - 1.0 / 65536.0;
 
-/// Side of the world of [`power_law`].
 pub fn power_law_side(count: u32, axes: usize) -> f64 {
     // The first three moments of the edges.
     let first = 2.0 * (1.0 - 1.0 / 256.0) / CUT;
@@ -44,7 +40,7 @@ pub fn power_law_side(count: u32, axes: usize) -> f64 {
     side(count, axes, reach)
 }
 
-/// Cubes of edge 1/√(1 − u), u uniform below 1 − 2^-16: 1 to 256, with a density that falls as edge^-3.
+/// Cubes of edge 1/√(1 − u), u uniform below 1 − 2^-16: edges of 1 to 256, with a density that falls as edge^-3.
 pub fn power_law(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let side = power_law_side(count, axes);
     rows(count, axes, |centre, edges| {
@@ -72,7 +68,7 @@ pub fn clustered(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Boxes of [`uniform`]'s sizes whose centres lie on a plane (in 2D on a line), as crowds and traffic do.
+/// Boxes of [`uniform`]'s sizes with centres on a plane (in 2D on a line), like crowds and traffic.
 pub fn planar(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let side = match axes {
         2 => 2.0 * f64::from(count) / OVERLAPS,
@@ -90,15 +86,14 @@ pub fn planar(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Rods along x side by side in one cell, none of which meets another: whatever is told apart by cells is not.
+/// Parallel rods along x in one cell that do not overlap, so cells cannot separate them.
 pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
-    // Rods in rows; in 2D one row.
     let row = if axes == 2 {
         count
     } else {
         f64::from(count).sqrt().ceil() as u32
     };
-    // Cells of half a rod or more hold all lower corners, and x may be cut four times finer.
+    // Cells of half a rod or more hold all lower corners, and x may be four times finer.
     let slot = 0.4 / f64::from(row.max(1));
     let mut index = 0;
     rows(count, axes, |centre, edges| {
@@ -113,8 +108,8 @@ pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Unit boxes side by side around the origin, each bound moved by at most one step of f32: what touches, what overlaps
-/// and what just misses is decided in the last bit.
+/// Unit boxes side by side around the origin. Each bound moves by at most one step of f32, so the last bit decides
+/// between overlap, touch and miss.
 pub fn lattice(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let mut edge = 1_u64;
     while edge.pow(axes as u32) < u64::from(count) {
@@ -133,7 +128,7 @@ pub fn lattice(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     values
 }
 
-/// One step of f32 down or up, or none; half of the zeros become −0.
+/// Moves `value` by one step of f32 down or up, or not at all; half of the zeros become −0.
 pub fn nudge(value: f32, random: &mut Random) -> f32 {
     match random.below(6) {
         0 => value.next_down(),
@@ -162,7 +157,6 @@ pub fn rays(count: u32, axes: usize, world: [[f64; 3]; 2], t_max: f32, random: &
     values
 }
 
-/// Rows of mins and maxes from centres and edges.
 fn rows(count: u32, axes: usize, mut make: impl FnMut(&mut [f64; 3], &mut [f64; 3])) -> Vec<f32> {
     let mut values = Vec::with_capacity(count as usize * 2 * axes);
     for _ in 0..count {

@@ -9,7 +9,6 @@ use gpu_broad_phase::Aabb;
 pub use boxes::nudge;
 pub use random::Random;
 
-/// Distributions of boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     Uniform,
@@ -21,7 +20,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Returns the rows of `count` boxes: mins, then maxes, of `axes` numbers each.
+    /// Rows of mins, then maxes, of `axes` numbers each.
     pub fn rows(self, count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
         let make = match self {
             Self::Uniform => boxes::uniform,
@@ -34,7 +33,6 @@ impl Distribution {
         make(count, axes, random)
     }
 
-    /// Returns `count` boxes.
     pub fn boxes(self, count: u32, axes: usize, random: &mut Random) -> Vec<Aabb> {
         let rows = self.rows(count, axes, random);
         let boxes = rows.chunks_exact(2 * axes);
@@ -44,12 +42,11 @@ impl Distribution {
     }
 }
 
-/// Returns two or three coordinates as three, of which the last is 0.
 pub fn vector(coordinates: &[f32]) -> [f32; 3] {
     std::array::from_fn(|axis| coordinates.get(axis).copied().unwrap_or(0.0))
 }
 
-/// Fails if memory cannot hold `count` rows of `columns` numbers.
+/// Fails if `count` rows of `columns` numbers exceed memory.
 pub fn check_room(count: u32, columns: usize) -> Result<()> {
     let values = (count as usize).checked_mul(columns);
     let fits = |values| Vec::<f32>::new().try_reserve_exact(values).is_ok();

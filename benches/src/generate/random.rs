@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine and with every version of the crates below.
+//! Random numbers, the same on every machine and with every version of the crates below.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -10,27 +10,25 @@ impl Random {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// Uniform in 0 to 1, without 1.
+    /// Uniform in 0 to 1, excluding 1.
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Uniform in `from` to `to`.
     pub fn between(&mut self, from: f64, to: f64) -> f64 {
         from + (to - from) * self.unit()
     }
 
-    /// One of the numbers below `bound`; the bias of 2^-32 is nobody's business here.
+    /// Uniform below `bound`; the bias of 2^-32 does not matter here.
     pub fn below(&mut self, bound: u32) -> u32 {
         ((u64::from(self.0.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
-    /// True once in `odds` times.
     pub fn once_in(&mut self, odds: u32) -> bool {
         self.below(odds) == 0
     }
 
-    /// About a normal distribution of deviation 1, without transcendental functions.
+    /// Approximates a normal distribution of deviation 1 without transcendental functions.
     pub fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }

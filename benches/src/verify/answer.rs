@@ -1,18 +1,14 @@
-//! Whole answers in an order that can be compared.
-
 use std::fmt::Debug;
 
 use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Pair, RayHit, RayMode, Scene, StepResult, reference};
 use rayon::prelude::*;
 
-/// Sets as ascending rows; parameters as their bits.
+/// Sets as ascending rows, parameters as their bits.
 pub struct Answer {
     pub pairs: Vec<Pair>,
-    /// Object and parameter, one a ray.
     closest: Vec<(u32, u32)>,
-    /// Ray, object and parameter.
     all: Vec<(u32, u32, u32)>,
-    /// Whether it hits anything, one a ray, where no more is asked.
+    /// Per ray, with `RayMode::Any`.
     any: Vec<u32>,
 }
 
@@ -29,7 +25,6 @@ impl Answer {
         }
     }
 
-    /// What a single step answers.
     pub fn of_step(descriptor: &BroadPhaseDescriptor<'_>, result: StepResult) -> Self {
         let any = result.ray_any.clone();
         let all = match descriptor.outputs.ray_mode {
@@ -43,7 +38,6 @@ impl Answer {
         .asked_by(descriptor)
     }
 
-    /// The part that a step with this descriptor answers.
     pub fn asked_by(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         if !descriptor.pairs {
             self.pairs.clear();
@@ -64,13 +58,11 @@ impl Answer {
         self
     }
 
-    /// Hits of both kinds.
     pub fn hits(&self) -> u64 {
         let closest = self.closest.iter().filter(|(object, _)| *object != NONE);
         closest.count() as u64 + self.all.len() as u64
     }
 
-    /// What is missing here or too much, if anything.
     pub fn difference(&self, expected: &Self) -> Option<String> {
         let parts = [
             first_difference("pairs", &self.pairs, &expected.pairs),
@@ -98,7 +90,7 @@ pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
     }
 }
 
-/// Sorts `pairs` by `a`, then by `b`. As one number per pair this is several times faster than field by field.
+/// One number per pair sorts several times faster than field by field.
 pub fn sort_pairs(pairs: &mut [Pair]) {
     pairs.par_sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
 }

@@ -1,4 +1,4 @@
-//! Steps with features: what every scheme on the GPU and the CPU engine say, held to the definition.
+//! Steps with features: every scheme on the GPU and the CPU engine against the definition.
 
 use std::mem::Discriminant;
 
@@ -18,22 +18,19 @@ use super::views;
 use super::{SCHEMES, Verified, name};
 use crate::Gpu;
 
-/// Outputs and tables fit after a few steps.
 const ATTEMPTS: u32 = 8;
 
-/// What was compared of a part.
 #[derive(Default)]
 pub struct Compared {
-    /// Scenes in two and in three dimensions.
+    /// In two and in three dimensions.
     pub scenes: [u64; 2],
-    /// What was given: elements, words, rays, queries or views.
+    /// Elements, words, rays, queries or views.
     pub given: u64,
-    /// Rows of the answers that depend on it, for each of [`SCHEMES`].
+    /// Result rows that depend on the part, for each of [`SCHEMES`].
     pub rows: [u64; SCHEMES.len()],
     pub differences: u64,
 }
 
-/// What somebody says of a step and of what is asked behind it.
 #[derive(Clone)]
 pub struct Answers {
     step: StepResult,
@@ -41,20 +38,18 @@ pub struct Answers {
     visible: Visible,
 }
 
-/// What is true of a step or a query set.
 struct Defined {
     answer: Answer,
     found: Vec<Found>,
 }
 
-/// What is true of all of it.
 struct Truth {
     step: Defined,
     set: Option<Defined>,
     views: views::Defined,
 }
 
-/// What answers steps with features on an adapter, kept for the next scene.
+/// Cached for the next scene.
 pub struct Engines {
     device: Device,
     queue: Queue,
@@ -62,10 +57,10 @@ pub struct Engines {
     culling: Culling,
 }
 
-/// What pipelines depend on: the scheme, several worlds, and a function for pairs.
+/// Pipeline variant: the scheme, several worlds, and a pair function.
 type Kind = (Discriminant<Scheme>, [bool; 2]);
 
-/// Every adapter and scheme on one scene with features; the differences in words.
+/// Returns the differences of every adapter and scheme as text.
 pub fn compare(
     adapters: &mut [Verified],
     features: &Features,
@@ -138,7 +133,6 @@ impl Verified {
                 Part::Views => answers.visible.objects.iter().map(Vec::len).sum::<usize>() as u64,
                 _ => rows(&answers.step),
             };
-            // The scene and what is given are the same with every scheme.
             if scheme == 0 {
                 compared.scenes[features.descriptor.dimensions.count() as usize - 2] += 1;
                 compared.given += given;
@@ -147,13 +141,12 @@ impl Verified {
     }
 }
 
-/// Pairs, hits and results.
 fn rows(result: &StepResult) -> u64 {
     let hits = result.ray_hits.len() + result.ray_any.len();
     (result.pairs.len() + hits + result.query_objects.len() + result.query_nearest.len()) as u64
 }
 
-/// What a set answers beside a step with this descriptor.
+/// Descriptor of the query set as a step of its own.
 fn of_set<'a>(descriptor: &BroadPhaseDescriptor<'a>, features: &Features) -> BroadPhaseDescriptor<'a> {
     let ray_mode = features.set.as_ref().map(|set| set.ray_mode);
     BroadPhaseDescriptor {
@@ -231,8 +224,7 @@ impl Answers {
         })
     }
 
-    /// Where this is not true, or not what the reference says: the parts that it may be about, and a difference in
-    /// words.
+    /// Differences from the truth and from the reference, each with the parts it may concern.
     fn differences(&self, features: &Features, truth: &Truth, twin: Option<&Self>) -> Vec<(Vec<Part>, String)> {
         let descriptor = &features.descriptor;
         let of_step = || features.parts().into_iter().map(|(part, _)| part).collect();
@@ -311,7 +303,6 @@ impl Engines {
     }
 }
 
-/// Nothing for scenes without features.
 pub fn table(out: &mut impl std::io::Write, adapters: &[Verified], width: usize) -> std::io::Result<()> {
     let is_compared = |compared: &Compared| compared.scenes != [0; 2];
     if !adapters.iter().flat_map(|adapter| &adapter.parts).any(is_compared) {
@@ -351,7 +342,7 @@ mod tests {
         features::random(seed, &scenes::random(seed, 60))
     }
 
-    /// How often the first seeds have a part, and what is said of whoever overlooks it.
+    /// Returns the number of seeds with a part, and the faults if it is overlooked.
     fn overlooked(part: Part, overlook: impl Fn(&mut Features)) -> (usize, Vec<String>) {
         let (mut count, mut told) = (0, Vec::new());
         for seed in 0..240 {
@@ -379,7 +370,7 @@ mod tests {
             };
             let answers = Answers::of_reference(&descriptor, &wrong).unwrap();
             let faults = answers.differences(&right, &truth, None);
-            // Sets and views meet the same boxes.
+            // Sets and views use the same boxes.
             let about = faults.into_iter().filter(|(parts, _)| parts.contains(&part));
             told.extend(about.map(|(_, fault)| fault));
         }
@@ -394,7 +385,7 @@ mod tests {
             (Part::Excluded, "pairs", |wrong| wrong.excluded.clear()),
             (Part::Function, "pairs", |wrong| wrong.filter_data.clear()),
             (Part::Strided, "pairs", |wrong| {
-                // As if every form were that of the library's own boxes.
+                // Reads every layout as that of the library's own boxes.
                 let strewn = wrong.strewn.iter().flat_map(|strewn| &strewn[..2]);
                 let vectors: Vec<_> = strewn.flat_map(|strewn| strewn.vectors()).collect();
                 for (boxed, [first, second]) in wrong.boxes.iter_mut().zip(vectors) {

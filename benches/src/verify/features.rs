@@ -1,4 +1,4 @@
-//! What a step can hold beside boxes and plain rays, at random.
+//! Random features of a step: everything besides boxes and plain rays.
 
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::{Buffer, Device};
@@ -12,18 +12,15 @@ use super::strewn::Strewn;
 use super::views;
 use crate::generate::Random;
 
-/// Most rays of a step with features: those of the plain scene are compared anyway.
+/// The plain scene compares further rays.
 const RAYS: usize = 400;
-/// Most rays of a query set.
 const SET_RAYS: usize = 60;
 /// Each query may find all objects.
 const QUERIES: u32 = 150;
-/// Each of more objects is not asked for neighbours: a giant radius finds their square.
+/// Most objects for self-queries: with a giant radius, results grow quadratically.
 const ASKING: usize = 1_000;
-/// Most rows of a list of excluded pairs.
 const EXCLUDED: usize = 2_000;
 
-/// What is compared beside plain scenes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     Statics,
@@ -40,7 +37,6 @@ pub enum Part {
     Views,
 }
 
-/// As [`Part`], in its order.
 pub const PARTS: [&str; 12] = [
     "static boxes",
     "excluded pairs",
@@ -62,7 +58,7 @@ impl Part {
     }
 }
 
-/// A function of a caller's, and below the same in Rust.
+/// Equal to [`Features::admits`].
 const FUNCTION: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     let place = (7u * a + b + pair_owner(a) % 8u + pair_layers(b) % 4u) % (32u * pair_data_count());
@@ -70,7 +66,6 @@ fn admits_pair(a: u32, b: u32) -> bool {
 }
 ";
 
-/// What is asked of a step's table.
 pub struct QuerySizes {
     pub rays: Vec<SweptRay>,
     pub plain: Vec<Ray>,
@@ -78,7 +73,7 @@ pub struct QuerySizes {
     pub ray_mode: RayMode,
     pub queries: QueryKind,
     pub query_mode: QueryMode,
-    /// Rays and queries, where they lie in buffers of a caller's.
+    /// Rays and queries in strided buffers.
     strewn: Option<[Strewn; 2]>,
 }
 
@@ -89,7 +84,6 @@ pub enum QueryKind {
     Objects(SelfQuery),
 }
 
-/// A scene and what the step is to do beside what [`scenes`] ask of it.
 pub struct Features {
     /// All but the scheme.
     pub descriptor: BroadPhaseDescriptor<'static>,
@@ -101,25 +95,23 @@ pub struct Features {
     /// Words that [`FUNCTION`] reads; empty without it.
     pub filter_data: Vec<u32>,
     pub asked: QuerySizes,
-    /// What a query set asks.
     pub set: Option<QuerySizes>,
     pub views: Vec<Frustum>,
-    /// Static boxes, the others, and the worlds of both, where they lie in buffers of a caller's.
+    /// Static boxes, the others, and the worlds of both, in strided buffers.
     pub strewn: Option<[Strewn; 4]>,
     seed: u64,
 }
 
-/// The buffers of a device that strewn elements lie in.
 pub struct Buffers {
     boxes: Option<[Buffer; 4]>,
     asked: Option<[Buffer; 2]>,
     set: Option<[Buffer; 2]>,
 }
 
-/// Some features of the random scene of a seed: not all at once, since most differences need few. Every kind of query,
-/// a function and buffers of a caller's come in turn, the rest by chance.
+/// Few features at a time, since most differences need few. Query kinds, pair function and strided buffers alternate by
+/// seed; the rest is random.
 pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
-    // Scenes stay what they are.
+    // A separate generator keeps the scenes unchanged.
     let random = &mut Random::new(seed ^ 0xfea7_0000_0000_0000);
     let mut boxes = scene.boxes.clone();
     let statics = match random.below(2) {
@@ -186,7 +178,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
     features
 }
 
-/// About a third of the pairs, with either object first, and what is none.
+/// About a third of the pairs, in either order, and rows that exclude nothing.
 fn list(pairs: &[Pair], objects: usize, random: &mut Random) -> Vec<Pair> {
     let objects = objects as u32;
     let mut list = Vec::new();
@@ -209,7 +201,7 @@ fn list(pairs: &[Pair], objects: usize, random: &mut Random) -> Vec<Pair> {
     list
 }
 
-/// Rays, and queries of another kind in every turn.
+/// The kind of queries depends on `turn`.
 fn questions(
     turn: u64,
     rays: &[Ray],
@@ -271,7 +263,7 @@ fn one_of<'a>(boxes: &'a [Aabb], random: &mut Random) -> Option<&'a Aabb> {
     boxes.get(random.below(boxes.len() as u32) as usize)
 }
 
-/// An edge of some box, or another length where there is none or it has no end.
+/// An edge of some box, or another length if it is missing, zero or huge.
 fn edge(boxes: &[Aabb], random: &mut Random) -> f32 {
     let axis = random.below(3) as usize;
     let edge = one_of(boxes, random).map(|boxed| boxed.max[axis] - boxed.min[axis]);
@@ -294,7 +286,7 @@ fn swept(ray: Ray, boxes: &[Aabb], worlds: u32, random: &mut Random) -> SweptRay
     if random.once_in(8) {
         swept.half_extents[0] = [-1.0, f32::INFINITY][random.below(2) as usize];
     }
-    // One more than there are.
+    // One world more than exist.
     swept.world = random.below(worlds) + u32::from(random.once_in(16));
     swept
 }
@@ -328,7 +320,6 @@ fn query(boxes: &[Aabb], worlds: u32, random: &mut Random) -> Query {
 }
 
 impl QuerySizes {
-    /// On the host.
     pub fn input(&self) -> QueryInput<'_> {
         QueryInput {
             rays: match self.is_swept {
@@ -346,7 +337,6 @@ impl QuerySizes {
         }
     }
 
-    /// In the buffers that were made of this, if any.
     fn input_in<'a>(&'a self, buffers: Option<&'a [Buffer; 2]>) -> QueryInput<'a> {
         let input = self.input();
         let (Some([rays, queries]), Some([in_rays, in_queries])) = (&self.strewn, buffers) else {
@@ -371,7 +361,6 @@ impl QuerySizes {
         strewn.map(|strewn| strewn.each_ref().map(|strewn| strewn.buffer(device)))
     }
 
-    /// How many queries there are among so many objects.
     fn query_count(&self, objects: usize) -> usize {
         match &self.queries {
             QueryKind::Nothing => 0,
@@ -383,17 +372,15 @@ impl QuerySizes {
 }
 
 impl Features {
-    /// The step, on the host.
     pub fn scene(&self) -> Scene<'_> {
         self.scene_of(self.asked.input(), None)
     }
 
-    /// What the query set asks, as a step of its own, on the host.
     pub fn scene_of_set<'a>(&'a self, set: &'a QuerySizes) -> Scene<'a> {
         self.scene_of(set.input(), None)
     }
 
-    /// The step and what the query set asks, in the buffers that were made of this.
+    /// The step and the query set's input, from device buffers.
     pub fn input_in<'a>(&'a self, buffers: &'a Buffers) -> (Scene<'a>, Option<QueryInput<'a>>) {
         let asked = self.asked.input_in(buffers.asked.as_ref());
         let of_set = self.set.as_ref().map(|set| set.input_in(buffers.set.as_ref()));
@@ -436,7 +423,7 @@ impl Features {
         scene
     }
 
-    /// What [`FUNCTION`] says.
+    /// [`FUNCTION`] in Rust.
     pub fn admits(&self, a: u32, b: u32) -> bool {
         let Some(bits) = (32 * self.filter_data.len() as u32).checked_sub(1) else {
             return true;
@@ -446,7 +433,6 @@ impl Features {
         self.filter_data[place as usize / 32] >> (place % 32) & 1 == 1
     }
 
-    /// The parts of the step, with how much of each was given: elements, words or objects.
     pub fn parts(&self) -> Vec<(Part, u64)> {
         let count = |strewn: &[Strewn]| strewn.iter().map(|strewn| u64::from(strewn.count)).sum::<u64>();
         let strided = self.strewn.as_ref().map_or(0, |strewn| count(strewn));
@@ -475,7 +461,6 @@ impl Features {
         parts
     }
 
-    /// Rays and queries of the set.
     pub fn set_count(&self) -> u64 {
         let of = |set: &QuerySizes| set.rays.len() + set.query_count(self.boxes.len());
         self.set.as_ref().map_or(0, of) as u64

@@ -1,12 +1,10 @@
-//! What queries found, held to the definition.
-
 use gpu_broad_phase::reference::brute_force::Found;
 use gpu_broad_phase::{BroadPhaseDescriptor, NONE, NearestObject, QueryMode, Scene, StepResult};
 
 use super::answer::first_difference;
 
-/// The first query that was answered otherwise, if any: `expected` is what each finds by the definition. Who lies at
-/// the very radius may be found or not, since distances are rounded.
+/// Returns the first query that differs from `expected`. An object at exactly the radius may be found or not, since
+/// distances are rounded.
 pub fn difference(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -32,7 +30,6 @@ pub fn difference(
     })
 }
 
-/// The same against the answer of somebody else, row by row.
 pub fn difference_from(other: &StepResult, result: &StepResult) -> Option<String> {
     let rows = |result: &StepResult| {
         let queries = result.query_offsets.len().saturating_sub(1);
@@ -78,7 +75,6 @@ fn list_fault(list: &[u32], expected: &Found) -> Option<String> {
         .or_else(|| missing.map(|(object, _)| format!("object {object} is missing")))
 }
 
-/// How far an object is that may be found.
 fn distance(expected: &Found, object: u32) -> Option<f64> {
     let of = |rows: &[(u32, f64)]| {
         let place = rows.binary_search_by_key(&object, |&(object, _)| object).ok()?;
@@ -106,7 +102,7 @@ fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Opti
         if !slack.admits(squared, distance) {
             return Some(format!("object {} is not {squared} away, squared", row.object));
         }
-        // By distance alone: which of two as near comes first may depend on rounding.
+        // Compares distances only, since rounding may reorder ties.
         let is_nearer = |&&wanted: &&f64| !slack.is_no_farther(distance, wanted);
         nearest
             .get(place)
@@ -115,9 +111,8 @@ fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Opti
     })
 }
 
-/// By how much distances may be off.
 struct Slack {
-    /// Positions that are moved into their period are rounded.
+    /// Rounding of positions that are wrapped into their period.
     moved: f64,
 }
 
@@ -134,7 +129,7 @@ impl Slack {
         1e-6 * distance + 8.0 * f64::from(f32::MIN_POSITIVE) + self.moved
     }
 
-    /// Whether a squared distance is the square of this, as far as floats have it.
+    /// True if `squared` is the square of `distance` within rounding.
     fn admits(&self, squared: f32, distance: f64) -> bool {
         let slack = self.of(distance);
         let largest = (distance + slack).powi(2) + f64::from(f32::MIN_POSITIVE);
@@ -142,7 +137,7 @@ impl Slack {
         smallest <= f64::from(squared) && (f64::from(squared) <= largest || largest > f64::from(f32::MAX))
     }
 
-    /// Whether one is no farther than the other. Distances past the largest float are that.
+    /// Within rounding. Distances are clamped to the largest float.
     fn is_no_farther(&self, near: f64, far: f64) -> bool {
         near.min(f64::from(f32::MAX)) <= far + self.of(far)
     }

@@ -1,5 +1,3 @@
-//! The GPU against the CPU engine and brute force.
-
 pub mod answer;
 mod compared;
 mod features;
@@ -25,39 +23,32 @@ use answer::{Answer, brute_force};
 use compared::{Compared, Engines};
 use features::PARTS;
 
-/// Brute force is quadratic: more objects than this are compared with the reference alone.
+/// Larger scenes are compared with the reference alone, since brute force is quadratic.
 pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
 
-/// A scene to verify under each scheme.
 pub struct Case<'a> {
     pub scene: Scene<'a>,
-    /// The descriptor but for the scheme.
     pub descriptor: BroadPhaseDescriptor<'static>,
-    /// In the order of [`SCHEMES`].
     pub schemes: [Scheme; SCHEMES.len()],
 }
 
 pub const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
 
-/// One adapter, what has been made on it and what it has done.
 pub struct Verified {
     title: String,
     backends: Backends,
-    /// Its place among the adapters of its backends.
     index: String,
     devices: Vec<(Kind, BroadPhase)>,
-    /// What answers steps with features, once there was one.
+    /// Made on first use.
     engines: Option<Engines>,
     /// As [`SCHEMES`].
     pub tallies: [Tally; SCHEMES.len()],
-    /// As [`PARTS`].
     parts: [Compared; PARTS.len()],
 }
 
-/// What pipelines depend on: the scheme and several worlds.
+/// Pipeline variant: the scheme and several worlds.
 type Kind = (Discriminant<Scheme>, bool);
 
-/// What was compared for one scheme.
 #[derive(Default)]
 pub struct Tally {
     pub scenes: u64,
@@ -68,7 +59,6 @@ pub struct Tally {
     pub differences: u64,
 }
 
-/// Returns the adapters of these backends to verify.
 pub fn verified(backends: Backends) -> Vec<Verified> {
     let each = backends.iter().flat_map(|backend| {
         let found = block_on(adapters(backend));
@@ -78,7 +68,7 @@ pub fn verified(backends: Backends) -> Vec<Verified> {
     each.collect()
 }
 
-/// Every adapter and scheme on the random scene of a seed; the differences in words.
+/// Returns the differences on the random scene of a seed as text.
 pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Result<Vec<String>> {
     let random = scenes::random(seed, largest);
     let case = Case {
@@ -101,7 +91,7 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
     };
     let with_seed = || format!("seed {seed}");
     let mut differences = compare(adapters, &case).with_context(with_seed)?;
-    // What features do is known by brute force alone.
+    // Only brute force defines the features.
     if random.boxes.len() <= BRUTE_FORCE_OBJECTS {
         let features = features::random(seed, &random);
         differences.extend(compared::compare(adapters, &features, case.schemes).with_context(with_seed)?);
@@ -110,7 +100,6 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
     Ok(differences.into_iter().map(with_seed).collect())
 }
 
-/// Every adapter and scheme on one scene; the differences in words.
 pub fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
     let scene = &case.scene;
     let brute_force = (scene.objects.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(&case.descriptor, scene));
@@ -154,7 +143,6 @@ pub fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>
     Ok(differences)
 }
 
-/// What a scene is looked at with, in words.
 fn name(descriptor: &BroadPhaseDescriptor<'_>) -> String {
     let BroadPhaseDescriptor {
         scheme,
@@ -166,7 +154,7 @@ fn name(descriptor: &BroadPhaseDescriptor<'_>) -> String {
     format!("{scheme:?}, {}D, margin {margin}, worlds {worlds}", dimensions.count())
 }
 
-/// Pairs with the closest hits, then all hits: two steps of whoever answers.
+/// Combines two steps: pairs with the closest hits, then all hits.
 fn answer(
     descriptor: BroadPhaseDescriptor<'static>,
     mut step: impl FnMut(&BroadPhaseDescriptor<'static>) -> Result<gpu_broad_phase::StepResult>,
@@ -184,7 +172,7 @@ fn answer(
 }
 
 impl Verified {
-    /// Returns the adapter with this information, which may be in use.
+    /// The adapter may be in use.
     pub fn of(info: &AdapterInfo) -> Result<Self> {
         let backends = Backends::from(info.backend);
         let found = block_on(adapters(backends));
@@ -204,17 +192,15 @@ impl Verified {
         }
     }
 
-    /// Returns the adapter's name and backend.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Fails if the adapter does not meet the requirements.
     pub fn check(&mut self) -> Result<()> {
         self.device(&BroadPhaseDescriptor::default()).map(|_| ())
     }
 
-    /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
+    /// Devices are cached, because making one takes longer than a small scene.
     fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut BroadPhase> {
         let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.worlds > 1);
         let index = match self.devices.iter().position(|(of, _)| *of == kind) {

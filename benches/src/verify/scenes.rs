@@ -1,24 +1,22 @@
-//! Random scenes that aim at what is hard: touching in the last bit, mixed sizes, far away, infinite, not a number.
+//! Random scenes of hard cases: touching in the last bit, mixed sizes, far away, infinite, not a number.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Ray};
 
 use crate::generate::{Random, nudge};
 
-/// No scene has more objects or rays, unless asked for.
 pub const LARGEST: u32 = 5_000;
 
 pub struct Scene {
     pub boxes: Vec<Aabb>,
-    /// The world of each box, some of which do not exist; empty with one world.
+    /// World of each box, some out of range; empty with one world.
     pub worlds: Vec<u32>,
     pub rays: Vec<Ray>,
-    /// Dimensions, margin and number of worlds.
     pub descriptor: BroadPhaseDescriptor<'static>,
     pub cell_size: f32,
     pub min_scale: f32,
 }
 
-/// Equal seeds give equal scenes of at most so many objects and rays.
+/// At most `largest` objects and rays.
 pub fn random(seed: u64, largest: u32) -> Scene {
     let random = &mut Random::new(seed);
     let boxes = count(random, largest);
@@ -45,7 +43,7 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     }
     let mut worlds = Vec::new();
     if descriptor.worlds > 1 {
-        // One more than there are.
+        // One world more than exist.
         worlds.extend(boxes.iter().map(|_| random.below(descriptor.worlds + 1)));
     }
     Scene {
@@ -58,7 +56,7 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     }
 }
 
-/// Three dimensions without margin and worlds half of the time.
+/// Half are three-dimensional without margin and worlds.
 fn variant(random: &mut Random) -> BroadPhaseDescriptor<'static> {
     let (dimensions, margin, worlds) = match random.below(8) {
         0 | 1 => (Dimensions::Two, 0.0, 1),
@@ -85,7 +83,7 @@ fn flatten(boxes: &mut [Aabb], rays: &mut [Ray]) {
     }
 }
 
-/// 0 to the largest; every octave is as likely as the next.
+/// 0 to `largest`, with every octave equally likely.
 fn count(random: &mut Random, largest: u32) -> u32 {
     let octaves = largest.ilog2() + 1;
     let octave = random.below(octaves + 1);
@@ -124,7 +122,7 @@ fn lattice(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>) 
             let length = random.below(longest + 1);
             min[axis] = at(cell, random);
             max[axis] = at(cell + length, random);
-            // A box without extent whose bounds were moved apart the wrong way is a point instead.
+            // A box without extent whose bounds crossed becomes a point.
             if max[axis] < min[axis] {
                 max[axis] = min[axis];
             }
@@ -164,7 +162,7 @@ fn scattered(boxes: u32, rays: u32, random: &mut Random, sizes: Sizes) -> (Vec<A
 fn clusters(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>) {
     let side = 50.0 * f64::from(boxes + 1).cbrt();
     let centres = [(); 7].map(|()| [(); 3].map(|()| random.between(-side, side)));
-    // So tight that a cell holds a crowd, yet few enough for pairs to stay countable.
+    // Crowded cells, but few enough boxes to keep pairs countable.
     let boxes = boxes.min(1_000);
     let make_box = |random: &mut Random| {
         let cluster = centres[random.below(7) as usize];
@@ -195,7 +193,7 @@ fn far_away(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>)
     (boxes, rays)
 }
 
-/// A ray that starts near a place, now and then along an axis, without length, or not valid at all.
+/// A ray that starts near a place, sometimes along an axis, without length, or invalid.
 fn ray(near: [f64; 3], reach: f64, random: &mut Random) -> Ray {
     let origin = near.map(|value| (value + reach * random.between(-1.5, 1.5)) as f32);
     let mut direction = random.direction(3).map(|value| value as f32);
@@ -224,7 +222,6 @@ fn ray(near: [f64; 3], reach: f64, random: &mut Random) -> Ray {
     Ray::new(origin, direction, t_max)
 }
 
-/// Giants, infinite boxes and boxes that are not valid.
 fn add_oddities(boxes: &mut [Aabb], random: &mut Random) {
     let length = boxes.len() as u32;
     if length == 0 {

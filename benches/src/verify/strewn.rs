@@ -1,4 +1,4 @@
-//! Elements in larger buffers of a caller's: at any place, with any stride, and boxes in any form.
+//! Elements in larger buffers at any offset and stride, and boxes in any layout.
 
 use bytemuck::Pod;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -7,12 +7,11 @@ use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source};
 
 use crate::generate::Random;
 
-/// The words of a buffer, and where the elements lie in it.
 pub struct Strewn {
     words: Vec<u32>,
     pub count: u32,
     offset: u64,
-    /// In bytes; none where elements lie one behind the other.
+    /// In bytes; `None` for packed elements.
     stride: Option<u32>,
     form: BoxLayout,
     box_words: BoxWords,
@@ -25,8 +24,8 @@ impl Strewn {
         Self::new(&rows, random)
     }
 
-    /// Boxes in any form. Those given become what a step is to read: a centre and half extents say a box that may be
-    /// larger by a rounding, and not every form has filter words.
+    /// Replaces `boxes` by those a step will read: centre and half extents may round to a larger box, and some layouts
+    /// lack filter words.
     pub fn of_boxes(boxes: &mut [Aabb], random: &mut Random) -> Self {
         let form = [BoxLayout::MinMax, BoxLayout::CenterHalf][random.below(2) as usize];
         let box_words = [BoxWords::Filters, BoxWords::Padding, BoxWords::Tight][random.below(3) as usize];
@@ -46,7 +45,7 @@ impl Strewn {
             1 => Some(element),
             _ => Some(element + random.below(12) as usize),
         };
-        // Where devices may bind it as it is, and where not.
+        // Offsets at which devices can bind the buffer directly, and others.
         let first = [0, 64, 1, 4, 68, random.below(500)][random.below(6) as usize] as usize;
         let mut noise = |words: &mut Vec<u32>, length: usize| {
             words.resize_with(length, || random.below(u32::MAX));
@@ -57,7 +56,6 @@ impl Strewn {
             noise(&mut words, first + index * stride.unwrap_or(element));
             words.extend_from_slice(row);
         }
-        // No buffer is empty.
         words.resize(words.len().max(4), 0);
         Self {
             words,
@@ -77,7 +75,6 @@ impl Strewn {
         })
     }
 
-    /// The elements in the buffer that was made of this.
     pub fn source<'a, T>(&self, buffer: &'a Buffer) -> Source<'a, T> {
         let source = Source::device(buffer, self.count).at(self.offset);
         match self.stride {
@@ -86,20 +83,19 @@ impl Strewn {
         }
     }
 
-    /// As [`source`](Self::source), of boxes.
     pub fn boxes<'a>(&self, buffer: &'a Buffer) -> Source<'a, Aabb> {
         self.source(buffer).layout(self.form, self.box_words)
     }
 }
 
-/// The words of a box, which becomes what they say.
+/// Returns the words of a box, and replaces it by the box they encode.
 fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
     let (mut first, mut second) = (boxed.min, boxed.max);
     let mut read = *boxed;
     if form == BoxLayout::CenterHalf {
         let center = |axis: usize| Some(0.5 * boxed.min[axis] + 0.5 * boxed.max[axis]).filter(|at| at.is_finite());
         first = [0, 1, 2].map(|axis| center(axis).unwrap_or_default());
-        // Infinite, negative or not a number where bounds are infinite, inverted or not numbers.
+        // Infinite, negative or NaN for bounds that are infinite, inverted or NaN.
         second = [0, 1, 2].map(|axis| 0.5 * boxed.max[axis] - 0.5 * boxed.min[axis]);
         read = Aabb::from_center_half(first, second);
     }
@@ -109,7 +105,7 @@ fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
     };
     let behind = |word: u32| match box_words {
         BoxWords::Filters => Some(word),
-        // Nobody is to look at it.
+        // Noise that readers must ignore.
         BoxWords::Padding => Some(!word),
         _ => None,
     };
@@ -127,7 +123,6 @@ pub mod tests {
     use super::*;
 
     impl Strewn {
-        /// The two vectors of each box, read as the documentation of the forms says.
         pub fn vectors(&self) -> Vec<[[f32; 3]; 2]> {
             let (element, second) = match self.box_words {
                 BoxWords::Tight => (6, 3),

@@ -1,10 +1,10 @@
-//! What views see, held to what the library says of them in exact arithmetic.
+//! Compares visible objects with the library's definition in exact arithmetic.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Frustum, Visible};
 
 use crate::generate::{Random, nudge};
 
-/// Views of objects in so many worlds, a few of them invalid.
+/// Some views are invalid.
 pub fn random(boxes: &[Aabb], worlds: u32, random: &mut Random) -> Vec<Frustum> {
     let count = [1, 2, 5, 32][random.below(4) as usize];
     (0..count).map(|_| view(boxes, worlds, random)).collect()
@@ -45,7 +45,7 @@ fn finite(point: [f32; 3]) -> [f32; 3] {
     point.map(|at| if at.is_finite() { at } else { 0.0 })
 }
 
-/// Through a corner of an object, or one float beside it.
+/// A plane through a corner of an object, or one float beside it.
 fn plane(boxes: &[Aabb], random: &mut Random) -> [f32; 4] {
     let scale = [1.0, 1.0, 0.3, 1e-20, 1e18][random.below(5) as usize];
     let is_on_axes = random.once_in(2);
@@ -66,7 +66,7 @@ fn plane(boxes: &[Aabb], random: &mut Random) -> [f32; 4] {
     [x, y, z, nudge(d, random)]
 }
 
-/// A perspective camera that looks somewhere, by columns; far is infinite now and then.
+/// A perspective camera in a random direction, as columns; its far plane is sometimes infinite.
 fn camera(eye: [f32; 3], random: &mut Random) -> [[f32; 4]; 4] {
     let ahead = random.direction(3).map(|at| at as f32);
     let [[x, y, z], up] = [ahead, random.direction(3).map(|at| at as f32)];
@@ -90,20 +90,18 @@ fn camera(eye: [f32; 3], random: &mut Random) -> [[f32; 4]; 4] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
     Seen,
-    /// Outside a plane by less than what rounding may hide.
+    /// Outside a plane by less than the possible rounding.
     Perhaps,
     Unseen,
 }
 
-/// What views have to see of the objects.
 pub struct Defined {
-    /// One for each view and object.
     sights: Vec<Vec<Sight>>,
     invalid: u32,
 }
 
 impl Defined {
-    /// Worlds are none with one world. Static objects need not be marked.
+    /// `worlds` is empty with one world. Static objects need no mark.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, boxes: &[Aabb], worlds: &[u32], views: &[Frustum]) -> Self {
         let axes = descriptor.dimensions.count() as usize;
         let boxes: Vec<_> = boxes.iter().map(|boxed| compared(descriptor, axes, boxed)).collect();
@@ -126,7 +124,6 @@ impl Defined {
         }
     }
 
-    /// The first view that sees too much or too little, if any.
     pub fn difference(&self, visible: &Visible) -> Option<String> {
         let counts = [visible.objects.len(), visible.invalid as usize];
         let expected = [self.sights.len(), self.invalid as usize];
@@ -158,7 +155,7 @@ impl Defined {
     }
 }
 
-/// A box as a step compares it, if it takes part.
+/// The box as a step compares it; `None` if it is ignored.
 fn compared(descriptor: &BroadPhaseDescriptor<'_>, axes: usize, boxed: &Aabb) -> Option<Aabb> {
     let mut boxed = *boxed;
     boxed.min[axes..].fill(0.0);
@@ -178,7 +175,6 @@ fn compared(descriptor: &BroadPhaseDescriptor<'_>, axes: usize, boxed: &Aabb) ->
     (!is_ignored).then_some(boxed)
 }
 
-/// A view and those of its planes that count, if it is valid.
 fn planes(descriptor: &BroadPhaseDescriptor<'_>, axes: usize, view: &Frustum) -> Option<(Frustum, Vec<[f32; 4]>)> {
     let mut planes = view.planes.get(..view.plane_count as usize)?.to_vec();
     for plane in &mut planes {
@@ -205,7 +201,7 @@ fn sight(planes: &[[f32; 4]], boxed: &Aabb) -> Sight {
     sight
 }
 
-/// What one plane says: the documentation of [`Frustum`] in exact arithmetic.
+/// By the documentation of [`Frustum`], in exact arithmetic.
 fn side(plane: [f32; 4], boxed: &Aabb) -> Sight {
     let normal = [0, 1, 2].map(|axis| plane[axis]);
     let farthest = [0, 1, 2].map(|axis| {
@@ -243,8 +239,7 @@ fn side(plane: [f32; 4], boxed: &Aabb) -> Sight {
     }
 }
 
-/// The sign of a sum of at most nine terms, exactly: it is kept as doubles that do not overlap, small ones first (after
-/// Shewchuk).
+/// Exact sign of a sum of at most nine terms, stored as non-overlapping doubles, small ones first (after Shewchuk).
 fn is_negative(terms: impl IntoIterator<Item = f64>) -> bool {
     let mut parts = [0.0_f64; 9];
     for (count, term) in terms.into_iter().enumerate() {

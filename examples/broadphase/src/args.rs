@@ -1,5 +1,3 @@
-//! The command line as clap sees it.
-
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,56 +10,56 @@ use measure::verify::LARGEST;
 
 use crate::mesh::{Between, Kind};
 
-/// Overlapping boxes and ray hits from files, on the GPU.
+/// Find overlapping boxes and ray hits from files, on the GPU.
 ///
-/// Results go to the file after -o (.csv or .npy by its ending) or as CSV to standard output; everything said to a
-/// person goes to standard error. Exit status: 0 done; 1 the answer is not whole or a check failed; 2 bad usage or
-/// input, or a backend or adapter asked for by name that is not there.
+/// Results go to the file after -o (.csv or .npy by its ending), or as CSV to standard output. Messages go to standard
+/// error. Exit status: 0 done; 1 incomplete answer or failed check; 2 bad usage or input, or a missing backend or
+/// adapter that was named.
 #[derive(Parser)]
 #[command(name = "broadphase", version, max_term_width = 110)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
-    /// Say nothing but warnings and errors. What is left out of a file, as invalid or as none of its format, is always
-    /// a warning.
+    /// Print only warnings and errors. Invalid or unsupported content that is skipped in a file always causes a
+    /// warning.
     #[arg(long, global = true)]
     pub quiet: bool,
 }
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// List adapters and whether each meets the requirements.
+    /// List adapters, and report for each if it meets the requirements.
     Info(InfoArgs),
     /// Write all overlapping pairs: rows `a,b` with a < b, ascending.
     Pairs(PairsArgs),
     /// Write ray hits.
     Rays(RaysArgs),
-    /// Write which objects overlap each query box: rows `query,object`, ascending.
+    /// Write the objects that overlap each query box: rows `query,object`, ascending.
     Query(QueryArgs),
     /// Write the pairs of points within a radius: rows `a,b` with a < b, ascending.
     Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU engine and brute force.
     Verify(VerifyArgs),
-    /// Say which rule decides whether two objects are a pair, a ray hits an object, or a query finds one.
+    /// Explain why two objects are a pair, a ray hits an object, or a query finds one, or why not.
     Why(WhyArgs),
-    /// Run the step of a snapshot once more, with its own descriptor, and count what it finds.
+    /// Repeat the step of a snapshot with its own descriptor, and count the results.
     Replay(ReplayArgs),
-    /// Make boxes, points, rays or a cloth mesh.
+    /// Generate boxes, points, rays or a cloth mesh.
     Generate(GenerateArgs),
-    /// Tell how a scheme sees a scene: objects per cell and level, candidates per pair, bytes, time.
+    /// Show statistics of a scheme: objects per cell and level, candidates per pair, bytes, time.
     Stats(StatsArgs),
-    /// Draw how many boxes lie over each cell of a plane.
+    /// Draw the number of boxes over each cell of a plane.
     Heatmap(HeatmapArgs),
-    /// Time a step and its stages, beside other ways to the same answer, which are held to it.
+    /// Time a step and its stages beside other engines, and compare their answers.
     Bench(BenchArgs),
 }
 
 #[derive(Args)]
 pub struct InfoArgs {
-    /// Which backends to list.
+    /// Backends to list.
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
-    /// Write the WGSL that runs, one file a pass, into this folder.
+    /// Write the WGSL that runs into this folder, one file per pass.
     #[arg(long, value_name = "DIR")]
     pub dump_shaders: Option<PathBuf>,
 }
@@ -86,7 +84,7 @@ pub struct PairsArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub which: PairArgs,
-    /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
+    /// Write only the first N pairs. If there are more, print their number and exit with status 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_pairs: Option<u32>,
     /// Result file, .csv or .npy (u4, rows × 2), or a device such as /dev/null; `-` is CSV on standard output.
@@ -102,17 +100,17 @@ pub struct PairsArgs {
 pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5), or without t_max (6, in 2D 4),
-    /// which is infinite then. A ray with a NaN or an infinite direction is invalid. With a negative t_max it hits nothing, with a direction of zero what is at its
-    /// origin.
+    /// Rays, in a table format of boxes: origin, direction, t_max (7 columns, in 2D 5), or without t_max (6, in 2D 4),
+    /// which is then infinite. A NaN or infinite direction is invalid. A negative t_max hits nothing; a zero direction
+    /// hits the boxes at the origin.
     pub rays: PathBuf,
-    /// Which hits.
+    /// Hits to find.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
     pub mode: Mode,
-    /// With --mode all: a third column, the parameter t at which the ray enters the box, 0 where it starts inside.
+    /// With --mode all: add a column t, the parameter at which the ray enters the box, 0 if it starts inside.
     #[arg(long)]
     pub with_t: bool,
-    /// With --mode all: the hits of each ray by ascending t, then by object.
+    /// With --mode all: sort the hits of each ray by t, then by object.
     #[arg(long)]
     pub along: bool,
     #[command(flatten)]
@@ -139,14 +137,14 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes or points, a table as that of the scene: mins then maxes (6 columns, in 2D 4), or positions (3
-    /// columns, in 2D 2).
+    /// Query boxes or points, in a table format of scenes: mins then maxes (6 columns, in 2D 4), or positions (3, in 2D
+    /// 2).
     pub boxes: PathBuf,
-    /// Find what comes within this distance of the box: a sphere where the box is a point.
+    /// Find objects within this distance of the box, or within a sphere around a point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
-    /// Only the K nearest objects of each query, nearest first, as rows `query,object,distance`; at any distance,
-    /// unless --radius bounds it. The search goes outward from the query, and needs no radius to be fast.
+    /// Find only the K nearest objects of each query, nearest first, as rows `query,object,distance`, at any distance
+    /// unless --radius limits it. The search goes outward from the query and is fast without a radius.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     #[command(flatten)]
@@ -170,34 +168,34 @@ pub struct QueryArgs {
                         atoms.xyz --radius 8 --period 60,60,60 --full --distances --shifts -o list.npy"
 )]
 pub struct NeighborsArgs {
-    /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`);
-    /// `pairs --help` tells more. Or atoms: .xyz and .extxyz with their number, a comment, then rows of a symbol and a
-    /// position, of which the first frame is read.
+    /// Points: 3 columns, in 2D 2, in any table format of boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`); see
+    /// `pairs --help`. Or atoms: .xyz and .extxyz with their number, a comment, then rows of a symbol and a position.
+    /// Only the first frame is read.
     ///
-    /// Numbers of the file, radius and period count in f64, as they are written.
+    /// Numbers of the file, radius and period are used in f64, as written.
     pub points: PathBuf,
-    /// The largest distance. Needed unless --nearest is given.
+    /// Largest distance. Required without --nearest.
     #[arg(long, value_name = "R", value_parser = parse_long_distance)]
     pub radius: Option<f64>,
-    /// Period of each axis, 0 where an axis has none: distances are those to the nearest image. One number is the
-    /// period of all axes. Without it that of an extended XYZ file, if its Lattice is a box along the axes.
+    /// Period of each axis, 0 for none: distances are those to the nearest image. One number sets all axes. Default:
+    /// the Lattice of an extended XYZ file, if it is a box along the axes.
     #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_periods)]
     pub period: Option<Periods>,
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Only the K nearest neighbours of each point, nearest first and then by number, from both sides. The search goes
-    /// outward from the point, and needs no radius to be fast. Who they are is decided in f64 among the K + 8 that are
-    /// nearest in f32.
+    /// Find only the K nearest neighbours of each point, from both sides, by distance, then by number. The search goes
+    /// outward from the point and is fast without a radius. It compares in f64 the K + 8 points that are nearest in
+    /// f32.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
-    /// A further column: the distance.
+    /// Add a column with the distance.
     #[arg(long)]
     pub distances: bool,
-    /// Further columns, one per axis: how many periods to add to b, so that it is the image that is near a.
+    /// Add a column per axis: the number of periods to add to b for its image near a.
     #[arg(long)]
     pub shifts: bool,
-    /// What the points have to be; the number of columns decides.
+    /// Required dimensions of the points; the number of columns decides.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     #[command(flatten)]
@@ -215,13 +213,13 @@ pub struct NeighborsArgs {
 pub struct VerifyArgs {
     #[command(flatten)]
     pub scene: OptionalSceneArgs,
-    /// Rays to verify with, a table of 7 columns, in 2D 5.
+    /// Rays to verify, a table of 7 columns, in 2D 5.
     pub rays: Option<PathBuf>,
-    /// Make this many random scenes instead of reading one.
+    /// Generate this many random scenes instead of reading one.
     #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub random: Option<u64>,
-    /// Seed of the first random scene; each further scene takes the next number.
+    /// Seed of the first random scene; each further scene uses the next number.
     #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
     pub seed: u64,
     /// Most objects and rays of a random scene.
@@ -229,22 +227,22 @@ pub struct VerifyArgs {
     pub largest: u32,
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Cell size of the uniform scheme for a scene from a file; without it the median longest side.
+    /// Cell size of the uniform scheme for a scene from a file. Default: the median longest side.
     #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
     pub cell_size: Option<f32>,
-    /// Finest cells of the adaptive scheme for a scene from a file; without it the smallest longest side.
+    /// Finest cells of the adaptive scheme for a scene from a file. Default: the smallest longest side.
     #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
     pub min_scale: Option<f32>,
 }
 
 #[derive(Args)]
 pub struct ReplayArgs {
-    /// A step as --snapshot keeps it, or `Snapshot` of the library.
+    /// A step saved by --snapshot, or by `Snapshot` of the library.
     pub snapshot: PathBuf,
     /// Compare the answer with the CPU engine and brute force; needs an adapter.
     #[arg(long)]
     pub verify: bool,
-    /// Tell the GPU time of each stage.
+    /// Print the GPU time of each stage.
     #[arg(long)]
     pub timings: bool,
     #[command(flatten)]
@@ -253,10 +251,10 @@ pub struct ReplayArgs {
 
 #[derive(Args)]
 pub struct GenerateArgs {
-    /// What to make.
+    /// Kind of data.
     #[arg(value_enum)]
     pub kind: Make,
-    /// How many rows; for `cloth` about how many vertices.
+    /// Number of rows; for `cloth` the approximate number of vertices.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
     /// Equal seeds give equal files.
@@ -265,14 +263,14 @@ pub struct GenerateArgs {
     /// 3D or 2D rows.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     pub dimensions: u8,
-    /// Side of the world for `points` and `rays`; without it that of `uniform` with as many boxes.
+    /// Side of the world for `points` and `rays`. Default: that of `uniform` with the same count.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub side: Option<f32>,
     /// Largest parameter of `rays`.
     #[arg(long, value_name = "T", value_parser = parse_t_max, default_value_t = f32::INFINITY)]
     pub t_max: f32,
-    /// .csv or .npy; `-` is CSV on standard output. For `cloth` a name as in `NAME.ply`: the two frames go to
-    /// `NAME0.ply` and `NAME1.ply`.
+    /// .csv or .npy; `-` is CSV on standard output. For `cloth`, `NAME.ply` writes two frames, `NAME0.ply` and
+    /// `NAME1.ply`.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -293,43 +291,43 @@ pub struct StatsArgs {
 pub struct HeatmapArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Axis to look along; without it the one of smallest extent.
+    /// Axis to look along. Default: the axis of smallest extent.
     #[arg(long, value_enum)]
     pub axis: Option<Axis>,
-    /// The picture.
+    /// Picture file.
     #[arg(short, long, value_name = "FILE.png")]
     pub output: PathBuf,
 }
 
 #[derive(Args, Clone)]
 pub struct BenchArgs {
-    /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes;
-    /// and folders with frame0.ply and frame1.ply, of which all elements get a box.
+    /// Scenes, separated by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes; and
+    /// folders with frame0.ply and frame1.ply, whose elements all get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
-    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
+    /// Rays, in a table format of boxes: origin, direction, t_max (7 columns, in 2D 5).
     pub rays: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// Boxes of scenes that are made, apart by commas [default: 10000,100000,1000000; --report takes 10000000, too].
+    /// Numbers of boxes in random scenes, separated by commas [default: 10000,100000,1000000; --report adds 10000000].
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
-    /// Make this many rays from uniform origins in uniform directions: the closest hit without bound, all hits up to t
-    /// = 16.
+    /// Generate this many rays from uniform origins in uniform directions: unlimited for closest hits, up to t = 16 for
+    /// all hits.
     #[arg(long = "rays", value_name = "N", conflicts_with = "rays", value_parser = clap::value_parser!(u32).range(1..))]
     pub ray_count: Option<u32>,
-    /// Runs, in each of which everything is run once: medians are told.
+    /// Number of runs, in each of which every engine runs once; medians are reported.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
-    /// Equal seeds make equal scenes and rays.
+    /// Equal seeds give equal scenes and rays.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
-    /// grid, brute-force (a kernel), reference (the library on the CPU; only by name), and with the package's feature
-    /// `peers` parry3d, obvhs, bvh, rstar, lampshade.
+    /// Engines, separated by commas. Default: all available ones that suit the scene. Names: gpu-broad-phase, grid,
+    /// brute-force (a kernel), reference (the library on the CPU; only by name), and with the package's feature `peers`
+    /// parry3d, obvhs, bvh, rstar, lampshade.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Measure the sort of keys and values alone, too.
+    /// Also measure the sort of keys and values alone.
     #[arg(long)]
     pub sort: bool,
     #[command(flatten)]
@@ -339,44 +337,41 @@ pub struct BenchArgs {
     /// Result file, .csv, with a header line; `-` is standard output.
     #[arg(short, long, visible_alias = "csv", value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// The table as a report: with adapter, driver, date and command.
+    /// Write the table as a report with adapter, driver, date and command.
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
-    /// Measure a fixed set of things for a report on this GPU, and write it here: whether answers are right, the copy
-    /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight
-    /// minutes.
+    /// Measure a fixed set for a report on this GPU, and write it here: correctness, copy bandwidth, then uniform and
+    /// power-law in several sizes with rays, stages and the sort. Takes under eight minutes.
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
         "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "markdown"])]
     pub report: Option<PathBuf>,
-    /// With --report: the seconds that it may take, about. What does not fit is left out, and the report says so.
+    /// With --report: approximate time limit in seconds. The report names the measurements that did not fit.
     #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",
         value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
 }
 
-/// What is said of a scene by itself and of one that may be left out.
-const SCENE: &str = "Boxes or a mesh; `-` is standard input, which tells its format by how it starts";
+const SCENE: &str = "Boxes or a mesh; `-` is standard input, whose format is detected";
 const SCENE_FORMATS: &str = "\
-    Boxes or a mesh; `-` is standard input, which tells its format by how it starts.\n\n\
+    Boxes or a mesh; `-` is standard input, whose format is detected from its start.\n\n\
     Boxes are rows of mins, then maxes: 6 columns, in 2D 4.\n\n\
-    Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point; \
-    `#` starts a comment; the first line may be a header. A first line of three or more columns that counts them from \
-    0 is a header if the second has a fraction, else a row, and a warning says which.\n\n\
+    Text (.csv, .txt, .tsv, .dat, .xyz): columns separated by commas, semicolons, tabs or blanks, with a decimal \
+    point; `#` starts a comment; the first line may be a header. A first line that numbers three or more columns from \
+    0 is a header if the second line has a fraction, else a row; a warning says which.\n\n\
     Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
-    2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
-    Invalid rows, with NaN or a min above its max, take no part and keep their numbers.\n\n\
-    Meshes are .ply, .obj, .stl, .gltf and .glb. Faces of fewer than three vertices and lines of fewer than two are \
-    left out and get no numbers, as edges from a vertex to itself are; invalid elements keep theirs.\n\n\
-    STL: corners with equal positions are one vertex, numbered in the order in which they first appear. Bytes behind \
-    the triangles are left out, and a last solid needs no endsolid.\n\n\
+    2, 2). FILE.npz:NAME selects one of several arrays. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
+    Invalid rows, with NaN or a min above its max, are ignored and keep their numbers.\n\n\
+    Meshes are .ply, .obj, .stl, .gltf and .glb. Faces of fewer than three vertices, lines of fewer than two, and \
+    edges from a vertex to itself are left out and get no numbers; invalid elements keep theirs.\n\n\
+    STL: corners with equal positions are one vertex, numbered by first appearance. Bytes after the triangles are \
+    ignored, and the last solid needs no endsolid.\n\n\
     glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph \
-    targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name \
-    the same positions share them. Lines are loose edges. Primitives without positions or corners are left out. \
-    Required extensions that pack or move vertices are refused; names that are not known are read past with a \
-    warning. Meshes may repeat to 100 times the file's size, or 64 MiB.\n\n\
-    Packed files (gzip, bzip2, xz, zstd) have to be unpacked first.";
+    targets. Vertices are numbered in file order, primitive by primitive; primitives of a mesh with the same \
+    positions share them. Lines are loose edges. Primitives without positions or corners are left out. Required \
+    extensions that pack or move vertices cause an error, unknown ones a warning. Meshes may repeat to 100 times the \
+    file's size, or 64 MiB.\n\n\
+    Unpack compressed files (gzip, bzip2, xz, zstd) first.";
 
-/// A scene file and how to read it.
 #[derive(Args)]
 pub struct SceneArgs {
     #[arg(help = SCENE, long_help = SCENE_FORMATS)]
@@ -385,7 +380,6 @@ pub struct SceneArgs {
     pub reading: ReadingArgs,
 }
 
-/// A scene file for the one command that can do without.
 #[derive(Args)]
 pub struct OptionalSceneArgs {
     #[arg(help = SCENE, long_help = SCENE_FORMATS)]
@@ -396,68 +390,65 @@ pub struct OptionalSceneArgs {
 
 #[derive(Args, Clone)]
 pub struct ReadingArgs {
-    /// What the scene has to be; the number of columns decides. 2 takes x and y of a mesh, whose z has to be the same
-    /// everywhere, or may be missing.
+    /// Required dimensions of the scene; the number of columns decides. 2 uses x and y of a mesh, whose z must be
+    /// constant or missing.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
-    /// Mesh elements that get a box: any of vertices, edges (of faces, and those that the file names by themselves),
-    /// faces (without it faces).
+    /// Mesh elements that get a box: any of vertices, edges (of faces, and those listed in the file), faces. Default:
+    /// faces.
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     pub elements: Vec<Kind>,
-    /// Second frame of the mesh: boxes cover the motion from one frame to the other.
+    /// Second frame of the mesh: boxes cover the motion between the frames.
     #[arg(long, value_name = "FILE")]
     pub next: Option<PathBuf>,
 }
 
-/// What answers.
 #[derive(Args, Clone)]
 pub struct EngineArgs {
-    /// Graphics API, or the CPU engine. `auto` takes a hardware GPU, else the CPU engine, which is faster than a
-    /// software adapter and finds the same; `verify`, `bench`, `stats` and `replay --verify` take a software adapter.
+    /// Graphics API, or the CPU engine. `auto` uses a hardware GPU, else the CPU engine, which is faster than a
+    /// software adapter with the same answer. `verify`, `bench`, `stats` and `replay --verify` also use a software
+    /// adapter.
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
-    /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
+    /// Part of the adapter's name, or its index in `info` for the same --backend.
     #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
-    /// In which order the answer comes off the device; rows are sorted before they are written, whatever it is. Without
-    /// it `deterministic`, and for `replay` that of the snapshot.
+    /// Order of results on the device; written rows are sorted in any case. Default: `deterministic`, for `replay` that
+    /// of the snapshot.
     #[arg(long, value_enum)]
     pub order: Option<Order>,
-    /// Folder that keeps compiled pipelines from run to run, where the backend hands them out, as Vulkan does; `off`
-    /// for none. Without it `broadphase` in the user's cache folder: XDG_CACHE_HOME, or what the platform has for it.
+    /// Folder that caches compiled pipelines, if the backend supports it, as Vulkan does; `off` disables it. Default:
+    /// `broadphase` in the user's cache folder: XDG_CACHE_HOME, or the platform's equivalent.
     #[arg(long, value_name = "DIR|off")]
     pub pipeline_cache: Option<PathBuf>,
 }
 
-/// What to tell and to keep of a step.
 #[derive(Args)]
 pub struct StepArgs {
-    /// Write the number of rows in place of the rows; for `rays` that of hits. They are counted where they are found,
-    /// so that no answer is too large; only --free, several --between and `neighbors` need room for the rows.
+    /// Write the number of rows instead, for `rays` that of hits. Rows are counted where they are found, so no answer
+    /// is too large, except with --free, several --between, or `neighbors`, which need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
-    /// Make a second step, in which nothing is compiled, and print its time, the GPU time of each of its stages, and
-    /// the time that the CPU takes for the same.
+    /// Run a second step, without compilation, and print its time, the GPU time of each stage, and the CPU's time for
+    /// the same step.
     #[arg(long)]
     pub timings: bool,
-    /// Keep what the step is given in this file, before it runs: for a report of a fault, and for `replay`.
+    /// Save the step's input to this file before it runs, for a bug report or `replay`.
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
 }
 
-/// Which pairs there are.
 #[derive(Args)]
 pub struct PairArgs {
-    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements. Given several times,
-    /// each goes to a file of its own: -o NAME.csv makes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
+    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements. Repeat it for several
+    /// files: -o NAME.csv writes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
     #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
     pub between: Vec<Between>,
-    /// The body of each box, -1 for none: boxes of one body make no pair. For a mesh the body of each vertex. A table
-    /// of one column of integers up to 1073741822.
+    /// Body of each box, -1 for none: boxes of one body are not a pair. For a mesh, the body of each vertex. A table of
+    /// one column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
-    /// Leave these pairs out: a table of two columns of ids, as results have them without --local-ids. Either box may
-    /// come first.
+    /// Exclude these pairs: a table of two columns of ids, as in results without --local-ids, in either order.
     #[arg(long, value_name = "FILE")]
     pub exclude: Option<PathBuf>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
@@ -466,7 +457,7 @@ pub struct PairArgs {
 }
 
 impl PairArgs {
-    /// The kinds of each `--between`, sorted; refuses what does not go together.
+    /// Returns the kinds of each `--between`, sorted. Fails if one is repeated.
     pub fn checked(&self) -> Result<Vec<Between>> {
         let mut between = self.between.clone();
         between.sort();
@@ -477,7 +468,6 @@ impl PairArgs {
     }
 }
 
-/// How elements of a mesh are called.
 #[derive(Args)]
 pub struct IdArgs {
     #[command(flatten)]
@@ -490,37 +480,35 @@ pub struct IdArgs {
 
 #[derive(Args)]
 pub struct LocalIdArgs {
-    /// Count the elements of each kind from 0. Without it ids count all vertices of the mesh, then all its edges (by
-    /// larger, then smaller vertex), then all its faces, with boxes or without. Needs elements of one kind, or
-    /// --between: the first column of a pair is then of the kind that comes first in this order.
+    /// Number the elements of each kind from 0. Default: ids count all vertices of the mesh, then all its edges (by
+    /// larger, then smaller vertex), then all its faces, with or without boxes. Needs one kind, or --between: the first
+    /// column of a pair is then the kind that comes first in this order.
     #[arg(long)]
     pub local_ids: bool,
 }
 
 #[derive(Args)]
 pub struct MarginArgs {
-    /// Grow every box of the scene by this on every side: two boxes pair where they are within twice the margin on
-    /// every axis.
+    /// Grow every box of the scene by this on every side: two boxes are a pair within twice the margin on every axis.
     #[arg(long, value_name = "X", value_parser = parse_distance, default_value_t = 0.0, hide_default_value = true)]
     pub margin: f32,
 }
 
 #[derive(Args, Clone)]
 pub struct SchemeArgs {
-    /// How objects are put into cells; the answer is the same. On meshes `adaptive` takes five to six times as long as
+    /// Placement of objects in cells; the answer is the same. On meshes `adaptive` takes five to six times as long as
     /// the others.
     #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical)]
     pub scheme: SchemeName,
-    /// Cell size of the uniform scheme; without it the median longest side of the boxes.
+    /// Cell size of the uniform scheme. Default: the median longest side of the boxes.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub cell_size: Option<f32>,
-    /// Finest cells of the adaptive scheme, rounded up to a power of two; without it the smallest longest side above
+    /// Finest cells of the adaptive scheme, rounded up to a power of two. Default: the smallest longest side above
     /// zero.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub min_scale: Option<f32>,
 }
 
-/// Two objects, an object and a ray, or an object and a query.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  broadphase why boxes.csv 3 7\n  broadphase why boxes.csv 3 --rays rays.csv --ray \
@@ -529,28 +517,28 @@ pub struct SchemeArgs {
 pub struct WhyArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// An object, by the id that results name it with.
+    /// Id of an object, as in results.
     #[arg(value_parser = parse_id)]
     pub a: u32,
-    /// A second object; without it --ray or --query says what the first one meets or not.
+    /// Id of a second object. Without it, use --ray or --query.
     #[arg(value_parser = parse_id)]
     pub b: Option<u32>,
-    /// The row of a ray in the file after --rays, the first of which is 0.
+    /// Row of a ray in the file after --rays, from 0.
     #[arg(long, value_name = "R", value_parser = parse_id, requires = "rays", conflicts_with = "query")]
     pub ray: Option<u32>,
-    /// Rays, as `rays` takes them.
+    /// Rays, as for `rays`.
     #[arg(long, value_name = "FILE", requires = "ray")]
     pub rays: Option<PathBuf>,
-    /// Which hits of the ray are asked for.
+    /// Mode of the ray.
     #[arg(long, value_enum, default_value_t = Mode::Closest, requires = "ray")]
     pub mode: Mode,
-    /// The row of a query box in the file after --boxes, the first of which is 0.
+    /// Row of a query box in the file after --boxes, from 0.
     #[arg(long, value_name = "Q", value_parser = parse_id, requires = "boxes")]
     pub query: Option<u32>,
-    /// Query boxes or points, as `query` takes them.
+    /// Query boxes or points, as for `query`.
     #[arg(long, value_name = "FILE", requires = "query")]
     pub boxes: Option<PathBuf>,
-    /// How far from the query box objects may be.
+    /// Largest distance of objects from the query box.
     #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0, requires = "query")]
     pub radius: f32,
     #[command(flatten)]
@@ -572,7 +560,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// As it is asked for.
+    /// Name on the command line.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
@@ -581,7 +569,7 @@ impl Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// The same for the same input on the same device.
-    // Whoever says that any order will do gets the cheapest, which is this.
+    // The alias means any order, so it gets the cheapest.
     #[value(alias = "unordered")]
     Deterministic,
     /// Ascending: the same on every device.
@@ -606,7 +594,7 @@ pub enum SchemeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// Rows `ray,object,t`, one per ray; -1 and inf where none.
+    /// Rows `ray,object,t`, one per ray; -1 and inf for a miss.
     Closest,
     /// Rows `ray,hit`, hit 0 or 1.
     Any,
@@ -623,15 +611,15 @@ pub enum Axis {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Make {
-    /// Boxes of edges 0.5 to 1.5, about 6 overlaps a box.
+    /// Boxes of edges 0.5 to 1.5, about 6 overlaps per box.
     Uniform,
-    /// Cubes of edges 1 to 256 by a power law, about 6 overlaps a box.
+    /// Cubes of edges 1 to 256 by a power law, about 6 overlaps per box.
     PowerLaw,
     /// Boxes in clusters.
     Clustered,
     /// Boxes on a thin plane.
     Planar,
-    /// Rods side by side in one cell, none of which meets another.
+    /// Parallel rods in one cell, without overlaps.
     OneCell,
     /// Unit boxes that share faces, each coordinate moved by at most one step of f32.
     Lattice,
@@ -664,11 +652,10 @@ fn parse_long_distance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Lengths of the axes, or of all of them.
+/// Period of each axis, or a single one for all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Periods(pub Vec<f64>);
 
-/// Numbers apart by commas or blanks.
 fn parse_periods(text: &str) -> Result<Periods, String> {
     let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
     let periods = words.map(parse_long_distance).collect::<Result<Vec<_>, _>>()?;
@@ -691,12 +678,10 @@ fn parse_id(text: &str) -> Result<u32, String> {
         .map_err(|_| "an id is an integer from 0 to 4294967295".to_owned())
 }
 
-/// `vertices-faces`.
 pub fn between_name((a, b): Between) -> String {
     format!("{}-{}", a.name(), b.name())
 }
 
-/// The kinds in the order of their ids, however they are named.
 fn parse_between(text: &str) -> Result<Between, String> {
     let kind = |name: &str| {
         let found = Kind::from_str(name.trim(), false);
@@ -709,12 +694,11 @@ fn parse_between(text: &str) -> Result<Between, String> {
 }
 
 impl Cli {
-    /// Takes negative numbers for values, so that what is wrong with one is told of the value and not of an option
-    /// `-1`.
+    /// Accepts negative numbers as values, so that errors name the value and not an option `-1`.
     pub fn parse_from_arguments(arguments: impl IntoIterator<Item = OsString>) -> clap::error::Result<Self> {
         let take_negative = |arg: Arg| {
             let takes_values = arg.get_action().takes_values();
-            // As `-.5` and `-inf`, which clap knows as no numbers.
+            // Such as `-.5` and `-inf`.
             let reals = [TypeId::of::<f32>(), TypeId::of::<f64>(), TypeId::of::<Periods>()];
             let takes_reals = takes_values && reals.iter().any(|&real| arg.get_value_parser().type_id() == real);
             arg.allow_negative_numbers(takes_values)

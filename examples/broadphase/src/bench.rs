@@ -1,5 +1,3 @@
-//! The command `bench`: times of a step and its stages beside peers.
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,7 +52,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
         faults.extend(wrong.into_iter().map(|fault| format!("{}: {fault}", block.title())));
         reporter.say(block.text());
         blocks.push(block);
-        // An early end loses nothing.
+        // Saved after each scene, in case of an early end.
         files.write(args, gpu, &blocks)?;
     }
     if let Some(text) = scaling_text(&blocks) {
@@ -82,7 +80,6 @@ fn report(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> {
     Ok(status(&faults, reporter))
 }
 
-/// Warns of each fault.
 fn status(faults: &[String], reporter: Reporter) -> Status {
     for fault in faults {
         reporter.warn(fault);
@@ -94,9 +91,7 @@ fn status(faults: &[String], reporter: Reporter) -> Status {
     }
 }
 
-/// Result files, opened before hours of work.
 struct Files {
-    /// `None` for standard output, which is written at the end.
     rows: Option<OutputFile>,
     report: Option<OutputFile>,
 }
@@ -129,7 +124,6 @@ impl Files {
     }
 }
 
-/// Kinds of random scenes.
 const RANDOM: [Make; 5] = [
     Make::Uniform,
     Make::PowerLaw,
@@ -138,16 +132,15 @@ const RANDOM: [Make; 5] = [
     Make::OneCell,
 ];
 
-/// A scene as the arguments name it.
 enum Source {
     Random(Make, u32),
     File(PathBuf),
-    /// A folder with two frames of a mesh, all elements of which get a box.
+    /// Two frames of a mesh, whose elements all get a box.
     Folder(PathBuf),
 }
 
 impl Source {
-    /// Returns the scenes of names separated by commas, random ones in each size of `counts`.
+    /// Random scenes appear once per size in `counts`.
     fn parse(names: &str, counts: &[u32]) -> Result<Vec<Self>> {
         let of_path = |path: &Path| {
             if path.is_dir() {
@@ -208,7 +201,6 @@ fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) ->
     Scene::of_boxes(name, &scene.boxes, dimensions(&scene)).with_context(|| named.display().to_string())
 }
 
-/// Returns the rays that the arguments name, if any.
 fn rays(scene: &Scene, args: &BenchArgs, reporter: Reporter) -> Result<Option<Rays>> {
     if let Some(path) = &args.rays {
         let rays = input::rays(path, scene.dimensions.count() as u8, reporter)?;

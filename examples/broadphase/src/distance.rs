@@ -1,8 +1,6 @@
-//! Distances as results tell them, in f64.
-
 use gpu_broad_phase::Aabb;
 
-/// Between two closed boxes; 0 where they meet.
+/// 0 for boxes that overlap or touch.
 pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
     length((0..3).map(|axis| {
         let [a_min, a_max, b_min, b_max] = [a.min[axis], a.max[axis], b.min[axis], b.max[axis]].map(f64::from);
@@ -10,13 +8,13 @@ pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
     }))
 }
 
-/// From a point to the nearest image of another, and how many periods are added to that one on each axis. An axis of
-/// period 0 has no images.
+/// Distance from a point to the nearest image of another, and the periods to add to that one. An axis with period 0 has
+/// no images.
 pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f64, [f64; 3]) {
     let difference: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
     let shifts = std::array::from_fn(|axis| {
         if periods[axis] > 0.0 {
-            // Plus 0, since a shift of none is no negative one.
+            // 0 − x turns −0 into 0.
             0.0 - (difference[axis] / periods[axis]).round()
         } else {
             0.0
@@ -26,7 +24,7 @@ pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f
     (length(image), shifts)
 }
 
-/// The length of a way whose square may be no normal number.
+/// Avoids squares that are denormal or infinite.
 fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
     let squared = sides.clone().map(|side| side * side).sum::<f64>();
     match squared.is_normal() {

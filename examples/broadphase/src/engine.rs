@@ -1,5 +1,3 @@
-//! The broad phase of a command.
-
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::Backends;
 use gpu_broad_phase::{
@@ -13,18 +11,16 @@ use crate::input::Scene;
 use crate::pipeline_cache::Kept;
 use crate::report::Reporter;
 
-/// A broad phase, and the file of its compiled pipelines.
 pub struct Engine {
     pub broad_phase: BroadPhase,
     #[expect(dead_code, reason = "saves itself when it is dropped")]
     kept: Option<Kept>,
-    /// True if the CPU may take over from a device.
     is_free_choice: bool,
     reporter: Reporter,
 }
 
 impl Engine {
-    /// `--backend auto` takes hardware, else the CPU.
+    /// `--backend auto` uses a hardware GPU, else the CPU.
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         Ok(Self::open_on(
             backend(args, lib::Backend::Auto)?,
@@ -34,8 +30,8 @@ impl Engine {
         )?)
     }
 
-    /// As [`open`](Self::open), for commands that show or check what shaders do: `--backend auto` takes a software
-    /// adapter too, and the CPU only where there is none.
+    /// As [`open`](Self::open), for commands that verify shaders: `--backend auto` prefers a software adapter to the
+    /// CPU.
     pub fn open_any(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         let backend = backend(args, lib::Backend::Gpu(Backends::all()))?;
         match Self::open_on(backend, args, descriptor, reporter) {
@@ -81,7 +77,6 @@ impl Engine {
         })
     }
 
-    /// Answers everything that a scene can hold.
     pub fn step_scene(&mut self, scene: &lib::Scene<'_>) -> Result<StepResult> {
         let was_on_gpu = self.gpu().is_some();
         let mut result = block_on(self.broad_phase.step_scene(scene));
@@ -99,17 +94,16 @@ impl Engine {
         Ok(result?)
     }
 
-    /// Takes another descriptor. Pipelines are made anew only where they depend on it.
+    /// Rebuilds pipelines only if needed.
     pub fn set_descriptor(&mut self, args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Result<()> {
         Ok(self.broad_phase.set_descriptor(&ordered(args, descriptor))?)
     }
 
-    /// Number of shaders made ready so far; none if the CPU answers.
+    /// Shaders compiled so far; `None` on the CPU.
     pub fn shaders(&self) -> Option<usize> {
         self.gpu().map(GpuBroadPhase::pipelines_made)
     }
 
-    /// Makes the step of a device on the CPU.
     pub fn step_on_cpu(&self, scene: &lib::Scene<'_>) -> Result<StepResult> {
         Ok(cpu::step_scene(self.broad_phase.descriptor(), scene)?)
     }
@@ -118,13 +112,11 @@ impl Engine {
         self.broad_phase.gpu()
     }
 
-    /// What the device's buffers are for, in bytes.
     pub fn memory(&self) -> Option<MemoryUse> {
         self.gpu().map(GpuBroadPhase::memory)
     }
 }
 
-/// Whether a step failed for more pairs than can be returned.
 pub fn has_too_many_pairs(error: &Error) -> bool {
     matches!(
         error.downcast_ref(),
@@ -132,7 +124,6 @@ pub fn has_too_many_pairs(error: &Error) -> bool {
     )
 }
 
-/// Returns the backend that the arguments name; `auto` if they name none.
 fn backend<'a>(args: &'a EngineArgs, auto: lib::Backend<'a>) -> Result<lib::Backend<'a>> {
     Ok(match (backends(args.backend), args.adapter.as_deref()) {
         (Some(backends), Some(name)) => lib::Backend::Adapter { backends, name },
@@ -153,12 +144,12 @@ fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Broa
     }
 }
 
-/// Whether nothing in particular is asked for, so that what is missing may be left out.
+/// If neither backend nor adapter is named, missing ones may be skipped.
 pub fn is_free_choice(args: &EngineArgs) -> bool {
     args.backend == Backend::Auto && args.adapter.is_none()
 }
 
-/// Returns the backends of wgpu to search; none for the CPU.
+/// `None` for the CPU.
 pub fn backends(backend: Backend) -> Option<Backends> {
     match backend {
         Backend::Auto => Some(Backends::all()),
@@ -177,7 +168,7 @@ pub fn dimensions(scene: &Scene) -> Dimensions {
     }
 }
 
-/// Returns the scheme for a scene, as [`scheme_of_boxes`] does, and warns of its cost on meshes.
+/// As [`scheme_of_boxes`], with a warning about costs on meshes.
 pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Scheme> {
     if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
         reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
@@ -185,7 +176,6 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
     scheme_of_boxes(args, &scene.boxes, dimensions(scene), reporter)
 }
 
-/// Returns the scheme that the arguments name, with a cell size or scale from the boxes if none is given.
 pub fn scheme_of_boxes(
     args: &SchemeArgs,
     boxes: &[Aabb],

@@ -1,5 +1,3 @@
-//! The command `heatmap`: how many boxes lie over each cell of a plane.
-
 use anyhow::{Result, bail};
 use gpu_broad_phase::Aabb;
 use measure::bench::is_finite;
@@ -13,9 +11,7 @@ use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
 use crate::picture::{colour, write_png};
 use crate::report::Reporter;
 
-/// Pixels of the longer side of the map.
 const MAP: usize = 960;
-/// Cells along it.
 const FEWEST: f64 = 160.0;
 const MOST: f64 = 480.0;
 
@@ -23,7 +19,7 @@ const MARGIN: usize = 72;
 const BAR_WIDTH: usize = 22;
 const BAR_GAP: usize = 30;
 const BAR_LABELS: usize = 110;
-/// The bar needs room for its labels even where the map is flat.
+/// Room for the labels of the bar beside a flat map.
 const LEAST_HEIGHT: usize = 240;
 
 pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
@@ -51,10 +47,9 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Counts per cell of the plane that is looked at, row by row from its lower left corner.
+/// Counts per cell of the plane, row by row from the lower left corner.
 struct Grid {
     axes: [usize; 2],
-    /// Bounds on the two axes.
     low: [f64; 2],
     high: [f64; 2],
     cell: f64,
@@ -85,9 +80,8 @@ impl Grid {
             _ => [0, 1],
         };
         let longer = axes.map(extent).into_iter().fold(0.0, f64::max);
-        // Points at one place have no extent: one cell of any size holds them.
         let longer = if longer > 0.0 { longer } else { 1.0 };
-        // A whole number of pixels a cell, so that cells are equal to the eye.
+        // Whole pixels, so that all cells look equal.
         let wanted = longer / median_side(boxes, axes);
         let pixels = (MAP as f64 / wanted.clamp(FEWEST, MOST)).floor();
         let cell = longer * pixels / MAP as f64;
@@ -104,7 +98,7 @@ impl Grid {
         grid
     }
 
-    /// Every cell that a box lies over: marks at the corners of its range of cells, summed up along both axes.
+    /// Marks the corners of each box's cell range, then sums along both axes.
     fn count(&mut self, boxes: &[&Aabb]) {
         let [width, height] = self.size;
         let stride = width + 1;
@@ -140,7 +134,7 @@ impl Grid {
     }
 }
 
-/// The median longer side of the boxes in the plane: what a cell of a broad phase would be.
+/// Median of the boxes' longer sides, the cell size of a broad phase.
 fn median_side(boxes: &[&Aabb], axes: [usize; 2]) -> f64 {
     let side = |boxed: &&Aabb| {
         axes.map(|axis| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]))
@@ -173,7 +167,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
         let (column, row) = (at % columns, at / columns);
         let cell = Rectangle {
             x: map.x + column * pixels,
-            // Pictures count rows from above.
+            // Picture rows run from the top.
             y: map.y + (rows - 1 - row) * pixels,
             width: pixels,
             height: pixels,
@@ -191,7 +185,6 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     canvas.text(map.x + map.width, below, &short(grid.high[0]), Align::Right);
     let left = map.x - 12 - TEXT_HEIGHT;
     canvas.text_up(left, map.y + map.height / 2, names[1], Align::Middle);
-    // A flat map has no room for more than the name.
     if map.height >= LEAST_HEIGHT {
         canvas.text_up(left, map.y + map.height, &short(grid.low[1]), Align::Left);
         canvas.text_up(left, map.y, &short(grid.high[1]), Align::Right);
@@ -216,7 +209,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     let mut last_y = usize::MAX;
     for count in ticks(most) {
         let y = bar.y + ((1.0 - share(count as f64)) * (bar.height - 1) as f64).round() as usize;
-        // Round numbers give way to the largest where both would be in one place.
+        // The label of the largest count has priority.
         if last_y.abs_diff(y) >= 2 * TEXT_HEIGHT {
             canvas.fill(
                 Rectangle {
@@ -239,7 +232,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     canvas
 }
 
-/// The largest count, then powers of ten downwards, then nothing at all.
+/// The largest count, descending powers of ten, then zero.
 fn ticks(most: u32) -> Vec<u64> {
     let most = u64::from(most);
     let powers = std::iter::successors(Some(1_u64), |power| Some(power * 10)).take_while(|&power| power < most);
@@ -250,7 +243,7 @@ fn ticks(most: u32) -> Vec<u64> {
     ticks
 }
 
-/// A number in three digits or so.
+/// Formats with about three digits.
 fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || (1e-3..1e5).contains(&size) {
@@ -285,7 +278,7 @@ mod tests {
         assert_eq!(grid.axes, [0, 1]);
         assert_eq!(grid.size, [160, 80]);
         assert_eq!((grid.counts[0], grid.counts[25 * 160 + 26]), (1, 2));
-        // A cell is 0.4: the small box lies over cells 25 and 26 on both axes.
+        // A cell is 0.4 wide, so the small box covers cells 25 and 26 on both axes.
         assert_eq!(grid.counts.iter().sum::<u32>(), 160 * 80 + 4);
     }
 

@@ -1,5 +1,3 @@
-//! The command `info`.
-
 use std::env;
 use std::fs;
 use std::io::{self, Write};
@@ -75,7 +73,6 @@ fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
     Ok(())
 }
 
-/// The optional features of the library, each with whether it is there.
 fn features(present: Features) -> String {
     let each = GpuBroadPhase::optional_features().iter_names().map(|(name, feature)| {
         let answer = if present.contains(feature) { "yes" } else { "no" };
@@ -84,8 +81,7 @@ fn features(present: Features) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What compiles shaders on DX12. wgpu does not say; but with FXC it has no subgroups, which nearly all devices have
-/// with DXC.
+/// wgpu does not report the compiler. FXC has no subgroups; with DXC nearly all devices have them.
 fn dx12_compiler(present: Features) -> String {
     let file = dxc_file();
     if present.contains(Features::SUBGROUP) {
@@ -101,7 +97,7 @@ fn dx12_compiler(present: Features) -> String {
     format!("FXC, as it seems: first steps compile longer, those with rays or queries by 5 to 25 seconds; {advice}")
 }
 
-/// The library beside the program, or in a folder of the PATH: there Windows looks for it, among other places.
+/// Searches the program's folder and the PATH, as Windows does among others.
 fn dxc_file() -> Option<PathBuf> {
     let beside = env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folders = env::var_os("PATH").unwrap_or_default();

@@ -1,5 +1,4 @@
-//! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer and the
-//! example reach the readers.
+//! The command line; see `broadphase --help`. It is a library for the fuzzer and the example.
 
 pub mod args;
 mod bench;
@@ -34,16 +33,15 @@ use args::{Cli, Command};
 use output::Unwritten;
 use report::Reporter;
 
-/// How a command that could run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Done,
-    /// The answer is not whole, or a check failed.
+    /// The answer is incomplete, or a check failed.
     NotWhole,
 }
 
 impl Status {
-    /// Buffers grow and walks get their rounds, so that something is missing only where a capacity is given.
+    /// Outputs grow by default, so only an explicit capacity can leave rows out.
     fn of(counters: &Counters, reporter: Reporter) -> Self {
         if counters.is_whole() {
             return Self::Done;
@@ -53,7 +51,6 @@ impl Status {
     }
 }
 
-/// Runs the command of the process's arguments.
 pub fn main() -> ExitCode {
     let cli = match Cli::parse_from_arguments(std::env::args_os()) {
         Ok(cli) => cli,
@@ -80,7 +77,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Help goes out as it is; what is wrong with a command takes one line, as all other errors do.
+/// Prints help unchanged, and usage errors in one line.
 fn tell_usage(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     let whole = matches!(
@@ -102,11 +99,11 @@ fn tell_usage(error: &clap::Error) -> ExitCode {
         };
     }
     let text = error.to_string();
-    // What is missing stands in lines of its own, up to the first empty one.
+    // Missing arguments are on lines of their own, up to the first empty one.
     let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    // Nobody means an option that is not there as the name of a file.
+    // This tip would take a mistyped option for a file name.
     let tips = tips.filter(|tip| !tip.starts_with("to pass "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
     let line = without_middle(line.trim_start_matches("error: "));
@@ -114,7 +111,7 @@ fn tell_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// A line that echoes what was given, however long that was: its start tells what is wrong, its end why.
+/// Shortens a line that echoes long input. Its start says what is wrong, its end why.
 fn without_middle(line: &str) -> String {
     const KEPT: usize = 250;
     let count = line.chars().count();
@@ -142,13 +139,13 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
     }
 }
 
-/// Usage and input were good, and still there is no whole answer.
+/// True if usage and input were good.
 fn is_ours(error: &Error) -> bool {
     if error.is::<Unwritten>() {
         return true;
     }
     let of_input = |error: &InputError| matches!(error, InputError::BufferTooLarge { .. } | InputError::TooMany { .. });
-    // All others are a number that was given.
+    // All others are about a number of the user.
     let of_descriptor = |error: &DescriptorError| match error {
         DescriptorError::TooMany { .. } => true,
         DescriptorError::NoStepFits(error) => of_input(error),

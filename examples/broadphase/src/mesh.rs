@@ -1,5 +1,3 @@
-//! Boxes, ids and incidence of the elements of a mesh.
-
 use std::ops::Range;
 
 use anyhow::{Result, bail};
@@ -13,18 +11,17 @@ pub enum Kind {
     Faces,
 }
 
-/// Vertex positions, polygons and loose edges, as read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     pub positions: Vec<[f64; 3]>,
     pub faces: Lists,
-    /// Edges that the file names by themselves. Some may be edges of faces too, some may come twice.
+    /// May repeat, and may also be edges of faces.
     pub edges: Vec<[u32; 2]>,
 }
 
 impl Mesh {
-    /// Unique edges, loose ones and those of faces, as (smaller, larger) vertex, by larger, then smaller. An edge from
-    /// a vertex to itself is none.
+    /// Unique edges, loose and of faces, as (smaller, larger) vertex, by larger, then smaller. Edges from a vertex to
+    /// itself are dropped.
     pub fn unique_edges(&self) -> Vec<[u32; 2]> {
         let mut keys = Vec::with_capacity(self.faces.items.len() + self.edges.len());
         let key = |[a, b]: [u32; 2]| u64::from(a.max(b)) << 32 | u64::from(a.min(b));
@@ -40,7 +37,6 @@ impl Mesh {
     }
 }
 
-/// Lists of vertices in one flat array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lists {
     ends: Vec<usize>,
@@ -79,14 +75,13 @@ impl Lists {
     }
 }
 
-/// Two kinds whose elements may pair, the first one before the other.
+/// In the order of [`Kind`].
 pub type Between = (Kind, Kind);
 
-/// Which elements get a box, and which of them may pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     kinds: Vec<Kind>,
-    /// Empty where all may.
+    /// Empty if all may.
     between: Vec<Between>,
 }
 
@@ -119,7 +114,6 @@ impl Selection {
         self.kinds.contains(&kind)
     }
 
-    /// Refuses a mesh that has none of a kind that is asked for.
     pub fn check(&self, mesh: &Mesh) -> Result<()> {
         if mesh.positions.is_empty() {
             bail!("no vertices");
@@ -135,9 +129,9 @@ impl Selection {
         }
     }
 
-    /// Layers that let exactly the pairs of `between` through: a layer per kind.
+    /// A layer per kind passes exactly the pairs of `between`.
     fn layered(&self, boxed: Aabb, kind: Kind) -> Aabb {
-        // Where one kind pairs with itself alone there is nothing to keep apart.
+        // A kind that pairs only with itself needs no layers.
         if self.between.is_empty() || self.kinds.len() == 1 {
             return boxed;
         }
@@ -161,24 +155,20 @@ impl Kind {
     }
 }
 
-/// What stands behind each box of a mesh: its id, and the vertices that it is made of.
 #[derive(Debug)]
 pub struct Elements {
-    /// Vertices, edges and faces of the whole mesh.
     pub totals: [usize; 3],
-    /// All edges of the mesh in the order of their ids, as (smaller, larger) vertex.
+    /// By id, as (smaller, larger) vertex.
     pub edges: Vec<[u32; 2]>,
-    /// Boxes of one kind each; ids ascend with the boxes.
+    /// One span per kind; ids ascend with the boxes.
     spans: Vec<Span>,
     vertices: Lists,
 }
 
-/// The boxes of one kind.
 #[derive(Debug)]
 struct Span {
     kind: Kind,
     boxes: Range<usize>,
-    /// The id of the first one.
     first_id: u32,
 }
 
@@ -202,53 +192,48 @@ impl Elements {
         self.span(index).kind
     }
 
-    /// The kinds that have boxes.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> {
         self.spans.iter().map(|span| span.kind)
     }
 
-    /// The id of a box: its number among all elements of the mesh, whether they have a box or not.
+    /// Number of the element in the whole mesh, with or without a box.
     pub fn id(&self, index: u32) -> u32 {
         self.span(index).first_id + self.local_id(index)
     }
 
-    /// The box of this id.
     pub fn index_of(&self, id: u32) -> Option<u32> {
         self.spans
             .iter()
             .find_map(|span| span.index_of(id.checked_sub(span.first_id)?))
     }
 
-    /// The box of this number among the elements of a kind.
+    /// `id` counts within the kind.
     pub fn index_of_local(&self, kind: Kind, id: u32) -> Option<u32> {
         self.spans.iter().find(|span| span.kind == kind)?.index_of(id)
     }
 
-    /// Of each kind that has boxes the id of the first one, and how many there are.
+    /// First id and number of boxes of each kind.
     pub fn ids(&self) -> impl Iterator<Item = (Kind, u32, usize)> {
         self.spans
             .iter()
             .map(|span| (span.kind, span.first_id, span.boxes.len()))
     }
 
-    /// The number of a box's element among those of its kind.
     pub fn local_id(&self, index: u32) -> u32 {
         index - self.span(index).boxes.start as u32
     }
 
-    /// The vertices that a box is made of.
     pub fn vertices(&self, index: u32) -> &[u32] {
         self.vertices.get(index as usize)
     }
 
-    /// Whether two boxes belong to elements that share a vertex.
     pub fn are_incident(&self, a: u32, b: u32) -> bool {
         let b = self.vertices(b);
         self.vertices(a).iter().any(|vertex| b.contains(vertex))
     }
 }
 
-/// The boxes of the selected elements over one frame or two, vertices before edges before faces.
+/// Boxes over one or two frames: vertices, edges, then faces.
 pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<(Vec<Aabb>, Elements)> {
     let corners: Vec<_> = match next {
         Some(next) => {
@@ -259,7 +244,7 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     };
     let edges = mesh.unique_edges();
     let totals = [corners.len(), edges.len(), mesh.faces.len()];
-    // The largest u32 stands for "none" in the library.
+    // The largest id means "none" in the library.
     if totals.iter().sum::<usize>() >= u32::MAX as usize {
         bail!(
             "{} elements are more than ids of 32 bits can name",
@@ -302,8 +287,8 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     Ok((boxes, elements))
 }
 
-/// The box of a vertex in two frames: each bound rounded to f32, then one step outward, which makes up for the
-/// rounding. The known answers of published scenes hold for just these boxes.
+/// Each bound is rounded to f32, then moved one step outward to cover the rounding. The known answers of published
+/// scenes assume these boxes.
 fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
     let [from, to] = frames.map(|at| {
         Aabb::new(
@@ -314,7 +299,7 @@ fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
     union(from, to)
 }
 
-/// The box around two boxes. A NaN stays, so that the box counts as invalid instead of losing a vertex.
+/// Keeps NaN, so that the box is invalid instead of losing a vertex.
 fn union(a: Aabb, b: Aabb) -> Aabb {
     let lower = |a: f32, b: f32| if a < b || a.is_nan() { a } else { b };
     let upper = |a: f32, b: f32| if a > b || a.is_nan() { a } else { b };
@@ -324,7 +309,6 @@ fn union(a: Aabb, b: Aabb) -> Aabb {
     )
 }
 
-/// The largest f32 that is not above `value`.
 pub fn round_down(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) > value {
@@ -334,7 +318,6 @@ pub fn round_down(value: f64) -> f32 {
     }
 }
 
-/// The smallest f32 that is not below `value`.
 pub fn round_up(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) < value {

@@ -1,7 +1,5 @@
-//! The command `neighbors`.
-//!
-//! The broad phase finds all that may be near enough, in f32 and within a radius that makes up for the rounding. Then
-//! distances are taken in f64, from the numbers that the file and the options have.
+//! Finds candidates in f32, with a radius enlarged for the rounding, and computes their distances in f64 from the
+//! original numbers.
 
 use anyhow::{Result, bail};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Scene, SelfQuery, Source};
@@ -47,14 +45,13 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
         pairs: false,
         ..Default::default()
     };
-    // Without one as far as there is anything.
     let radius = args.radius.unwrap_or(f64::INFINITY);
     let spare = if off > 0.0 { SPARE } else { 0 };
     let looked_at = args.nearest.map(|count| (count + spare).min(MOST_NEAREST));
     let asked = Scene {
         objects: Source::Host(&candidates.boxes),
         queries: SelfQuery::Within {
-            // Devices find what is within some units in the last place.
+            // Devices find points within some units in the last place.
             radius: round_up((radius + off + SMALLEST) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
             half: !args.full && args.nearest.is_none(),
         }
@@ -99,15 +96,13 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-/// How many of the nearest are looked at beyond those that are asked for, since rounding may change who comes first.
+/// Extra candidates per point, since rounding may change their order.
 const SPARE: u32 = 8;
-/// As many as the library finds.
 const MOST_NEAREST: u32 = 1024;
 
-/// What devices may take for zero: the largest denormal, of both ends of a way on three axes.
+/// Length that devices may flush to zero: denormals at both ends, on three axes.
 const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 
-/// Rows of one point, nearest first.
 fn nearest(
     found: &[NearestObject],
     query: u32,
@@ -126,7 +121,7 @@ fn nearest(
     found.map(move |(_, object)| [query, object])
 }
 
-/// The period of each axis, 0 where it has none: that of the option, else that of the file.
+/// From the option, else from the file; 0 for none.
 fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
     let axes = usize::from(points.dimensions);
     let Some(given) = &args.period else {
@@ -141,17 +136,15 @@ fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
     Ok(Some(periods))
 }
 
-/// Points and periods as they were given.
 struct Space<'a> {
     points: &'a [[f64; 3]],
-    /// 0 where an axis has none.
+    /// 0 for an axis without a period.
     periods: [f64; 3],
 }
 
-/// Points in f32.
 struct Candidates {
     boxes: Vec<Aabb>,
-    /// How far at most a distance between two of them is from the exact one.
+    /// Largest error of a distance.
     off: f64,
 }
 
@@ -160,7 +153,7 @@ impl Space<'_> {
         to_nearest_image(&self.points[a as usize], &self.points[b as usize], self.periods)
     }
 
-    /// Rounds points to f32. What is moved is moved before: into its period, or as near to zero as may be.
+    /// Moves points into their period, or near zero, before rounding.
     fn candidates(&self) -> Result<Candidates> {
         let is_finite = |point: &&[f64; 3]| point.iter().all(|value| value.is_finite());
         let (mut origin, mut off) = ([0.0; 3], [0.0; 3]);

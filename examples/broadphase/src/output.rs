@@ -1,5 +1,3 @@
-//! Results as CSV or NPY.
-
 use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, StdoutLock, Write};
@@ -11,7 +9,6 @@ use npyz::WriterBuilder;
 
 use crate::report::Reporter;
 
-/// Put over an error: the input was good and the result could not be written.
 #[derive(Debug)]
 pub struct Unwritten(pub String);
 
@@ -21,7 +18,7 @@ impl Display for Unwritten {
     }
 }
 
-/// Writes to standard output. A reader that leaves early has seen enough.
+/// A closed pipe is not an error.
 pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> Result<()> {
     let mut out = io::stdout().lock();
     match write(&mut out).and_then(|()| out.flush()) {
@@ -30,19 +27,17 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> 
     }
 }
 
-/// Files that are open for results, so that no command reads what it is about to replace.
+/// Open result files, so that no command reads a file it is about to replace.
 static OPEN: Mutex<Vec<(Place, Output)>> = Mutex::new(Vec::new());
 
-/// A file that a result goes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
-    /// It was not there before.
     Made,
-    /// What it holds is still there.
+    /// Existing content not yet replaced.
     Kept,
 }
 
-/// Where a file is, in whatever words a path names it.
+/// Identity of a file, independent of its path.
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
     real: PathBuf,
@@ -51,7 +46,7 @@ struct Place {
 }
 
 impl Place {
-    /// Returns `None` for what is no file: pipes and devices may be read and written at once.
+    /// `None` for pipes and devices, which may be read and written at once.
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         #[cfg(unix)]
@@ -72,7 +67,6 @@ impl Place {
     }
 }
 
-/// Returns what this command writes to a path, if it writes there.
 pub fn is_output(path: &Path) -> Option<Output> {
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if open.is_empty() {
@@ -84,19 +78,18 @@ pub fn is_output(path: &Path) -> Option<Output> {
         .map(|&(_, output)| output)
 }
 
-/// Returns `true` for what is there and is no file, such as `/dev/null` or a pipe: it takes rows whatever its name is.
+/// Devices and pipes such as `/dev/null` accept rows under any name.
 pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// A file for results. It is opened before the work, so that one that cannot be written is found out first; what it
-/// held stays until there is something to write. One that was not there is not left behind empty.
+/// A result file, opened before the work to fail early. Old content stays until there are results; a new file without
+/// results is removed.
 pub struct OutputFile {
     path: PathBuf,
     file: Option<File>,
-    /// Made by this command, and nothing is in it yet.
+    /// Created by this command and still empty.
     is_bare: bool,
-    /// Its place among those that are open.
     place: Option<Place>,
 }
 
@@ -130,17 +123,15 @@ impl OutputFile {
         })
     }
 
-    /// Opens what an option names, if it names something.
     pub fn open_named(path: Option<&PathBuf>) -> Result<Option<Self>> {
         path.map(|path| Self::open(path)).transpose()
     }
 
-    /// Puts this into the file, in place of what it holds.
     pub fn save(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
         self.is_bare = false;
         let replace = || {
-            // Pipes and devices have no start to go back to.
+            // Pipes and devices cannot be rewound.
             if file.metadata()?.is_file() {
                 file.rewind()?;
                 file.set_len(0)?;
@@ -155,10 +146,10 @@ impl OutputFile {
 
 impl Drop for OutputFile {
     fn drop(&mut self) {
-        // Closed first, since some systems keep files that are open.
+        // Closed first, since some systems cannot remove open files.
         self.file = None;
         if self.is_bare {
-            // A link to a file that was not there stays.
+            // Removes the target; a link to it stays.
             let _ = fs::remove_file(self.place.as_ref().map_or(&self.path, |place| &place.real));
         }
         if let Some(place) = &self.place {
@@ -168,16 +159,14 @@ impl Drop for OutputFile {
     }
 }
 
-/// Where rows go.
 pub enum Target {
     Stdout,
     Csv(OutputFile),
     Npy(OutputFile),
 }
 
-/// A number of a result.
 pub trait Cell: npyz::AutoSerialize {
-    /// Its text, which reads back as the same number.
+    /// Text that reads back as the same number.
     fn text(&self) -> impl Display;
 }
 
@@ -194,7 +183,7 @@ impl Cell for f64 {
 }
 
 impl Cell for f32 {
-    /// Readers take text as f64: only with the digits of an f64 do they get this very number.
+    /// Readers parse text as f64, so an f32 needs the digits of an f64.
     fn text(&self) -> impl Display {
         f64::from(*self)
     }
@@ -213,7 +202,6 @@ impl Target {
         }
     }
 
-    /// None where rows are not to be written.
     pub fn unless(not_wanted: bool, path: &Path) -> Result<Option<Self>> {
         if not_wanted {
             return Ok(None);
@@ -221,7 +209,6 @@ impl Target {
         Self::new(path).map(Some)
     }
 
-    /// Writes `rows` rows of `columns` numbers each.
     pub fn write<T: Cell>(
         &mut self,
         rows: usize,
@@ -245,7 +232,6 @@ impl Target {
     }
 }
 
-/// Rows between two looks at the progress bar.
 const BAR_ROWS: usize = 1 << 16;
 
 fn csv<T: Cell>(

@@ -1,5 +1,3 @@
-//! The command `pairs`.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -37,14 +35,14 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
-    // After all that is read, none of which it may replace.
+    // After all input was read, so that it cannot be replaced.
     edge_list.write(&scene, reporter)?;
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
         excluded_pairs: Source::Host(&excluded),
         ..Scene::default()
     };
-    // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.
+    // The device cannot count pairs that are filtered below.
     let counts_on_device = args.step.count_only && !args.which.free && !is_excluded;
     let answer = if counts_on_device {
         step.run_within(&descriptor, &asked, 1)
@@ -52,7 +50,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         step.run(&descriptor, &asked)
     };
     let answer = match (answer, args.max_pairs) {
-        // More than any answer holds: some of them, and how many there are.
+        // Pairs exceed any answer: some of them, and their number.
         (Err(error), Some(most)) if has_too_many_pairs(&error) => step.run_within(&descriptor, &asked, most)?,
         (answer, _) => answer?,
     };
@@ -66,7 +64,6 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     }
 
     let mut pairs = result.pairs;
-    // What a capacity left out.
     let cut = needed.saturating_sub(pairs.len() as u64);
     let elements = scene.elements.as_ref();
     if let Some(elements) = elements.filter(|_| args.which.free) {
@@ -100,7 +97,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         let spinner = reporter.spinner("sorting");
         sort_pairs(&mut part);
         spinner.finish_and_clear();
-        // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
+        // Cut on the host, so that every scheme and device keeps the first rows.
         let needed = part.len() as u64 + cut;
         let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
         part.truncate(most);
@@ -115,7 +112,6 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-/// Where the pairs of each `between` go, or all of them.
 fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
     if args.step.count_only {
         return Ok(Vec::new());
@@ -132,7 +128,7 @@ fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
         .collect()
 }
 
-/// `NAME.csv` to `NAME.vertices-faces.csv`; a device takes all of them.
+/// `NAME.csv` to `NAME.vertices-faces.csv`; a device gets all pairs.
 fn part_path(path: &Path, kinds: Between) -> PathBuf {
     if is_device(path) {
         return path.to_owned();
@@ -146,7 +142,6 @@ fn part_path(path: &Path, kinds: Between) -> PathBuf {
     path.with_file_name(file)
 }
 
-/// The pairs of each `between`.
 fn parts(pairs: &[Pair], between: &[Between], elements: &Elements) -> Vec<Vec<Pair>> {
     let mut parts = vec![Vec::new(); between.len()];
     for &pair in pairs {

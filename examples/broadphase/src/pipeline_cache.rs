@@ -1,5 +1,4 @@
-//! Compiled pipelines, kept from run to run where the backend hands them out. Whatever is wrong with them or with their
-//! folder, the command runs as if there were none.
+//! Caches compiled pipelines across runs, if the backend exposes them. Errors are ignored.
 
 use std::env;
 use std::fs::{self, File};
@@ -12,19 +11,18 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use gpu_broad_phase::wgpu::{self, AdapterInfo, Device, PipelineCache};
 
-/// Caches only grow. One above this is begun anew.
+/// Caches only grow, so a larger one is discarded.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A cache in use, which is saved when it is dropped.
 pub struct Kept {
     cache: PipelineCache,
     path: PathBuf,
-    /// What the device made of the file.
+    /// Data from the file, as the device returned it.
     before: Option<Vec<u8>>,
 }
 
 impl Kept {
-    /// The cache of an adapter in this folder, or in that of the user; none where the folder is `off`.
+    /// `None` for `off`; by default in the user's folder.
     pub fn open(folder: Option<&Path>, info: &AdapterInfo, device: &Device) -> Option<Self> {
         let folder = match folder {
             Some(folder) if folder == "off" => return None,
@@ -37,7 +35,6 @@ impl Kept {
         Some(Self { cache, path, before })
     }
 
-    /// What pipelines are looked up in.
     pub fn cache(&self) -> PipelineCache {
         self.cache.clone()
     }
@@ -45,7 +42,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // Software adapters put nothing into it.
+        // Software adapters return no data.
         let data = self.cache.get_data().filter(|data| self.before.as_ref() != Some(data));
         if let Some(data) = data {
             let _ = write(&self.path, &data);
@@ -60,14 +57,14 @@ fn create(device: &Device, data: Option<&[u8]>) -> PipelineCache {
         data,
         fallback: true,
     };
-    // SAFETY: The data is none, or what a cache gave: its checksum was right, and it lay in a folder of the user's own,
+    // SAFETY: The data is none, or what a cache gave: its checksum was right, and it was in a folder of the user's own,
     // whom it harms alone. wgpu takes it only where backend, device and version of the driver are the same.
     unsafe { device.create_pipeline_cache(&descriptor) }
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut data = Vec::new();
-    // The end holds a checksum, so that it has to be reached.
+    // The checksum is at the end.
     GzDecoder::new(File::open(path)?)
         .take(MOST_BYTES + 1)
         .read_to_end(&mut data)?;
@@ -77,7 +74,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Whoever reads meanwhile finds the whole old file or the whole new one.
+/// Replaces the file atomically for concurrent readers.
 fn write(path: &Path, data: &[u8]) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
     let beside = path.with_extension(format!("{}.tmp", process::id()));
@@ -139,7 +136,7 @@ mod tests {
             let mut broken = whole.clone();
             broken[at] ^= 1;
             fs::write(&path, broken).unwrap();
-            // Some bits of the header say nothing of the data.
+            // Some bits of the header do not affect the data.
             assert!(read(&path).is_err() || at < 10);
         }
         write(&path, &data).unwrap();

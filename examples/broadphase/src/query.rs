@@ -1,5 +1,3 @@
-//! The command `query`.
-
 use anyhow::{Result, bail};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Query, QueryMode, Scene, Source};
 
@@ -22,7 +20,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
     let boxes = input::boxes(&args.boxes, scene.dimensions, reporter)?;
-    // After all that is read, none of which it may replace.
+    // After all input was read, so that it cannot be replaced.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
@@ -33,7 +31,6 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     };
     let radius = match (args.radius, args.nearest) {
         (Some(radius), _) => Some(radius),
-        // As far as there is anything.
         (None, Some(_)) => Some(f32::MAX),
         (None, None) => None,
     };
@@ -95,7 +92,7 @@ pub fn rows(offsets: &[u32], objects: &[u32], id: impl Fn(u32) -> u32) -> Vec<[u
     rows
 }
 
-/// Rows `query,object` by query, nearest first.
+/// Rows `query,object`, nearest first.
 pub fn nearest(found: &[NearestObject], count: u32) -> Vec<[u32; 2]> {
     let queries = found.chunks_exact(count as usize).zip(0..);
     queries

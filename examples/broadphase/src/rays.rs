@@ -1,5 +1,3 @@
-//! The command `rays`.
-
 use anyhow::{Result, bail};
 use gpu_broad_phase::{BroadPhaseDescriptor, NONE, OutputOptions, RayMode, Scene, Source, StepResult};
 
@@ -23,7 +21,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
     let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
-    // After all that is read, none of which it may replace.
+    // After all input was read, so that it cannot be replaced.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
@@ -88,14 +86,13 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-/// A row of all hits.
 struct Hit {
     ray: u32,
     object: u32,
     t: f32,
 }
 
-/// Ascending by ray; those of one ray by object, or along it by t and then by object.
+/// By ray, then by object, or with `along` by t and then object.
 fn all_hits(result: &StepResult, ids: &Ids<'_>, along: bool) -> Vec<Hit> {
     let mut rows = Vec::with_capacity(result.ray_hits.len());
     for (range, ray) in result.ray_offsets.windows(2).zip(0_u32..) {

@@ -1,5 +1,3 @@
-//! The command `replay`: the step of a snapshot once more.
-
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -90,7 +88,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-/// What is wrong with what the file holds names the file; an adapter that is not there does not.
+/// Names the file, except for a missing adapter.
 fn about(path: &Path, error: Error) -> Error {
     match error.downcast_ref() {
         Some(BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_)) => error,
@@ -103,7 +101,7 @@ fn answerer(engine: &Engine) -> String {
     info.map_or("CPU engine".to_owned(), title)
 }
 
-/// Queries of the scene, those of its objects among them.
+/// Includes self-queries.
 fn query_count(scene: &Scene<'_>) -> usize {
     match scene.queries {
         Queries::Boxes(boxes) => boxes.len(),
@@ -117,8 +115,8 @@ fn object_count(scene: &Scene<'_>) -> usize {
     scene.objects.len() + scene.statics.objects.len()
 }
 
-/// Where the answers of the adapter and of the reference differ from the definition, as far as it says anything and is
-/// found in time; elsewhere the adapter's from the reference's, which then is held to nothing.
+/// Compares adapter and CPU with the definition, where that covers the step and is fast enough. Otherwise the CPU, not
+/// verified itself, is the reference.
 fn differences(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -129,7 +127,7 @@ fn differences(
     let asking_pairs = if descriptor.pairs { object_count(scene) } else { 0 };
     let asking = asking_pairs.max(scene.rays.len()).max(query_count(scene));
     let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
-    // Periods move boxes before they are compared, of which only neighbours have a definition.
+    // Periods move boxes first; then only neighbours have a definition.
     let is_periodic = descriptor.periods != [0.0; 3];
     let of_neighbors = matches!(scene.queries, Queries::Objects(SelfQuery::Within { .. }));
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
@@ -174,7 +172,6 @@ fn differences(
     [Some(of_gpu), (by_definition || queries_by_definition).then_some(of_cpu)]
 }
 
-/// What is left out, where it is not what the reference leaves out.
 fn counted(found: &Counters, expected: &Counters) -> Vec<String> {
     let counts = |counters: &Counters| {
         [
@@ -190,13 +187,12 @@ fn counted(found: &Counters, expected: &Counters) -> Vec<String> {
         .collect()
 }
 
-/// What one who answers found.
 struct Row {
     answerer: String,
     counters: Counters,
     hits: u64,
     results: u64,
-    /// Where anything was compared.
+    /// `None` if nothing was compared.
     differences: Option<usize>,
 }
 
@@ -206,7 +202,7 @@ impl Row {
         Self {
             answerer,
             counters,
-            // What did not fit counts as well.
+            // Includes hits beyond the capacity.
             hits: counters.hits_needed.max(hits(result) as u64),
             results: results(result),
             differences: None,

@@ -1,11 +1,8 @@
-//! Summaries of a step on standard error.
-
 use std::time::Duration;
 
 use gpu_broad_phase::{NONE, StepResult};
 pub use measure::Reporter;
 
-/// Prints counts and time of a step for pairs, and its stage times if it measured them.
 pub fn pairs(reporter: Reporter, result: &StepResult, duration: Duration) {
     summary(
         reporter,
@@ -15,7 +12,6 @@ pub fn pairs(reporter: Reporter, result: &StepResult, duration: Duration) {
     );
 }
 
-/// Prints counts and time of a step for `rays` rays.
 pub fn rays(reporter: Reporter, result: &StepResult, rays: usize, duration: Duration) {
     let (rays, hits) = (counted(rays as u64, "ray"), counted(hits(result) as u64, "hit"));
     let invalid = result.counters.rays_invalid;
@@ -27,7 +23,6 @@ pub fn rays(reporter: Reporter, result: &StepResult, rays: usize, duration: Dura
     );
 }
 
-/// Prints counts and time of a step for `queries` queries.
 pub fn queries(reporter: Reporter, result: &StepResult, queries: usize, duration: Duration) {
     let name = if queries == 1 { "query" } else { "queries" };
     let (invalid, results) = (result.counters.queries_invalid, counted(results(result), "result"));
@@ -39,12 +34,11 @@ pub fn queries(reporter: Reporter, result: &StepResult, queries: usize, duration
     );
 }
 
-/// Prints counts and time of a step for neighbours, of which `rows` are written.
+/// `rows` is the number written.
 pub fn neighbors(reporter: Reporter, result: &StepResult, rows: u64, duration: Duration) {
     summary(reporter, result, &counted(rows, "result"), duration);
 }
 
-/// Warns if `--timings` is given and the step has no stage times.
 pub fn check_timings(reporter: Reporter, were_asked_for: bool, result: &StepResult) {
     if were_asked_for && result.timings.is_empty() {
         reporter.warn("--timings: no stage times here; an adapter with timestamps has them, as with --backend vulkan");
@@ -64,20 +58,20 @@ fn summary(reporter: Reporter, result: &StepResult, rows: &str, duration: Durati
     }
 }
 
-/// Returns the number of hits, with those that did not fit. Rows of rays that meet nothing do not count.
+/// Includes hits beyond the capacity, but not misses.
 pub fn hits(result: &StepResult) -> usize {
     let met = result.ray_any.iter().filter(|&&hit| hit != 0).count();
     let hits = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
     met + hits.max(result.counters.hits_needed as usize)
 }
 
-/// Returns the number of query results, with those that did not fit.
+/// Includes results beyond the capacity.
 pub fn results(result: &StepResult) -> u64 {
     let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
     result.counters.results_needed.max(near)
 }
 
-/// Returns `count` and the noun, as in `1 pair` and `2 pairs`.
+/// As in `1 pair` and `2 pairs`.
 pub fn counted(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {what}{ending}")

@@ -1,5 +1,3 @@
-//! The command `stats`: how a scheme sees a scene.
-
 use std::time::Instant;
 
 use anyhow::Result;

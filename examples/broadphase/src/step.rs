@@ -1,4 +1,4 @@
-//! The step of a command that answers with rows: what it is given, how it is told about, how rows are called.
+//! The step of a command that writes rows.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,6 @@ use crate::mesh::{Between, Elements};
 use crate::output::{OutputFile, Target, print};
 use crate::report::{self, Reporter, counted};
 
-/// A step that is to be made.
 pub struct Step<'a> {
     engine: &'a EngineArgs,
     args: &'a StepArgs,
@@ -25,14 +24,12 @@ pub struct Step<'a> {
     reporter: Reporter,
 }
 
-/// What it found.
 pub struct Answer {
     pub result: StepResult,
     pub duration: Duration,
 }
 
 impl<'a> Step<'a> {
-    /// Opens what it is to write.
     pub fn new(engine: &'a EngineArgs, args: &'a StepArgs, reporter: Reporter) -> Result<Self> {
         Ok(Self {
             engine,
@@ -42,14 +39,13 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// Makes it, with outputs that grow.
     pub fn run(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
         self.keep(descriptor, scene)?;
         let mut engine = Engine::open(self.engine, self.with_timings(descriptor), self.reporter)?;
         self.answer(&mut engine, scene)
     }
 
-    /// Keeps what the step is given, where that is asked for: once, however often it is made.
+    /// Saves a requested snapshot, once per command.
     fn keep(&mut self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<()> {
         match self.snapshot.take() {
             Some(mut file) => {
@@ -67,8 +63,8 @@ impl<'a> Step<'a> {
         Ok(answer)
     }
 
-    /// Drivers compile during the first step on a device, which can take far longer than the step. Says so. With
-    /// `--timings` the time told becomes that of a second step, beside the time that the CPU takes for the same.
+    /// Reports compilation, which happens in the first step on a device and can take far longer than the step. With
+    /// `--timings`, measures a second step, and the same on the CPU.
     fn tell_compiling(&self, engine: &mut Engine, scene: &Scene<'_>, answer: &mut Answer) -> Result<()> {
         let Some(shaders) = engine.shaders() else { return Ok(()) };
         let shaders = counted(shaders as u64, "shader");
@@ -88,14 +84,13 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    /// Makes it with room for no more rows than this, whatever it finds; the counters tell how many there are.
+    /// Leaves room for `rows` rows; the counters report the true number.
     pub fn run_within(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'static>,
         scene: &Scene<'_>,
         rows: u32,
     ) -> Result<Answer> {
-        // As it was asked for, and not as it is counted.
         self.keep(descriptor, scene)?;
         let mut fixed = BroadPhaseDescriptor {
             outputs: OutputOptions {
@@ -114,7 +109,7 @@ impl<'a> Step<'a> {
         loop {
             let answer = self.answer(&mut engine, scene)?;
             let counters = &answer.result.counters;
-            // Entries are what rows are found by.
+            // Rows are found through entries, so all entries must fit.
             if !counters.status.has(StepStatus::ENTRIES) {
                 return Ok(answer);
             }
@@ -124,7 +119,6 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Only counts rows, or returns them.
     pub fn run_or_count(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
         if self.args.count_only {
             return self.run_within(descriptor, scene, 1);
@@ -142,7 +136,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// What a step is called done by: rows that are missing because they were only to be counted are not missing.
+    /// Rows that were only to be counted are not missing.
     pub fn status(&self, result: &StepResult) -> Status {
         let mut counters = result.counters;
         if self.args.count_only {
@@ -152,13 +146,11 @@ impl<'a> Step<'a> {
         Status::of(&counters, self.reporter)
     }
 
-    /// Writes the number of rows in place of the rows.
     pub fn write_count(&self, rows: u64) -> Result<()> {
         print(|out| writeln!(out, "{rows}"))
     }
 }
 
-/// The time that a step takes on the wall.
 pub fn timed(step: impl FnOnce() -> Result<StepResult>) -> Result<Answer> {
     let start = Instant::now();
     let result = step()?;
@@ -168,14 +160,13 @@ pub fn timed(step: impl FnOnce() -> Result<StepResult>) -> Result<Answer> {
     })
 }
 
-/// How boxes of a scene are called.
 pub struct Ids<'a> {
     elements: Option<&'a Elements>,
     are_local: bool,
 }
 
 impl<'a> Ids<'a> {
-    /// Local ids have to say which element they mean: by being of one kind, or of kinds that `between` names.
+    /// Local ids are ambiguous unless there is one kind, or `between` names them.
     pub fn new(args: &LocalIdArgs, scene: &'a input::Scene, between: &[Between]) -> Result<Self> {
         let elements = scene.elements.as_ref();
         if args.local_ids && elements.is_none() {
@@ -202,7 +193,6 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// The edge list that was asked for.
 pub struct EdgeList(Option<Target>);
 
 impl EdgeList {

@@ -1,5 +1,3 @@
-//! The command `verify`: the GPU against the CPU engine and brute force.
-
 use anyhow::{Result, bail};
 use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Scheme, Source};
 use measure::verify::{Case, Verified, compare, compare_random, table, verified};
@@ -73,7 +71,6 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-/// Returns the adapters that the arguments name. Fails if there is none.
 fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
     let Some(backends) = backends(args.engine.backend) else {
         bail!("--backend cpu would compare the CPU with itself");

@@ -1,4 +1,4 @@
-//! The command `why`: the rule that decides a pair, a hit or a result, by the definition.
+//! Reports the rule that decides a pair, a hit or a result.
 
 use std::io::Write;
 use std::path::Path;
@@ -172,7 +172,6 @@ impl Explainer<'_> {
         Ok(sentence(&format!("query {row} does not find {name}: {reason}")))
     }
 
-    /// Parameter at which a ray enters one box.
     fn hit(&self, bounds: Aabb, ray: Ray) -> Result<Option<f32>> {
         let result = cpu::step(&self.descriptor, &[bounds], &[ray])?;
         Ok(result.ray_hits.first().map(|hit| hit.t))
@@ -190,7 +189,6 @@ impl Explainer<'_> {
         Ok(cpu::step(&descriptor, &self.scene.boxes, &[ray])?.ray_hits[0])
     }
 
-    /// Whether a query with these bounds finds one box.
     fn finds(&self, asked: Aabb, bounds: Aabb) -> Result<bool> {
         let query = Query {
             radius: self.args.radius,
@@ -213,7 +211,6 @@ impl Explainer<'_> {
         Ok(cpu::compared_objects(&self.descriptor, &step)?[0])
     }
 
-    /// Returns why an object is ignored, if it is.
     fn left_out(&self, object: u32) -> Option<String> {
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
@@ -250,17 +247,16 @@ fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
     check().with_context(|| input::name(path))
 }
 
-/// How objects are called: by their ids in the files.
 struct Names<'a> {
     scene: &'a Scene,
     path: &'a Path,
-    /// Of the two objects, where ids are counted within a kind.
+    /// For ids within a kind.
     kinds: Option<[Kind; 2]>,
 }
 
 impl<'a> Names<'a> {
     fn new(args: &'a WhyArgs, scene: &'a Scene, between: &[Between]) -> Result<Self> {
-        // Refuses what the other commands refuse.
+        // Checks as in the other commands.
         Ids::new(&args.local, scene, between)?;
         let elements = scene.elements.as_ref().filter(|_| args.local.local_ids);
         let kinds = match (elements.map(Elements::ids), between) {
@@ -276,7 +272,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The box of an id, which is the first or the second one that was given.
+    /// `place` is 0 for the first given id, 1 for the second.
     fn index_of(&self, id: u32, place: usize) -> Result<u32> {
         let Some(elements) = &self.scene.elements else {
             check_row(self.path, "object", id, self.scene.boxes.len())?;

@@ -1,9 +1,9 @@
-//! What is found and is no fault, with the reason.
+//! Findings that are not faults, with the reason.
 
 use crate::code::Program;
 use crate::findings::{Fault, Finding};
 
-/// The kind of the finding, and the file of its place.
+/// Kind and file of the finding.
 const ALLOWED: [(Fault, &str, &str); 3] = [
     (
         Fault::AtomicUpdateLoad,

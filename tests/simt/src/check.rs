@@ -1,4 +1,4 @@
-//! Every pass on warps of some sizes, in order and by chance, held to its reference.
+//! Runs every pass on warps of several sizes, in order and at random.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -11,8 +11,7 @@ use crate::devices::Warps;
 use crate::harness::{Bench, variants_of};
 use crate::{rays, recordings, sort, suite, table};
 
-/// Few boxes of several kinds: a pass does the same however many there are, but for workgroups that have none and that
-/// are one of several.
+/// More boxes only add workgroups.
 pub fn few() -> impl Iterator<Item = (usize, Scene)> {
     let mut rng = Rng(44);
     [(5, 0), (5, 60), (4, 40), (0, 258)]
@@ -21,7 +20,7 @@ pub fn few() -> impl Iterator<Item = (usize, Scene)> {
         .enumerate()
 }
 
-/// Runs every pass on these scenes. Returns what was run, a line each for the table.
+/// Returns the counts for the table.
 pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Iterator<Item = (usize, Scene)>) {
     let mut bench = Bench::new(warps.clone());
     suite::check_scenes(&mut bench, thoroughly, scenes);
@@ -32,8 +31,7 @@ pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Itera
     assert!(untested.is_empty(), "no scene runs {untested:?}");
 }
 
-/// Checks with all scenes, all windows and all forms of questions, the tests of passes that are no scenes, and whole
-/// steps.
+/// Checks all scenes, pages and variants, passes without scenes, and whole steps.
 pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
     println!("| warps | passes | dispatches | invocations | seconds |\n|---|--:|--:|--:|--:|");
     for &lanes in lanes {

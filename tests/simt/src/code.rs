@@ -1,4 +1,4 @@
-//! Flat code: operations, what they do to one lane, and what they weigh.
+//! Flat code: operations, their effect on a lane, and their cost.
 
 use naga::BuiltIn;
 
@@ -24,7 +24,6 @@ kinds! {
     Ballot BroadcastFirst Shuffle SubExAdd SubInAdd SubAdd
 }
 
-/// What unit an operation keeps busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Integer,
@@ -68,8 +67,8 @@ impl K {
         }
     }
 
-    /// Instructions of a GPU that it is about: moves, constants and joins of predicates are free, a division is not.
-    /// Memory operations are counted where they are done, one for each 16 bytes of a lane.
+    /// Approximate number of GPU instructions: moves, constants and joins of predicates are free, a division is not.
+    /// Memory operations count one per 16 bytes of a lane, on execution.
     pub fn weight(self, second_is_constant: bool) -> u32 {
         use K::*;
         match self {
@@ -87,7 +86,7 @@ impl K {
             Ballot | BroadcastFirst | Shuffle => 1,
             SubExAdd | SubInAdd | SubAdd => 12,
             Barrier => 1,
-            // A branch, and what marks where its lanes meet again.
+            // A branch, and the mark at which its lanes reconverge.
             If => 2,
             LoopEnd => 1,
             _ => 0,
@@ -233,7 +232,7 @@ pub fn tri(k: K, a: u32, b: u32, c: u32) -> u32 {
 /// No register, no buffer.
 pub const NONE: u32 = u32::MAX;
 
-/// As warps run it. What the fields mean depends on the kind.
+/// The meaning of the fields depends on the kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
     pub k: K,
@@ -261,9 +260,7 @@ pub struct Buffer {
     pub group: u32,
     pub binding: u32,
     pub kind: BufferKind,
-    /// Of workgroup memory.
     pub words: u32,
-    /// Where it begins in workgroup memory.
     pub bank_base: u32,
 }
 
@@ -285,7 +282,6 @@ pub struct Program {
     pub files: Vec<(u32, String)>,
 }
 
-/// Where the files of a joined text begin.
 pub fn files_of(source: &str) -> Vec<(u32, String)> {
     let mut files = Vec::new();
     for (at, line) in source.lines().enumerate() {
@@ -297,7 +293,6 @@ pub fn files_of(source: &str) -> Vec<(u32, String)> {
 }
 
 impl Program {
-    /// The file of a line of the joined text.
     pub fn file(&self, line: u32) -> &str {
         let file = self.files.iter().rev().find(|(first, _)| *first < line);
         file.map_or("", |(_, name)| name)

@@ -1,4 +1,4 @@
-//! Warps as devices that run passes: each dispatch is watched, and a fault that is not allowed ends the test.
+//! Warps as devices. A fault that is not allowed ends the test.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,8 @@ use crate::lower::lower;
 use crate::machine::{Config, Machine, Memory};
 use crate::stats::Stats;
 
-/// Constants of a pass, and their values.
 pub type Constants = Vec<(&'static str, u32)>;
 
-/// What a dispatch binds, by name.
 #[derive(Clone)]
 pub struct Case {
     pub constants: Constants,
@@ -26,30 +24,26 @@ pub struct Case {
     pub memories: Vec<(&'static str, Vec<u32>, usize)>,
 }
 
-/// Dispatches of a pass.
 #[derive(Default)]
 pub struct Log {
     pub dispatches: u64,
     pub invocations: u64,
-    /// Some of the dispatches, to be run again.
     pub cases: Vec<Case>,
 }
 
-/// Warps of so many lanes.
 pub struct Warps {
     name: String,
     lanes: usize,
     config: Config,
     dispatches: AtomicU64,
-    /// Dispatches of a pass that are kept, of each size and each choice of constants.
+    /// Recorded per pass, size and set of constants.
     kept: usize,
     pub log: Mutex<BTreeMap<&'static str, Log>>,
 }
 
-/// A warp that takes so many operations does not come to an end.
+/// A warp with more operations counts as endless.
 pub const ENDLESS: u64 = 200_000_000;
 
-/// Watched for faults, in order.
 pub const CONFIG: Config = Config {
     watches: true,
     counts: false,
@@ -73,7 +67,6 @@ impl Warps {
         }
     }
 
-    /// Keeps dispatches, and watches nothing.
     pub fn keeping(kept: usize) -> Self {
         let mut warps = Self::new(32, false);
         warps.config.watches = false;
@@ -81,7 +74,7 @@ impl Warps {
     }
 }
 
-/// Compiles a module with its constants, once for all devices. `keeps_loads` keeps loads whose values are unused.
+/// Cached for all devices. `keeps_loads` keeps loads whose values are unused.
 pub fn program(name: &str, source: &str, constants: &[(&str, u32)], keeps_loads: bool) -> Arc<Program> {
     type Key = (String, String, Vec<(String, u32)>, bool);
     static PROGRAMS: LazyLock<Mutex<HashMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
@@ -92,7 +85,7 @@ pub fn program(name: &str, source: &str, constants: &[(&str, u32)], keeps_loads:
     programs.entry(key).or_insert_with(make).clone()
 }
 
-/// The memory of every buffer of a program: its words, and how many of them are given. None is workgroup memory.
+/// `bound` returns the words of a buffer and the number supplied, or `None` for workgroup memory.
 pub fn memories(program: &Program, bound: impl Fn(&Buffer) -> Option<(Vec<u32>, usize)>) -> Vec<Memory> {
     let memory = |buffer| {
         let (words, given) = bound(buffer).unwrap_or_default();
@@ -101,7 +94,6 @@ pub fn memories(program: &Program, bound: impl Fn(&Buffer) -> Option<(Vec<u32>, 
     program.buffers.iter().map(memory).collect()
 }
 
-/// Runs a dispatch on warps of so many lanes.
 pub fn run(
     lanes: usize,
     program: &Program,
@@ -130,7 +122,6 @@ pub fn run(
     run(program, memories, groups, config)
 }
 
-/// A finding as a developer reads it.
 pub fn told(program: &Program, finding: &Finding, tally: &Tally) -> String {
     let what = match finding.fault {
         Fault::WriteWrite => "two invocations write a word",
@@ -174,7 +165,6 @@ pub fn told(program: &Program, finding: &Finding, tally: &Tally) -> String {
     )
 }
 
-/// Returns the findings that are not allowed, as messages.
 pub fn faults(program: &Program, findings: &Findings) -> Vec<String> {
     findings
         .iter()
@@ -245,7 +235,7 @@ impl Device for Warps {
                 .position(|buffer| buffer.binding == number && buffer.kind != BufferKind::Workgroup);
             at.map(|at| bytemuck::cast_slice(&memories[at].words).to_vec())
         };
-        // What the code does not touch stays as it is.
+        // Buffers that the code does not use stay unchanged.
         written
             .map(|bound| (bound.name, words(bound.number).unwrap_or_else(|| bound.bytes.clone())))
             .collect()

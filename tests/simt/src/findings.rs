@@ -1,32 +1,30 @@
-//! What is found to be wrong.
-
 use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// Two invocations write a word, and no barrier orders them.
+    /// Without a barrier between.
     WriteWrite,
     ReadThenWrite,
     WriteThenRead,
-    /// An atomic store beside another one: which of them stays is left to chance.
+    /// The remaining value is random.
     AtomicStoreStore,
     AtomicStoreUpdate,
     AtomicStoreLoad,
     AtomicUpdateLoad,
-    /// Past all memory that a buffer has.
+    /// Past the memory of a buffer.
     OutOfBoundsRead,
     OutOfBoundsWrite,
-    /// Past what the test gives, within the padding behind it.
+    /// Past the supplied words, within their padding.
     PastEndRead,
     PastEndWrite,
-    /// Past an array whose length the shader says.
+    /// The array's length is in the shader.
     IndexPastArray,
     UnwrittenWorkgroupRead,
-    /// A word that nobody wrote since it was filled with poison.
+    /// Not written since it was filled with poison.
     StaleRead,
-    /// Some invocations of a workgroup wait at a barrier that others do not come to.
+    /// Others do not reach the barrier.
     DivergentBarrier,
-    /// Some invocations of a warp take no part in an operation of its subgroup.
+    /// Some invocations of the warp are inactive.
     DivergentSubgroup,
     /// By 32 bits or more.
     LongShift,
@@ -36,9 +34,9 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
     pub fault: Fault,
-    /// Of the program; [`NONE`](crate::code::NONE) where it is about none.
+    /// [`NONE`](crate::code::NONE) without a buffer.
     pub buffer: u32,
-    /// The line of the earlier access; 0 where there is none.
+    /// Line of the earlier access, or 0.
     pub earlier: u32,
     pub line: u32,
     /// Between workgroups.
@@ -48,7 +46,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub count: u64,
-    /// How often the word held that value already.
+    /// Writes of the value that the word had.
     pub idle: u64,
     pub example: String,
 }

@@ -1,32 +1,25 @@
-//! Workgroups, their warps, and whose turn it is.
-
 use crate::code::{BufferKind, NONE, Program};
 use crate::findings::{Fault, Finding, Findings};
 use crate::shadow::Word;
 use crate::stats::Stats;
 
-/// How a dispatch is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Looks for races and the like.
     pub watches: bool,
-    /// Counts what things cost.
     pub counts: bool,
-    /// Of chance; 0: warps and workgroups run one after the other.
+    /// 0 runs warps and workgroups one after the other.
     pub seed: u64,
-    /// Workgroups at a time, where chance chooses.
+    /// If in random order.
     pub in_flight: usize,
-    /// Operations of a warp, at most.
+    /// Most operations of a warp.
     pub limit: u64,
 }
 
-/// Fills workgroup memory before anybody writes there.
 pub const UNWRITTEN: u32 = 0xdead_beef;
 
-/// A buffer of the device.
 pub struct Memory {
     pub words: Vec<u32>,
-    /// Words that were given. The rest catches what goes past the end.
+    /// The rest catches accesses past the end.
     pub given: usize,
 }
 
@@ -39,18 +32,16 @@ pub enum State {
 
 pub struct Warp<const L: usize> {
     pub pc: usize,
-    /// Lanes that take part in what comes next.
+    /// Active lanes.
     pub mask: u64,
-    /// Lanes that there are.
     pub full: u64,
     pub state: State,
     pub registers: Vec<[u32; L]>,
-    /// Lanes that wait for others, by the branch or loop that they wait in.
+    /// By branch or loop.
     pub masks: Vec<u64>,
     /// Local index of each lane.
     pub who: [u32; L],
     pub steps: u64,
-    /// Clocks that it would take alone.
     pub clocks: u64,
 }
 
@@ -61,13 +52,12 @@ pub struct Group<const L: usize> {
     pub shared: Vec<Vec<u32>>,
     pub shadow: Vec<Vec<Word>>,
     pub written: Vec<Vec<bool>>,
-    /// Barriers so far that order workgroup memory, and storage.
+    /// Number of barriers that order workgroup memory, and storage.
     pub epochs: [u32; 2],
     /// Sectors in a small cache.
     pub tags: Vec<u64>,
 }
 
-/// Draws from `0..bound`.
 pub struct Chance(pub u64);
 
 impl Chance {
@@ -85,7 +75,6 @@ impl Chance {
     }
 }
 
-/// A dispatch in progress.
 pub struct Machine<'p, const L: usize> {
     pub program: &'p Program,
     pub config: Config,
@@ -95,7 +84,6 @@ pub struct Machine<'p, const L: usize> {
     pub stats: Option<Stats>,
     pub groups: [u32; 2],
     pub chance: Chance,
-    /// Whether a warp did not come to an end.
     pub is_given_up: bool,
 }
 
@@ -190,7 +178,6 @@ impl<'p, const L: usize> Machine<'p, L> {
         }
     }
 
-    /// Runs all workgroups.
     pub fn run(&mut self) {
         let all = self.groups[0] * self.groups[1];
         let mut order: Vec<u32> = (0..all).rev().collect();
@@ -233,7 +220,7 @@ impl<'p, const L: usize> Machine<'p, L> {
         }
     }
 
-    /// Lets warps go on that all wait, and ends a workgroup that is done.
+    /// Releases warps if all wait.
     fn settle(&mut self, group: &mut Group<L>) {
         if group.warps.iter().any(|warp| warp.state == State::Ready) {
             return;
@@ -273,7 +260,6 @@ impl<'p, const L: usize> Machine<'p, L> {
         group.epochs[1] += u32::from(orders.contains(naga::Barrier::STORAGE));
     }
 
-    /// Notes a fault that is about one access.
     #[cold]
     pub fn report(&mut self, fault: Fault, buffer: u32, line: u32, example: impl FnOnce() -> String) {
         let finding = Finding {

@@ -58,7 +58,7 @@ use gpu_broad_phase::RayMode;
 #[cfg(test)]
 mod tests;
 
-/// The value behind `--name`.
+/// The value after `--name`.
 fn option(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|argument| *argument != format!("--{name}"));
     arguments.nth(1)

@@ -1,4 +1,4 @@
-//! The detector is held, too: takes barriers away and plants faults, and says which of them are found.
+//! Tests the detector with removed barriers and planted faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -15,15 +15,14 @@ use crate::lower::lower;
 use crate::machine::Config;
 use crate::suite::{check_alone, check_scenes};
 
-/// A changed text of a pass.
 struct Mutant {
     what: String,
-    /// File of a barrier, and which of the file it is.
+    /// File, and index in it.
     barrier: Option<(String, usize)>,
     text: String,
 }
 
-/// Faults: the pass, what it is, a text of the pass, and what stands there instead.
+/// Pass, description, text of the pass, and its replacement.
 const PLANTED: [(&str, &str, &str, &str); 7] = [
     (
         "keys",
@@ -64,7 +63,7 @@ const PLANTED: [(&str, &str, &str, &str); 7] = [
     ("device_count", "an index past the end", "limits[", "limits[5000u + "),
 ];
 
-/// Barriers whose loss nobody sees: the pass, the file, which barrier of the file it is, and why.
+/// Without observable effect: pass, file, index in it, and reason.
 const REDUNDANT: [(&str, &str, usize, &str); 1] = [(
     "layout",
     "table/levels.wgsl",
@@ -72,7 +71,7 @@ const REDUNDANT: [(&str, &str, usize, &str); 1] = [(
     "parts the levels from those who read them in `keys`; here is nobody",
 )];
 
-/// Each barrier of a text taken away, and each load that is one.
+/// One mutant per barrier, and per uniform load, which is one too.
 fn without_barriers(program: &Program, source: &str) -> Vec<Mutant> {
     let barriers = ["workgroupBarrier();", "storageBarrier();"];
     let mut calls: Vec<_> = barriers
@@ -107,7 +106,7 @@ fn without_barriers(program: &Program, source: &str) -> Vec<Mutant> {
     without.into_iter().chain(loads).collect()
 }
 
-/// Runs the cases with another text. Returns every finding by its words, without what depends on the lines of others.
+/// Returns findings as text, without the lines of others.
 fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<String> {
     let config = Config {
         watches: true,
@@ -133,8 +132,7 @@ fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<St
     all
 }
 
-/// Says of each mutant whether it is found, and returns whether all are that are not listed as redundant. `thoroughly`:
-/// with larger scenes, too.
+/// Returns true if all mutants are found, except redundant ones. `thoroughly` adds larger scenes.
 pub fn mutate(only: Option<&str>, thoroughly: bool) -> bool {
     let warps = Arc::new(Warps::keeping(2));
     let mut bench = Bench::new(warps.clone());

@@ -1,5 +1,4 @@
-//! Whole steps recorded through the public API and run on the interpreter: random scenes, walks of several rounds,
-//! outputs that overflow and grow, optional components, and a caller's own shaders.
+//! Whole steps recorded through the public API and run on the interpreter.
 
 use std::collections::BTreeSet;
 
@@ -21,13 +20,13 @@ use crate::reference_checks::{check_definition, check_read_back_of_query, check_
 use crate::wgpu_backend::{DispatchLog, open};
 use crate::wild;
 
-/// Returns a device whose dispatches run on warps of `lanes` lanes, watched for faults, and its log.
+/// `lanes` is the size of a warp. Watches for faults.
 pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, DispatchLog) {
     let order = if by_chance { "by chance" } else { "in order" };
     adapter(format!("warps of {lanes}, {order}"), open(lanes, by_chance, true))
 }
 
-/// Returns a device of 32 lanes that runs in order and looks for no faults, and its log.
+/// Runs 32 lanes in order, without fault detection.
 pub fn unwatched_device() -> (TestAdapter, DispatchLog) {
     adapter("warps of 32".to_owned(), open(32, false, false))
 }
@@ -36,7 +35,6 @@ fn adapter(name: String, (device, queue, log): (wgpu::Device, wgpu::Queue, Dispa
     (TestAdapter::new(name, 0, wgpu::Backends::empty(), device, queue), log)
 }
 
-/// Runs every check except [`check_wild`].
 pub fn check_all(adapter: &TestAdapter) {
     check_growth(adapter);
     check_rounds(adapter);
@@ -48,7 +46,7 @@ pub fn check_all(adapter: &TestAdapter) {
     check_table_shader(adapter);
 }
 
-/// Compares wild scenes, and a later query of their tables, with brute force and the CPU engine.
+/// Compares with brute force and the CPU engine.
 pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     for number in numbers {
         let descriptor = wild::descriptor(number);
@@ -86,7 +84,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     }
 }
 
-/// Checks searches that continue in a second dispatch, because one dispatch bounds the tests of a walk.
+/// Searches continue in a second dispatch, because one dispatch bounds the tests of a walk.
 fn check_rounds(adapter: &TestAdapter) {
     let objects = uniform(100, &mut Rng(5));
     let asked = [objects[7].into(), Query::point([9.0; 3])];
@@ -112,7 +110,6 @@ fn check_rounds(adapter: &TestAdapter) {
     }
 }
 
-/// Checks a `pair_filter` linked into the passes of pairs.
 fn check_pair_filter(adapter: &TestAdapter) {
     let objects = uniform(150, &mut Rng(3));
     let data = [1, 0, 3];
@@ -137,7 +134,7 @@ fn check_pair_filter(adapter: &TestAdapter) {
     }
 }
 
-/// Checks the events of an object set that grows, shrinks and moves, read back at once and asynchronously.
+/// An object set grows, shrinks and moves.
 fn check_events(adapter: &TestAdapter) {
     let rng = &mut Rng(31);
     let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
@@ -147,7 +144,6 @@ fn check_events(adapter: &TestAdapter) {
     let mut before = BTreeSet::new();
     for step in 0..6 {
         match step {
-            // Few changes are scattered; many are uploaded whole.
             1 => handles[..2]
                 .iter()
                 .for_each(|&handle| set.move_to(handle, [2.0; 3], [3.5; 3]).unwrap()),
@@ -195,7 +191,7 @@ fn touch(mut touch: [Handle; 2]) -> [Handle; 2] {
     touch
 }
 
-/// Checks rays above the threshold for sorting, with each sort, and the cells they visit.
+/// Enough rays to be sorted, with each sort.
 fn check_many_rays(adapter: &TestAdapter) {
     let rng = &mut Rng(21);
     let objects = uniform(60, rng);
@@ -237,7 +233,7 @@ fn check_many_rays(adapter: &TestAdapter) {
     }
 }
 
-/// Checks strided boxes and queries in a caller's buffer, with counts from the device.
+/// Boxes and queries are strided, and their counts are from the device.
 fn check_rows_of_a_caller(adapter: &TestAdapter) {
     const ROW: usize = 12;
     let objects = uniform(140, &mut Rng(8));
@@ -286,7 +282,6 @@ fn check_rows_of_a_caller(adapter: &TestAdapter) {
     }
 }
 
-/// Checks culling, debug lines and indirect dispatch arguments.
 fn check_views_and_lines(adapter: &TestAdapter) {
     let mut rng = Rng(9);
     let objects = uniform(170, &mut rng);
@@ -344,7 +339,7 @@ fn check_views_and_lines(adapter: &TestAdapter) {
     }
 }
 
-/// Finds a ray's closest hit and counts the boxes around a point.
+/// Finds a ray's closest hit and the number of boxes around a point.
 const OWN: &str = "
 @group(0) @binding(0) var<storage, read> asked: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> found: array<vec2u>;
@@ -412,7 +407,7 @@ fn check_table_shader(adapter: &TestAdapter) {
             ..Scene::default()
         };
         let mut gpu = broad_phase(adapter, &descriptor);
-        // The entries of the first uniform step overflow, and its table is incomplete.
+        // The first uniform step overflows, and its table is incomplete.
         steps::whole(adapter, &mut gpu, scene);
         let mut encoder = encoder(adapter);
         let step = steps::record(&mut gpu, &mut encoder, scene);
@@ -449,7 +444,6 @@ fn check_table_shader(adapter: &TestAdapter) {
     }
 }
 
-/// Checks a pair buffer that overflows and then grows.
 fn check_growth(adapter: &TestAdapter) {
     let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 120];
     let scene = Scene {

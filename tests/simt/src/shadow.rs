@@ -1,14 +1,13 @@
-//! Accesses to memory, and who touched each word: two that no barrier orders are a race.
+//! The last accesses of each word. Two without a barrier between them are a race.
 
 use crate::code::{BufferKind, K, Op};
 use crate::findings::{Fault, Finding};
 use crate::harness::STALE;
 use crate::machine::{Group, Machine};
 
-/// Who touched a word last.
 #[derive(Clone, Copy, Default)]
 pub struct Touch {
-    /// Workgroup and one; 0: nobody.
+    /// Workgroup plus one, or 0 for none.
     group: u32,
     /// Invocation of the workgroup, and flags.
     who: u32,
@@ -22,7 +21,7 @@ const CHANGED: u32 = 1 << 29;
 const WHO: u32 = 0xffff;
 
 impl Touch {
-    /// Whether someone else touched the word without a barrier since, and whether from another workgroup.
+    /// `Some` after an access by another invocation without a barrier; true if of another workgroup.
     #[inline(always)]
     fn unordered(&self, by: &Touch) -> Option<bool> {
         if self.group == 0 {
@@ -48,7 +47,7 @@ impl Touch {
             let who = who | (self.who & SEVERAL_GROUPS);
             *self = Touch { who, ..*by };
         } else {
-            // The first invocation of an epoch stays, so that a second one is known as such.
+            // The first invocation of an epoch stays, to recognise a second one.
             let several = if self.who & WHO != by.who { SEVERAL } else { 0 };
             self.who |= several | changed;
             self.line = by.line;
@@ -60,13 +59,12 @@ impl Touch {
     }
 }
 
-/// Of a plain word: writes and reads. Of an atomic one: stores, updates, loads.
+/// Writes and reads, or atomic stores, updates and loads.
 #[derive(Clone, Copy, Default)]
 pub struct Word {
     touches: [Touch; 3],
 }
 
-/// An access of one invocation.
 #[derive(Clone, Copy)]
 pub struct Access {
     pub buffer: usize,
@@ -76,7 +74,6 @@ pub struct Access {
 }
 
 impl Access {
-    /// That of an operation by an invocation.
     pub fn of(op: &Op, line: u32, who: u32, address: u32) -> Self {
         Self {
             buffer: op.a as usize,
@@ -119,7 +116,7 @@ impl<const L: usize> Machine<'_, L> {
         });
     }
 
-    /// Who accesses: workgroup memory is of one workgroup alone.
+    /// Workgroup memory belongs to a single workgroup.
     fn touch(&self, group: &Group<L>, access: Access) -> Touch {
         let is_shared = self.is_shared(access.buffer);
         Touch {
@@ -130,7 +127,6 @@ impl<const L: usize> Machine<'_, L> {
         }
     }
 
-    /// Notes a race of an access with an earlier one, if they are one.
     #[inline(always)]
     fn hold(&mut self, fault: Fault, access: Access, id: u32, [earlier, own]: [Touch; 2], is_idle: bool) {
         if let Some(across) = earlier.unordered(&own) {
@@ -224,7 +220,7 @@ impl<const L: usize> Machine<'_, L> {
         self.hold(Fault::ReadThenWrite, access, group.id, [read, own], !changes);
     }
 
-    /// Does an atomic operation and returns what was there before. A weak exchange that `fails` does nothing.
+    /// Returns the old value. A weak exchange that `fails` does nothing.
     #[inline(always)]
     pub fn atomic(
         &mut self,

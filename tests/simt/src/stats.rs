@@ -1,5 +1,3 @@
-//! What a dispatch costs: instructions, lanes, sectors, and conflicts of banks, by operation.
-
 use crate::code::{BufferKind, K, NONE, Op, Program};
 use crate::machine::{Group, Machine, Memory};
 use crate::step::Lanes;
@@ -7,18 +5,17 @@ use crate::step::Lanes;
 /// By operation of the program, and of the whole dispatch.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// Warps that did it.
     pub warps: Vec<u64>,
     pub lanes: Vec<u64>,
     /// Accesses to memory of up to 16 bytes per lane.
     pub requests: Vec<u64>,
     /// Of 32 bytes.
     pub sectors: Vec<u64>,
-    /// Sectors that a small cache of the workgroup does not hold, and all that is written.
+    /// Not in a small cache of the workgroup; all written ones.
     pub misses: Vec<u64>,
-    /// Accesses of workgroup memory beyond those that it would take without conflicts.
+    /// Due to bank conflicts.
     pub conflicts: Vec<u64>,
-    /// A bit for each sector that was touched at all, by buffer.
+    /// A bit per touched sector, by buffer.
     touched: Vec<Vec<u64>>,
     /// Clocks of the longest workgroup, and of all.
     pub longest: u64,
@@ -29,7 +26,7 @@ pub struct Stats {
 /// Words of a sector.
 const SECTOR: u32 = 8;
 
-/// Clocks of one instruction of a warp that depends on the one before it, and of memory that is waited for.
+/// Clocks of an instruction that depends on its predecessor, and of memory.
 pub const DEPENDENT: u64 = 5;
 const UNIFORM: u64 = 30;
 const SHARED: u64 = 25;
@@ -57,14 +54,13 @@ impl Stats {
         }
     }
 
-    /// Bytes of the sectors that were touched at all.
     pub fn touched_bytes(&self) -> u64 {
         let sectors = self.touched.iter().flatten().map(|bits| u64::from(bits.count_ones()));
         4 * u64::from(SECTOR) * sectors.sum::<u64>()
     }
 }
 
-/// What a warp asks of memory: the words at `offsets` from each lane's address.
+/// Words at `offsets` from each lane's address.
 pub struct Request<'a, const L: usize> {
     pub pc: usize,
     pub op: &'a Op,
@@ -73,7 +69,7 @@ pub struct Request<'a, const L: usize> {
     pub offsets: &'a [u32],
 }
 
-/// Accesses beyond one per 32 words that the fullest of 32 banks asks for. Updates of one word wait for each other.
+/// Accesses of the fullest of 32 banks, beyond one per 32 words. Updates of one word are serial.
 fn bank_conflicts(addresses: &[u32], base: u32, updates: bool) -> u64 {
     let mut banks = [0u32; 32];
     let mut distinct = 0;
@@ -88,7 +84,7 @@ fn bank_conflicts(addresses: &[u32], base: u32, updates: bool) -> u64 {
 }
 
 impl<const L: usize> Machine<'_, L> {
-    /// Counts what a memory operation costs, and returns the clocks that its warp waits.
+    /// Returns the clocks that the warp waits.
     #[cold]
     pub fn count_memory(&mut self, group: &mut Group<L>, request: &Request<'_, L>) -> u64 {
         let &Request {
@@ -104,7 +100,7 @@ impl<const L: usize> Machine<'_, L> {
         let updates = op.k.is_atomic() && !matches!(op.k, K::AtomicLoad | K::AtomicStore);
         let writes = matches!(op.k, K::Store | K::AtomicStore);
         if buffer.kind == BufferKind::Uniform {
-            // An operand that instructions read from the constant bank, unless lanes choose.
+            // From the constant bank, unless lanes choose the address.
             let is_chosen = op.b != NONE;
             stats.requests[pc] += u64::from(is_chosen);
             return if is_chosen { UNIFORM } else { 0 };
@@ -149,7 +145,7 @@ impl<const L: usize> Machine<'_, L> {
         stats.misses[pc] += misses;
         stats.conflicts[pc] += conflicts;
         let waited = match (has_result, buffer.kind) {
-            // What is written is not waited for.
+            // Writes are not waited for.
             (false, _) => 0,
             (true, BufferKind::Workgroup) => SHARED,
             _ if updates => ATOMIC,

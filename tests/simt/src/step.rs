@@ -1,5 +1,3 @@
-//! Runs a warp, operation by operation.
-
 use naga::BuiltIn;
 
 use crate::code::{BufferKind, K, NONE, Op, bin, tri, un};
@@ -8,7 +6,6 @@ use crate::machine::{Group, Machine, State, UNWRITTEN, Warp};
 use crate::shadow::Access;
 use crate::stats::{DEPENDENT, Request};
 
-/// The lanes of a mask, lowest first.
 pub struct Lanes(pub u64);
 
 impl Iterator for Lanes {
@@ -35,7 +32,7 @@ fn mask_of<const L: usize>(row: &[u32; L]) -> u64 {
 }
 
 impl<const L: usize> Warp<L> {
-    /// A register, or zeros where there is none.
+    /// Zeros for `NONE`.
     #[inline(always)]
     fn row(&self, row: u32) -> [u32; L] {
         if row == NONE {
@@ -55,7 +52,7 @@ impl<const L: usize> Warp<L> {
         self.registers[row as usize][lane] = value;
     }
 
-    /// Branches, loops and calls: which lanes take part from here on. Where none does, control goes on where some may.
+    /// Sets the active lanes. Without any, jumps to the next place that may have some.
     #[inline(always)]
     fn jump(&mut self, op: &Op) {
         let slot = op.imm as usize;
@@ -84,10 +81,10 @@ impl<const L: usize> Warp<L> {
 }
 
 impl<const L: usize> Machine<'_, L> {
-    /// Runs a warp until it waits, is done, or has had `turn` operations.
+    /// Runs a warp until it waits, ends, or has run `turn` operations.
     pub fn step(&mut self, group: &mut Group<L>, at: usize, turn: u64) {
         let program = self.program;
-        // Out of the group, whose memory the warp changes.
+        // The warp changes memory of its group.
         let mut warp = std::mem::replace(
             &mut group.warps[at],
             Warp {
@@ -184,7 +181,6 @@ impl<const L: usize> Machine<'_, L> {
         );
     }
 
-    /// What is not done often.
     fn rest(&mut self, group: &mut Group<L>, warp: &mut Warp<L>, op: &Op, pc: usize) {
         match op.k {
             K::Builtin => self.builtin(group, warp, op),
@@ -243,7 +239,6 @@ impl<const L: usize> Machine<'_, L> {
         warp.set(op.d, values);
     }
 
-    /// Indices into arrays and distances of shifts.
     fn check(&mut self, group: &Group<L>, warp: &Warp<L>, op: &Op, pc: usize) {
         let (fault, bound) = match op.k {
             K::Check => (Fault::IndexPastArray, op.imm),
@@ -325,7 +320,6 @@ impl<const L: usize> Machine<'_, L> {
         warp.clocks += self.count_memory(group, &request);
     }
 
-    /// Atomic operations: lanes take turns in any order.
     fn update(&mut self, group: &mut Group<L>, warp: &mut Warp<L>, op: &Op, pc: usize) {
         if warp.mask == 0 {
             return;
@@ -336,7 +330,7 @@ impl<const L: usize> Machine<'_, L> {
         let first = if by_chance { self.chance.below(L) } else { 0 };
         let mask = warp.mask;
         for lane in (first..L).chain(0..first).filter(|lane| mask >> lane & 1 != 0) {
-            // A weak exchange may fail for no reason.
+            // A weak exchange may fail spuriously.
             let fails = op.k == K::AtomicCompare && by_chance && self.chance.below(8) == 0;
             let access = Access::of(op, line, warp.who[lane], addresses[lane].saturating_add(op.imm));
             let before = self.atomic(group, op, access, [values[lane], compared[lane]], fails);
@@ -379,7 +373,7 @@ impl<const L: usize> Machine<'_, L> {
                 let from = warp.row(op.b);
                 for lane in Lanes(mask) {
                     let of = from[lane] as usize;
-                    // Of lanes that take no part nothing is known.
+                    // Values of inactive lanes are undefined.
                     let is_there = of < L && mask >> of & 1 != 0;
                     warp.set_lane(op.d, lane, if is_there { a[of] } else { UNWRITTEN });
                 }

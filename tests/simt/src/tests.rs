@@ -1,5 +1,3 @@
-//! The quick run of all passes, and the kinds of faults that the interpreter finds.
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -45,7 +43,7 @@ fn subgroups_have_16_or_64_lanes() {
     }
 }
 
-/// What is told of a shader on 64 words that hold 1 each, in two workgroups of 32 invocations.
+/// A shader on 64 words of 1, in two workgroups of 32 invocations.
 fn faults_of(body: &str) -> Vec<String> {
     let source = format!(
         "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -178,7 +176,7 @@ fn each_kind_of_fault_is_told() {
     }
 }
 
-/// Instructions per box and bytes of the second cache per box, of 10,000 uniform boxes: a little more than today.
+/// Slightly above current costs for 10,000 uniform boxes: instructions and bytes of L2, per box.
 const COSTS: [(&str, f64, f64); 9] = [
     ("sample_statistics", 5.6, 29.0),
     ("level_statistics", 11.1, 36.0),
@@ -191,24 +189,24 @@ const COSTS: [(&str, f64, f64); 9] = [
     ("pair_emit_cached", 9.4, 115.0),
 ];
 
-/// The same per ray, of 5,000 through 10,000 boxes.
+/// Per ray, of 5,000 through 10,000 boxes.
 const OF_RAYS: [(&str, f64, f64); 4] = [
     ("ray_closest", 922.0, 788.0),
     ("ray_any", 407.0, 334.0),
     ("ray_count", 8661.0, 10673.0),
     ("ray_emit", 33.8, 1101.0),
 ];
-/// The same per query, for all objects and for the 8 nearest.
+/// Per query, for all objects and for the 8 nearest.
 const OF_QUERIES: [(&str, f64, f64); 3] = [
     ("query_count", 518.0, 2474.0),
     ("query_emit", 535.0, 2695.0),
     ("query_nearest", 3994.0, 7655.0),
 ];
-/// The same per box that looks for its neighbours.
+/// Per box that looks for its neighbours.
 const OF_NEIGHBORS: [(&str, f64, f64); 2] = [("query_count", 384.0, 505.0), ("query_emit", 301.0, 290.0)];
-/// The same per box, for 4 views.
+/// Per box, for 4 views.
 const OF_VIEWS: [(&str, f64, f64); 1] = [("cull_objects", 40.1, 77.3)];
-/// The same per pair.
+/// Per pair.
 const OF_EVENTS: [(&str, f64, f64); 4] = [
     ("event_match", 4.9, 75.0),
     ("event_emit", 1.4, 32.0),
@@ -216,7 +214,6 @@ const OF_EVENTS: [(&str, f64, f64); 4] = [
     ("event_insert", 3.35, 57.0),
 ];
 
-/// Returns the passes whose costs were compared with a bound.
 fn hold_costs(work: &cost::Work, bounds: &[(&'static str, f64, f64)]) -> Vec<&'static str> {
     let mut held = Vec::new();
     let objects = uniform(10_000, &mut Rng(7));
@@ -266,7 +263,6 @@ fn costs_are_bounded() {
     );
 }
 
-/// `bench --report` prints these rows.
 #[test]
 fn the_table_of_modelled_stages_is_that_of_today() {
     let table = include_str!("../../../benches/src/bench/model.csv");
@@ -277,7 +273,7 @@ fn the_table_of_modelled_stages_is_that_of_today() {
     }
 }
 
-/// Every pass runs in a whole step, too.
+/// Also checks that every pass runs.
 #[test]
 fn whole_steps_are_right_and_run_every_pass() {
     const KINDS: [(usize, bool); 3] = [(8, true), (32, false), (32, true)];

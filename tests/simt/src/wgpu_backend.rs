@@ -1,7 +1,6 @@
-//! A wgpu device whose dispatches run on the interpreter, through wgpu's interface for custom backends. A submission
-//! runs at once and panics at the first fault that is not allowed. Buffers, compute pipelines and their commands are
-//! implemented, and what the project has no use for panics. Nothing is validated but the number of workgroups and the
-//! binding of one buffer for writing and reading at once: error scopes are empty.
+//! A wgpu device on the interpreter, through wgpu's interface for custom backends. A submission runs at once and panics
+//! at the first fault that is not allowed. Only buffers, compute pipelines and their commands are implemented.
+//! Validation covers only workgroup counts and buffers bound for both reading and writing, so error scopes are empty.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
@@ -19,8 +18,8 @@ use crate::devices::{CONFIG, faults, program, run};
 use crate::machine::{Config, Memory};
 use crate::stats::Stats;
 
-/// Opens a device with subgroups of `lanes` lanes. Warps run in order or by chance. Unless it `watches`, faults are not
-/// looked for, and loads whose values are unused are left out, as by a compiler.
+/// Opens a device with subgroups of `lanes` lanes. Without `watches` it ignores faults, and drops unused loads as
+/// compilers do.
 pub fn open(lanes: usize, by_chance: bool, watches: bool) -> (wgpu::Device, wgpu::Queue, DispatchLog) {
     let shared = Arc::new(Shared {
         lanes,
@@ -35,10 +34,8 @@ pub fn open(lanes: usize, by_chance: bool, watches: bool) -> (wgpu::Device, wgpu
     (wgpu::Device::from_custom(Device(shared)), queue, log)
 }
 
-/// Record of a device's dispatches.
 pub struct DispatchLog(Arc<Shared>);
 
-/// A dispatch whose operations were counted.
 pub struct CostedDispatch {
     /// Last part of the compute pass's label.
     pub stage: String,
@@ -48,17 +45,15 @@ pub struct CostedDispatch {
 }
 
 impl DispatchLog {
-    /// Returns the number of dispatches so far by pipeline label, without those of no workgroup.
+    /// By pipeline label, without empty ones.
     pub fn dispatches(&self) -> BTreeMap<String, u64> {
         lock(&self.0.counts).clone()
     }
 
-    /// Counts the costs of the dispatches from here on, and drops earlier ones.
     pub fn begin_costs(&self) {
         *lock(&self.0.costs) = Some(Vec::new());
     }
 
-    /// Returns the dispatches since [`begin_costs`](Self::begin_costs).
     pub fn end_costs(&self) -> Vec<CostedDispatch> {
         lock(&self.0.costs).take().unwrap_or_default()
     }
@@ -70,11 +65,10 @@ struct Shared {
     lanes: usize,
     by_chance: bool,
     watches: bool,
-    /// Number of dispatches by pipeline label.
+    /// By pipeline label.
     counts: Mutex<BTreeMap<String, u64>>,
-    /// Costs of dispatches, while they are counted.
     costs: Mutex<Option<Vec<CostedDispatch>>>,
-    /// Callbacks of finished work and mapped buffers, run by the next poll.
+    /// Run by the next poll.
     callbacks: Mutex<Vec<Callback>>,
 }
 
@@ -192,7 +186,6 @@ impl Shared {
     }
 }
 
-/// Bytes of a buffer.
 struct Bytes(Mutex<Vec<u8>>);
 
 impl Bytes {
@@ -257,7 +250,6 @@ macro_rules! debug {
     };
 }
 
-/// Declares wgpu objects that wrap one value.
 macro_rules! objects {
     ($($name:ident($inside:ty): $interface:ident;)+) => {
         $(struct $name($inside);
@@ -290,7 +282,7 @@ struct Buffer {
     bytes: Arc<Bytes>,
 }
 
-/// A mapped range. Bytes written to it reach the buffer when it is dropped.
+/// Written bytes reach the buffer on drop.
 struct Mapped {
     bytes: Vec<u8>,
     buffer: Arc<Bytes>,
@@ -313,13 +305,12 @@ fn bytes_of(buffer: &DispatchBuffer) -> &Arc<Bytes> {
     &buffer.as_custom::<Buffer>().expect("a buffer of the interpreter").bytes
 }
 
-/// Returns `size` bytes from `offset`, or all bytes from there.
 fn range(buffer: &Bytes, offset: u64, size: Option<u64>) -> Range<usize> {
     let offset = offset as usize;
     offset..size.map_or(buffer.len(), |size| offset + size as usize)
 }
 
-// The interface demands it. The commands are in the encoder already.
+// The trait requires it. The commands are in the encoder already.
 impl Drop for ComputePass {
     fn drop(&mut self) {}
 }
@@ -629,7 +620,7 @@ impl DeviceInterface for Device {
         wgpu::Features::SUBGROUP
     }
 
-    /// The least that WebGPU promises where faults are looked for, and enough for large scenes where costs are counted.
+    /// WebGPU's minimum if watched; enough for large scenes if costs are counted.
     fn limits(&self) -> wgpu::Limits {
         let least = GpuBroadPhase::required_limits();
         if self.0.watches {

@@ -1,4 +1,4 @@
-//! `bvh`: a tree by the surface area heuristic, asked for each box.
+//! `bvh`: a tree by the surface area heuristic, queried for each box.
 
 use bvh::aabb::{Aabb as Bounds, Bounded};
 use bvh::bounding_hierarchy::{BHShape, BoundingHierarchy};
@@ -48,7 +48,7 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
         } else {
             Bvh::build_par(&mut shapes)
         };
-        // In the order of the tree, so that neighbours are asked one after the other.
+        // In tree order, so that consecutive queries are neighbours.
         let leaf = |node: &BvhNode<f32, 3>| match node {
             BvhNode::Leaf { shape_index, .. } => Some(&shapes[*shape_index]),
             BvhNode::Node { .. } => None,
@@ -60,7 +60,7 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
                 let mut found = Vec::new();
                 for a in chunk {
                     for b in bvh.traverse_iterator(&a.bounds, &shapes) {
-                        // Its leaves are not tested.
+                        // `bvh` does not test its leaves.
                         if a.id < b.id && a.bounds.intersects_aabb(&b.bounds) {
                             found.push([a.id, b.id]);
                         }

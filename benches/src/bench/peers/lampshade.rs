@@ -1,4 +1,4 @@
-//! `lampshade`: radix sort of keys and values on a device of the caller's.
+//! `lampshade`: radix sort of keys and values on the caller's device.
 
 use anyhow::Result;
 use gpu_broad_phase::wgpu::{
@@ -15,7 +15,7 @@ use crate::bench::sort::{Keys, SortDevice};
 
 pub const NAME: &str = "lampshade";
 
-/// Features and limits with those of its fast paths, where the adapter has them.
+/// Adds features and limits of its fast paths, if the adapter has them.
 pub fn wanted(adapter: &Adapter, features: Features, limits: Limits) -> (Features, Limits) {
     let wanted = KeyValueSoaSorter::requirements(adapter);
     (wanted.features(features), wanted.limits(limits))
@@ -61,7 +61,7 @@ impl<'a> Lampshade<'a> {
         }
     }
 
-    /// A pass of nothing, at the begin or the end of which the device's clock is read.
+    /// Adds an empty pass that writes a time stamp.
     fn mark(&self, encoder: &mut CommandEncoder, begin: Option<u32>, end: Option<u32>) {
         encoder.begin_compute_pass(&ComputePassDescriptor {
             label: Some(NAME),

@@ -1,5 +1,4 @@
-//! Published crates that answer the same questions. Each gets its own kind of boxes and rays before anything is timed;
-//! what they take for leaves and do with them is theirs.
+//! Published crates that answer the same questions. Input is converted to their types before timing.
 
 mod bvh;
 pub mod lampshade;
@@ -21,7 +20,6 @@ use super::scenes::Rays;
 
 type Work<'a> = Box<dyn Fn() -> Rows + Send + Sync + 'a>;
 
-/// Each named peer's way to all pairs on each pool.
 pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
     let make = match name {
         "parry3d" => parry3d::pairs,
@@ -33,8 +31,7 @@ pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>
     on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
 }
 
-/// Each named peer's way to the hits of rays on each pool, with a tree that is built before. bvh has no bound for rays
-/// and rstar no rays.
+/// Ray queries against a tree built beforehand. `bvh` has no ray limit, and `rstar` no rays.
 pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
     let widened = widened(boxes);
     let mut contestants = Vec::new();
@@ -80,9 +77,8 @@ fn on_pools<'a>(
         .collect()
 }
 
-/// Boxes for the trees that rays walk. Their nodes are tested with rounding that may lose a ray which grazes one; grown
-/// by 2^-18 of the world they lose none, and the last word on a leaf is [`enter`](super::exact::enter) with the box as
-/// it is.
+/// Boxes for trees. Rounding in node tests may lose a grazing ray, so boxes grow by 2^-18 of the world.
+/// [`enter`](super::exact::enter) then decides with the original box.
 fn widened(boxes: &[Aabb]) -> Vec<Aabb> {
     let mut world = boxes[0];
     for boxed in boxes {
@@ -101,10 +97,8 @@ fn widened(boxes: &[Aabb]) -> Vec<Aabb> {
     boxes.iter().map(grown).collect()
 }
 
-/// Rays a task of a pool.
 const RAYS: usize = 256;
 
-/// QueryKind for each ray in turn, many at a time.
 fn each_ray<R: Sync>(
     rays: &[(PreparedRay, R)],
     ask: impl Fn(u32, &PreparedRay, &R, &mut Vec<[u32; 2]>) + Sync,

@@ -1,4 +1,4 @@
-//! `obvhs`: a tree by locally ordered clustering (PLOC), asked for each box.
+//! `obvhs`: a tree by locally ordered clustering (PLOC), queried for each box.
 
 use glam::Vec3A;
 use gpu_broad_phase::{Aabb, Ray};
@@ -27,9 +27,9 @@ fn build(bounds: &[Bounds], distance: PlocSearchDistance) -> Bvh2 {
 pub fn pairs(boxes: &[Aabb], _: usize) -> Work<'_> {
     let bounds: Vec<_> = boxes.iter().map(bounds).collect();
     Box::new(move || {
-        // The build counts here: the least was the fastest of what was tried.
+        // The build is timed; the minimum distance was the fastest tried.
         let bvh = build(&bounds, PlocSearchDistance::Minimum);
-        // In the order of the tree, so that neighbours are asked one after the other.
+        // In tree order, so that consecutive queries are neighbours.
         let objects = |node: &Bvh2Node| node.first_index as usize..(node.first_index + node.prim_count) as usize;
         let leaves = bvh.nodes.iter().filter(|node| node.is_leaf());
         let asked: Vec<u32> = leaves

@@ -1,4 +1,4 @@
-//! `parry3d`: a binned tree, walked node against node for pairs.
+//! `parry3d`: a binned tree, traversed against itself for pairs.
 
 use gpu_broad_phase::{Aabb, Ray};
 use parry3d::bounding_volume::Aabb as Bounds;
@@ -36,7 +36,6 @@ pub struct Cast<'a> {
     boxes: &'a [Aabb],
     bvh: Bvh,
     rays: Vec<(PreparedRay, Line)>,
-    /// The largest parameter of each ray.
     limits: Vec<f32>,
 }
 

@@ -1,4 +1,4 @@
-//! `rstar`: an R*-tree in bulk, on one thread against itself, on several asked for each box.
+//! `rstar`: a bulk-loaded R*-tree. One thread intersects it with itself; several threads query it for each box.
 
 use gpu_broad_phase::Aabb;
 use rayon::prelude::*;
@@ -12,7 +12,6 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
     let leaf = |(boxed, id): (&Aabb, u32)| GeomWithData::new(Rectangle::from_corners(boxed.min, boxed.max), id);
     let leaves: Vec<_> = boxes.iter().zip(0_u32..).map(leaf).collect();
     Box::new(move || {
-        // The tree takes them.
         let tree = RTree::bulk_load(leaves.clone());
         if threads == 1 {
             let candidates = tree.intersection_candidates_with_other_tree(&tree);
@@ -23,7 +22,7 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
                     .collect(),
             ];
         }
-        // In the order of the tree, so that neighbours are asked one after the other.
+        // In tree order, so that consecutive queries are neighbours.
         let asked: Vec<_> = tree.iter().collect();
         let chunks = asked.par_chunks(CHUNK);
         chunks

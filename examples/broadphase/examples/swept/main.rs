@@ -1,13 +1,12 @@
-//! Continuous-collision candidates of a triangle mesh between two frames, in one step: edges that may meet edges, and
-//! vertices that may meet faces. A cloth solver gives each of them to its test of the exact motion; this file is there
-//! to be copied.
+//! Continuous collision detection candidates of a triangle mesh between two frames, in one step: edge-edge and
+//! vertex-face pairs. A cloth solver passes each to its exact motion test. Copy this file as a start.
 //!
 //! ```sh
 //! cargo run --release -p broadphase --example swept -- [FROM.ply TO.ply] [--output DIR [--up y]]
 //! ```
 //!
-//! Without files: two frames of a simulated cloth. With `--output`, `DIR/swept.png` shows edges and faces by the number
-//! of candidates that they are in.
+//! Without files, two frames of a simulated cloth are used. With `--output`, `DIR/swept.png` colours edges and faces by
+//! their number of candidates.
 
 mod picture;
 
@@ -30,15 +29,15 @@ struct Args {
     /// Two frames of one triangle mesh.
     #[arg(num_args = 2, value_names = ["FROM", "TO"])]
     frames: Vec<PathBuf>,
-    /// Where to write swept.png.
+    /// Folder for swept.png.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Which axis of the mesh points up in the picture.
+    /// Axis of the mesh that points up in the picture.
     #[arg(long, value_name = "AXIS", default_value = "z", value_parser = ["y", "z"])]
     up: String,
 }
 
-/// The vertices of an element: a vertex has one, thrice; an edge two, the second twice.
+/// Repeats the last vertex of a vertex or an edge.
 type Element = [u32; 3];
 
 /// Vertices before edges before faces.
@@ -62,7 +61,7 @@ fn main() -> Result<()> {
     let boxes = boxes(&elements, &from.positions, &to.positions);
 
     let mut broad_phase = block_on(BroadPhase::new(&BroadPhaseDescriptor::default()))?;
-    // A solver keeps `broad_phase`: its pipelines and buffers serve all later frames.
+    // A solver keeps `broad_phase` for all later frames.
     let result = block_on(broad_phase.step(&boxes, &[]))?;
     let overlaps = result.pairs.len();
     let share_a_vertex = |pair: &Pair| {
@@ -70,7 +69,7 @@ fn main() -> Result<()> {
         a.iter().any(|vertex| b.contains(vertex))
     };
     let candidates = result.pairs.into_iter().filter(|pair| !share_a_vertex(pair));
-    // Layers leave two kinds of pairs, and a vertex comes before its face.
+    // Layers leave two kinds of pairs; a vertex comes before its face.
     let (vertex_face, edge_edge): (Vec<_>, Vec<_>) = candidates.partition(|pair| (pair.a as usize) < elements.vertices);
 
     println!("{}", broad_phase.adapter_info().map_or("CPU", |info| &info.name));
@@ -99,7 +98,7 @@ fn elements(mesh: &Mesh) -> Result<Elements> {
         .iter()
         .map(|face| face.try_into().context("a face that is no triangle"))
         .collect::<Result<_>>()?;
-    // Each edge once, though two faces share it or the file names it by itself.
+    // Each edge once, although faces share it or the file lists it.
     let edges: BTreeSet<[u32; 2]> = faces
         .iter()
         .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
@@ -119,13 +118,13 @@ fn elements(mesh: &Mesh) -> Result<Elements> {
     })
 }
 
-/// Around each element's way from one frame to the next: vertices move on lines, so that the box of both ends holds it.
+/// Vertices move on lines, so the box of both ends contains the motion.
 fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
     let swept: Vec<_> = zip(from, to).map(|ends| swept(ends.into())).collect();
     let boxes = elements.list.iter().enumerate().map(|(index, element)| {
         let [a, b, c] = element.map(|vertex| swept[vertex as usize]);
         let union = union(union(a, b), c);
-        // Vertices meet faces, edges meet edges, and no other pair is ever written.
+        // Vertices pair with faces and edges with edges; other pairs are never written.
         let (membership, mask) = match index {
             _ if index < elements.vertices => (1, 2),
             _ if index < elements.vertices + elements.edges => (4, 4),
@@ -136,7 +135,7 @@ fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
     boxes.collect()
 }
 
-/// One step outward makes up for the rounding of each bound to f32.
+/// One step outward covers the rounding of each bound to f32.
 fn swept(ends: [&[f64; 3]; 2]) -> Aabb {
     let [from, to] = ends.map(|end| {
         let [low, high] = [f32::next_down, f32::next_up].map(|outward| end.map(|value| outward(value as f32)));

@@ -1,4 +1,4 @@
-//! The mesh seen from the side and above, edges and faces coloured by the number of candidates that they are in.
+//! The mesh from the side and above. Colours show numbers of candidates.
 
 use broadphase::picture::canvas::{Align, Canvas, Rectangle};
 use broadphase::picture::colour::{Colour, PAPER, inferno};
@@ -6,14 +6,12 @@ use gpu_broad_phase::Pair;
 
 use crate::Elements;
 
-/// Pixels of the picture, a side, and the room around the mesh.
 const PIXELS: usize = 900;
 const MARGIN: usize = 70;
 /// Samples of a pixel, a side.
 const SAMPLES: usize = 3;
 const SIDE: usize = PIXELS * SAMPLES;
 
-/// What is nearest at each sample.
 struct Samples {
     colours: Vec<Colour>,
     depths: Vec<f32>,
@@ -37,7 +35,7 @@ impl Samples {
         }
     }
 
-    /// The colour is chosen for the cosine of the angle at which the triangle is seen.
+    /// `colour` gets the cosine of the viewing angle.
     fn triangle(&mut self, [a, b, c]: [[f32; 3]; 3], colour: impl Fn(f32) -> Colour) {
         let [u, v] = [b, c].map(|end| [0, 1, 2].map(|axis| end[axis] - a[axis]));
         let cross = |i: usize, k: usize| u[i] * v[k] - u[k] * v[i];
@@ -53,7 +51,7 @@ impl Samples {
                 let [x, y] = [column, row].map(|sample| sample as f32 + 0.5);
                 let share = |w: [f32; 3]| ((x - a[0]) * w[1] - (y - a[1]) * w[0]) / normal[2];
                 let (s, t) = (share(v), -share(u));
-                // Of a triangle seen from its edge, neither is a number.
+                // Both are NaN for a triangle seen edge-on.
                 if s >= 0.0 && t >= 0.0 && s + t <= 1.0 {
                     self.put([x, y, a[2] + s * u[2] + t * v[2]], colour);
                 }
@@ -85,7 +83,7 @@ pub fn draw(
     }
     let first_face = elements.vertices + elements.edges;
     let most = counts[elements.vertices..].iter().copied().max().unwrap_or_default();
-    // From where the colours can be told from the paper.
+    // Starts above the colours that resemble the paper.
     let scale = |share: f64| inferno(0.3 + 0.7 * share);
     let paint = |count: u32, light: f32| match count {
         0 => [104.0, 112.0, 128.0].map(|channel: f32| (channel * light) as u8),
@@ -128,7 +126,7 @@ pub fn draw(
     canvas
 }
 
-/// x and y on the picture and how far away, in samples.
+/// Picture coordinates and depth, in samples.
 fn project(positions: &[[f64; 3]], is_y_up: bool) -> Vec<[f32; 3]> {
     let (turn_sin, turn_cos) = 25_f64.to_radians().sin_cos();
     let (tilt_sin, tilt_cos) = 35_f64.to_radians().sin_cos();
@@ -137,7 +135,7 @@ fn project(positions: &[[f64; 3]], is_y_up: bool) -> Vec<[f32; 3]> {
         .map(|&[x, y, z]| {
             let [x, y, z] = if is_y_up { [x, -z, y] } else { [x, y, z] };
             let (right, away) = (turn_cos * x + turn_sin * y, turn_cos * y - turn_sin * x);
-            // Pictures count rows from above.
+            // Picture rows run from the top.
             [right, -tilt_sin * away - tilt_cos * z, tilt_cos * away - tilt_sin * z].map(|value| value as f32)
         })
         .collect();

@@ -1,5 +1,5 @@
 //! A square cloth that falls over a ball: position-based dynamics in small steps. Only + − · / and √ of f64 are used,
-//! so that every machine makes the same bytes.
+//! so every machine writes the same bytes.
 
 use std::collections::HashMap;
 
@@ -8,28 +8,26 @@ use measure::generate::Random;
 
 const SIDE: f64 = 2.0;
 const RADIUS: f64 = 0.5;
-/// Height above the ball's centre from which the cloth falls.
+/// Initial height above the ball's centre.
 const START: f64 = 0.52;
-/// Frames of 1/60 s until the first frame that is written: the cloth has met the ball and its rim still falls.
+/// Frames of 1/60 s before the first written one: the cloth has met the ball, and its rim still falls.
 const FRAMES: u32 = 24;
 const SUBSTEPS: u32 = 16;
 const STEP: f64 = 1.0 / (60.0 * SUBSTEPS as f64);
 const GRAVITY: f64 = 9.81;
-/// Distance that the cloth keeps from the ball.
 const SKIN: f64 = 0.01;
-/// Share of the sliding along the ball that friction takes away in a step.
+/// Share of sliding along the ball removed per step.
 const FRICTION: f64 = 0.3;
 
 type Vector = [f64; 3];
 
-/// Two vertices that keep their distance, and how eagerly.
 struct Spring {
     ends: [usize; 2],
     length: f64,
     stiffness: f64,
 }
 
-/// Two consecutive frames, cloth vertices before those of the ball, and the faces of both.
+/// Returns two frames, with cloth vertices before those of the ball, and the faces of both.
 pub fn simulate(count: u32, seed: u64, reporter: Reporter) -> ([Vec<[f32; 3]>; 2], Vec<[u32; 3]>) {
     let (ball, ball_faces) = ball(count / 4);
     let edge = (2..)
@@ -73,11 +71,11 @@ impl Cloth {
         let mut springs = Vec::new();
         for row in 0..edge {
             for column in 0..edge {
-                // A little unevenness, or the folds would be too regular to be true.
+                // Keeps the folds irregular.
                 let height = START + 0.02 * spacing * random.between(-1.0, 1.0);
                 let [x, y] = [row, column].map(|index| index as f64 * spacing - SIDE / 2.0);
                 positions.push([x + 0.06, y - 0.03, height + 0.05 * x]);
-                // Neighbours hold the cloth, diagonals its angles, and those two apart keep it from creasing.
+                // Neighbours hold the cloth, diagonals its angles; vertices two apart limit creasing.
                 for (down, right, stiffness) in [
                     (0, 1, 1.0),
                     (1, 0, 1.0),
@@ -147,7 +145,7 @@ impl Cloth {
             for column in 0..cells {
                 let corner = (row * self.edge + column) as u32;
                 let below = corner + self.edge as u32;
-                // Diagonals alternate, so that the cloth has no grain.
+                // Alternating diagonals avoid a preferred direction.
                 if (row + column) % 2 == 0 {
                     faces.extend([[corner, below, below + 1], [corner, below + 1, corner + 1]]);
                 } else {
@@ -159,7 +157,6 @@ impl Cloth {
     }
 }
 
-/// Pushes a vertex out of the ball and holds back its sliding.
 fn outside_ball(position: Vector, before: Vector) -> Vector {
     let distance = length(position);
     let least = RADIUS + SKIN;
@@ -171,7 +168,7 @@ fn outside_ball(position: Vector, before: Vector) -> Vector {
     std::array::from_fn(|axis| out[axis] - FRICTION * moved[axis])
 }
 
-/// An octahedron, its faces split into four until the sphere has about `count` vertices.
+/// An octahedron whose faces are split until it has about `count` vertices.
 fn ball(count: u32) -> (Vec<Vector>, Vec<[u32; 3]>) {
     let mut vertices: Vec<Vector> = vec![
         [1.0, 0.0, 0.0],
@@ -191,7 +188,7 @@ fn ball(count: u32) -> (Vec<Vector>, Vec<[u32; 3]>) {
         [3, 1, 5],
         [0, 3, 5],
     ];
-    // A split makes 4 V − 6 vertices of V.
+    // A split turns V vertices into 4 V − 6.
     while 4 * vertices.len() - 6 <= count as usize {
         let mut middles = HashMap::new();
         let mut middle = |a: u32, b: u32| {

@@ -1,5 +1,3 @@
-//! The command `generate`.
-
 mod cloth;
 mod ply;
 
@@ -48,7 +46,6 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Returns the distribution of a kind that is of boxes.
 pub fn distribution(kind: Make) -> Option<Distribution> {
     Some(match kind {
         Make::Uniform => Distribution::Uniform,
@@ -61,7 +58,7 @@ pub fn distribution(kind: Make) -> Option<Distribution> {
     })
 }
 
-/// With all elements more boxes than a binding of 128 MiB holds, and minutes of work.
+/// A larger cloth, with all elements, exceeds a binding of 128 MiB and takes minutes.
 const LARGEST_CLOTH: u32 = 1_000_000;
 
 fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
@@ -89,7 +86,7 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// `NAME.ply` to `NAME0.ply`; a device takes both.
+/// `NAME.ply` to `NAME0.ply`; a device gets both frames.
 fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
     if is_device(path) {
         return path.to_owned();

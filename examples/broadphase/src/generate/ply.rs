@@ -1,5 +1,3 @@
-//! Meshes as binary PLY.
-
 use std::io::{self, Write};
 
 pub fn write(file: &mut impl Write, positions: &[[f32; 3]], faces: &[[u32; 3]]) -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! Points of XYZ files as molecules have them: the number of atoms, a comment, then rows of a symbol and a position.
-//! The comment of an extended one names its columns and its cell.
+//! XYZ files of molecules: the number of atoms, a comment, then rows of a symbol and a position. An extended comment
+//! names columns and cell.
 
 use std::io::BufRead;
 
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use super::text::{Lines, real};
 use super::{Table, shortened};
 
-/// Columns of a row, and the first of the three that are its position.
+/// Columns of a row, and the first of the position.
 struct Layout {
     first: usize,
-    /// Without a description rows may go on behind the position.
+    /// `None` without a description; rows may then be longer.
     columns: Option<usize>,
 }
 
@@ -20,8 +20,7 @@ const PLAIN: Layout = Layout {
     columns: None,
 };
 
-/// Returns `true` if a text starts with the number of its atoms. `is_named` says that its name promises positions;
-/// without that the first atom has to look like one.
+/// `is_named`: the file name promises positions. Otherwise the first atom must look like one.
 pub fn is_likely(start: &[u8], is_named: bool) -> bool {
     let mut lines = Lines::new(start);
     let mut next = || {
@@ -96,7 +95,7 @@ fn push_atom(table: &mut Table, layout: &Layout, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Columns as `Properties=species:S:1:pos:R:3` describes them: name, type, and how many of them.
+/// Columns as in `Properties=species:S:1:pos:R:3`: name, type and count.
 fn layout(comment: &str) -> Result<Layout> {
     let Some(properties) = value(comment, "Properties") else {
         return Ok(PLAIN);
@@ -126,7 +125,7 @@ fn layout(comment: &str) -> Result<Layout> {
     })
 }
 
-/// The value of a key of the comment: a word, or what quotes or brackets enclose.
+/// A word, or text in quotes or brackets.
 fn value(comment: &str, key: &str) -> Option<String> {
     let (lower, key) = (comment.to_ascii_lowercase(), key.to_ascii_lowercase());
     let starts = lower.match_indices(&key);
@@ -148,14 +147,12 @@ fn value(comment: &str, key: &str) -> Option<String> {
     value.map(str::to_owned)
 }
 
-/// Words of a list, however it is written.
 fn words(list: &str) -> impl Iterator<Item = &str> {
     let is_between = |c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']');
     list.split(is_between).filter(|word| !word.is_empty())
 }
 
-/// The period of each axis that the cell gives it: 0 where it has none. None where nothing is said of a cell, or where
-/// its sides do not lie along the axes.
+/// Period of each axis, 0 for none. `None` without a cell, or if its sides are not along the axes.
 fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
     let Some(text) = value(comment, "Lattice") else {
         return Ok(None);
@@ -177,7 +174,7 @@ fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
     let mut periods = [0.0; 3];
     for (side, _) in sides.iter().zip(is_periodic).filter(|(_, is_periodic)| *is_periodic) {
         let largest = side.iter().fold(0.0_f64, |largest, part| largest.max(part.abs()));
-        // Cells that were computed from angles are off by some 1e-16.
+        // Cells computed from angles are off by some 1e-16.
         let mut along = (0..3).filter(|&axis| side[axis].abs() > 1e-12 * largest);
         match (along.next(), along.next()) {
             (None, _) => {}

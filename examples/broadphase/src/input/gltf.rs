@@ -1,4 +1,4 @@
-//! Meshes of glTF scenes, as JSON or as GLB. Only what places vertices is read: no materials, skins or morph targets.
+//! Meshes of glTF scenes, as JSON or GLB, without materials, skins or morph targets.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use crate::report::counted;
 
 pub const GLB_MAGIC: &[u8] = b"glTF";
 
-/// Extensions, or the start of their names, that pack vertices, move or repeat them, or change what indices mean.
+/// Extensions, or prefixes of names, that pack, move or repeat vertices, or redefine indices.
 const MOVING: [&str; 14] = [
     "AGI_articulations",
     "CESIUM_RTC",
@@ -37,8 +37,8 @@ const MOVING: [&str; 14] = [
     "WEB3D_quantized_attributes",
 ];
 
-/// Words in the names of extensions that say how things look, sound, move later or are described. Integers as
-/// positions, of `KHR_mesh_quantization`, are read.
+/// Words in names of harmless extensions: looks, sound, later motion or metadata. Integer positions of
+/// `KHR_mesh_quantization` are read.
 const HARMLESS: [&str; 16] = [
     "animation",
     "audio",
@@ -164,7 +164,6 @@ struct Buffer {
     uri: Option<String>,
 }
 
-/// Reads the default scene of a file whose buffers are in this folder.
 pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Result<mesh::Mesh> {
     let (json, binary) = match file.starts_with(GLB_MAGIC) {
         true => chunks(file, notes)?,
@@ -201,8 +200,8 @@ pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Resu
     Ok(reader.mesh)
 }
 
-/// Refuses extensions without which vertices are not where they should be. An extension may not change what the format
-/// says by itself, so a name that is not known is read past, with a warning.
+/// Fails on extensions that would misplace vertices. Others may not change the format's own rules, so unknown names
+/// only cause a warning.
 fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> {
     if let Some(name) = required
         .iter()
@@ -228,13 +227,11 @@ fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> 
     Ok(())
 }
 
-/// The number at a byte of a GLB file.
 fn word(file: &[u8], at: usize) -> Option<u32> {
     let bytes = file.get(at..)?.first_chunk()?;
     Some(u32::from_le_bytes(*bytes))
 }
 
-/// The two chunks of a GLB file.
 fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Option<&'a [u8]>)> {
     let (Some(version), Some(length)) = (word(file, 4), word(file, 8)) else {
         bail!("truncated: no header");
@@ -271,38 +268,34 @@ fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Opti
         bail!("the first chunk is not JSON");
     }
     let binary = chunk(20 + json.len())?.filter(|(_, kind)| kind == b"BIN\0");
-    // Early writers filled the chunk with zeros instead of blanks.
+    // Early writers padded with zeros instead of blanks.
     let end = json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let json = &json[..end];
     Ok((json, binary.map(|(bytes, _)| bytes)))
 }
 
-/// Three axes and an origin.
 type Transform = [[f64; 3]; 4];
 
 struct Reader<'a> {
     document: &'a Document,
     folder: Option<&'a Path>,
     binary: Option<&'a [u8]>,
-    /// Bytes of data URIs.
     inlined: &'a [Option<Vec<u8>>],
     length: u64,
     /// Of the files beside this one.
     largest_file: u64,
-    /// Bytes of positions and indices over all places where a mesh stands.
+    /// Bytes of positions and indices over all mesh instances.
     placed: u64,
-    /// Primitives, at each place where their mesh stands, that have nothing to read.
+    /// Primitives without positions, over all mesh instances.
     left_out: u64,
     mesh: mesh::Mesh,
 }
 
 impl<'a> Reader<'a> {
-    /// Walks the nodes depth first, in the order of the file.
     fn scene(&mut self) -> Result<()> {
         let nodes = &self.document.nodes;
         let mut is_met = vec![false; nodes.len()];
         let roots = self.roots()?;
-        // Nodes to come, and the place of their parent's transform.
         let mut stack: Vec<(u32, Option<u32>)> = Vec::new();
         let mut transforms: Vec<Transform> = Vec::new();
         let mut push = |stack: &mut Vec<_>, children: &[u32], parent: Option<u32>| -> Result<()> {
@@ -347,7 +340,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Of the default scene. Without one of the first, without any scene all that are nobody's child.
+    /// Of the default scene, else of the first. Without scenes: all nodes without a parent.
     fn roots(&self) -> Result<Cow<'a, [u32]>> {
         let document = self.document;
         if document.scene.is_some() || !document.scenes.is_empty() {
@@ -369,7 +362,7 @@ impl<'a> Reader<'a> {
 
     fn place(&mut self, index: u32, world: Option<Transform>) -> Result<()> {
         let mesh = entry(&self.document.meshes, index, "mesh")?;
-        // Primitives that name the same positions share their vertices.
+        // Primitives with the same position accessor share vertices.
         let mut known = HashMap::new();
         for (number, &primitive) in mesh.primitives.iter().enumerate() {
             self.primitive(primitive, world, &mut known)
@@ -425,7 +418,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Adds positions, and tells the first of the new vertices and how many there are.
+    /// Returns the first new vertex and their number.
     fn positions(&mut self, accessor: u32, world: Option<Transform>) -> Result<(u32, u32)> {
         let found = self.bytes(accessor, "VEC3", |kind| match kind {
             BYTE | UNSIGNED_BYTE => Some(3),
@@ -436,7 +429,7 @@ impl<'a> Reader<'a> {
         self.room(12, found.count)?;
         let positions = &mut self.mesh.positions;
         let first = positions.len();
-        // The largest stands for "none" in the library.
+        // The largest id means "none" in the library.
         if first as u64 + found.count >= u32::MAX.into() {
             bail!("more vertices than ids of 32 bits can name");
         }
@@ -460,7 +453,6 @@ impl<'a> Reader<'a> {
         Ok((first as u32, found.count as u32))
     }
 
-    /// Faces and edges of a primitive of so many corners.
     fn add(&mut self, mode: u32, count: usize, vertex: impl Fn(usize) -> Result<u32>) -> Result<()> {
         let triangle = |corners: [usize; 3]| -> Result<[u32; 3]> {
             Ok([vertex(corners[0])?, vertex(corners[1])?, vertex(corners[2])?])
@@ -498,7 +490,7 @@ impl<'a> Reader<'a> {
                 }
             }
             TRIANGLE_STRIP => {
-                // Every other one is turned around, to keep its side.
+                // Every other triangle is reversed to keep its orientation.
                 for at in 0..count - 2 {
                     faces.push(&triangle([at, at + 1 + at % 2, at + 2 - at % 2])?);
                 }
@@ -508,7 +500,7 @@ impl<'a> Reader<'a> {
                     faces.push(&triangle([at, at + 1, 0])?);
                 }
             }
-            // Points are vertices and nothing else. Their indices are held to the vertices all the same.
+            // Points only add vertices, but their indices are checked.
             _ => {
                 for at in 0..count {
                     vertex(at)?;
@@ -518,7 +510,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A file may place its bytes again and again. This holds what comes out to the size of the file.
+    /// Bounds the unpacked size, since a file may instance its bytes any number of times.
     fn room(&mut self, size: u64, count: u64) -> Result<()> {
         let most = most_unpacked(self.length.saturating_add(self.largest_file));
         self.placed = self.placed.saturating_add(size.saturating_mul(count));
@@ -531,7 +523,6 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The bytes of an accessor, all of which are there.
     fn bytes(&mut self, index: u32, kind: &str, size: impl Fn(u32) -> Option<u64>) -> Result<Elements<'a>> {
         let accessor = entry(&self.document.accessors, index, "accessor")?;
         let mut read = || {
@@ -574,7 +565,6 @@ impl<'a> Reader<'a> {
         read().with_context(|| format!("accessor {index}"))
     }
 
-    /// Bytes of a buffer view, `start` to `end` counted from its own start.
     fn slice(&mut self, view: &View, start: u64, end: u64) -> Result<Cow<'a, [u8]>> {
         let buffer = entry(&self.document.buffers, view.buffer, "buffer")?;
         let length = buffer.byte_length;
@@ -619,7 +609,6 @@ impl<'a> Reader<'a> {
         read().with_context(|| path.display().to_string())
     }
 
-    /// A path in the folder of the file or below.
     fn beside(&self, uri: &str) -> Result<PathBuf> {
         let decoded = percent_decode_str(uri).decode_utf8_lossy();
         let path = Path::new(&*decoded);
@@ -649,7 +638,6 @@ const UNSIGNED_SHORT: u32 = 5123;
 const UNSIGNED_INT: u32 = 5125;
 const FLOAT: u32 = 5126;
 
-/// As the format has it.
 const LARGEST_STRIDE: u64 = 252;
 
 struct Elements<'a> {
@@ -672,7 +660,7 @@ fn entry<'a, T>(list: &'a [T], index: u32, what: &str) -> Result<&'a T> {
         .with_context(|| format!("{what} {index}, there are {} from 0", list.len()))
 }
 
-/// The bytes of a buffer that the file itself holds as text.
+/// `None` without a data URI.
 fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
     let Some(data) = buffer.uri.as_ref().and_then(|uri| uri.strip_prefix("data:")) else {
         return Ok(None);
@@ -681,13 +669,12 @@ fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
         .split_once(',')
         .and_then(|(kind, text)| kind.ends_with(";base64").then_some(text));
     let text = text.context("a data URI that is not base64")?;
-    // Some writers leave the padding out.
+    // Some writers omit the padding.
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let bytes = GeneralPurpose::new(&STANDARD, config).decode(text);
     Ok(Some(bytes.context("broken base64")?))
 }
 
-/// That of a node itself, where it has one.
 fn transform(node: &Node) -> Result<Option<Transform>> {
     if let Some(matrix) = &node.matrix {
         if [matrix[3], matrix[7], matrix[11], matrix[15]] != [0.0, 0.0, 0.0, 1.0] {
@@ -729,7 +716,6 @@ fn apply(transform: &Transform, [x, y, z]: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|axis| a[axis] * x + b[axis] * y + c[axis] * z + origin[axis])
 }
 
-/// First the inner one, then the outer one.
 fn compose(outer: Transform, inner: Transform) -> Transform {
     let turned = [outer[0], outer[1], outer[2], [0.0; 3]];
     let [a, b, c, origin] = inner;
@@ -752,7 +738,6 @@ mod tests {
             format!(r#"{{"translation":[10,0,0],"rotation":[0,0,{half},{half}],"scale":[2,3,1],"children":[]}}"#);
         let node: Node = serde_json::from_str(&json).unwrap();
         let outer = transform(&node).unwrap().unwrap();
-        // A quarter turn around z takes x to y, and y to −x.
         let near = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
         assert!(near(apply(&outer, [1.0, 1.0, 1.0]), [7.0, 2.0, 1.0]));
         let moved = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]];

@@ -1,10 +1,10 @@
-//! Rows that take no part in a step: how many, and why the first of them does not.
+//! Warnings for rows that a step ignores, with the reason for the first.
 
 use gpu_broad_phase::{Aabb, Ray};
 
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
-/// Why a box takes no part: a bound is not a number, or past the opposite one.
+/// A bound is NaN or past the opposite one.
 pub fn of_box(boxed: &Aabb) -> Option<String> {
     (0..3).find_map(|axis| {
         let (min, max, name) = (boxed.min[axis], boxed.max[axis], AXES[axis]);
@@ -16,15 +16,13 @@ pub fn of_box(boxed: &Aabb) -> Option<String> {
     })
 }
 
-/// Why a point has no neighbours.
 pub fn of_point(point: &[f64; 3]) -> Option<String> {
     let axis = point.iter().position(|value| !value.is_finite())?;
     Some(format!("its {} is {}", AXES[axis], point[axis]))
 }
 
-/// Why a ray takes no part.
 pub fn of_ray(ray: &Ray) -> Option<String> {
-    // As the library has it.
+    // As in the library.
     const STEEPEST: f32 = (1_u128 << 126) as f32;
     let part = |what: &str, values: [f32; 3], is_good: fn(f32) -> bool| {
         let axis = values.iter().position(|&value| !is_good(value))?;
@@ -35,7 +33,7 @@ pub fn of_ray(ray: &Ray) -> Option<String> {
         .or_else(|| ray.t_max.is_nan().then(|| "its t_max is NaN".to_owned()))
 }
 
-/// The warning of rows that are left out, if there are any: `name` says which one a place is.
+/// `name` formats the row number.
 pub fn told<T>(
     what: &str,
     rows: &[T],

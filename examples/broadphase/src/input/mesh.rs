@@ -1,5 +1,3 @@
-//! What all mesh files have in common: checks of their faces and loose edges, and the second frame.
-
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -9,7 +7,6 @@ use crate::args::ReadingArgs;
 use crate::mesh::{Mesh, Selection, boxes};
 use crate::report::{Reporter, counted};
 
-/// Boxes of a mesh whose first frame is open.
 pub fn scene(
     path: &Path,
     input: Input,
@@ -48,7 +45,6 @@ pub fn scene(
     })
 }
 
-/// Two frames of one mesh.
 pub fn frames(paths: [&Path; 2], selection: &Selection, reporter: Reporter) -> Result<[Mesh; 2]> {
     let [mesh_path, next_path] = paths;
     let input = Input::open(mesh_path, reporter).with_context(|| name(mesh_path))?;
@@ -81,7 +77,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) ->
             Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
             table => bail!("{}; a mesh ({MESHES}) is needed", table.name()),
         };
-        // What was left out may be all that was asked for.
+        // The missing elements may be among those left out, so the error includes the notes.
         selection
             .check(&mesh)
             .map_err(|error| notes.iter().fold(error, |error, note| anyhow!("{error}; {note}")))?;
@@ -92,7 +88,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) ->
     Ok(mesh)
 }
 
-/// Takes the third coordinate away, which has to be the same everywhere.
+/// Sets z to 0. Fails if it differs between vertices.
 fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
     for (vertex, position) in mesh.positions.iter_mut().enumerate() {
         if position[2] != level {
@@ -106,7 +102,7 @@ fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
     Ok(())
 }
 
-/// The second frame moves vertices and changes nothing else.
+/// Only vertex positions may differ.
 fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     let (before, after) = (mesh.positions.len(), next.positions.len());
     if before != after {
@@ -120,7 +116,6 @@ fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
         bail!("face {face} has other vertices than in the first frame");
     }
     if mesh.edges != next.edges {
-        // Only the set of all edges matters.
         let [before, after] = [mesh, next].map(Mesh::unique_edges);
         if before.len() != after.len() {
             bail!("{} edges, {} in the first frame", after.len(), before.len());
@@ -132,13 +127,12 @@ fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Elements of too few vertices. They are left out, get no number, and still may name no vertex that is not there.
+/// Elements with too few vertices. They are left out without a number, but their vertices are checked.
 pub struct Short {
     what: &'static str,
     least: usize,
-    /// Lines or rows of the file.
     places: Vec<u64>,
-    /// The largest vertex that they name, and where.
+    /// Largest vertex they name, and its line or row.
     largest: Option<(u32, u64)>,
 }
 
@@ -160,7 +154,6 @@ impl Short {
         }
     }
 
-    /// Returns `true` if an element is left out.
     pub fn takes(&mut self, place: u64, vertices: &[u32]) -> bool {
         let is_short = vertices.len() < self.least;
         if is_short {
@@ -170,12 +163,11 @@ impl Short {
         is_short
     }
 
-    /// A vertex that they name and that is not there, and where they do.
+    /// Returns a missing vertex, with its line or row.
     pub fn missing(&self, vertices: usize) -> Option<(u32, u64)> {
         self.largest.filter(|&(vertex, _)| vertex as usize >= vertices)
     }
 
-    /// The row in the file of an element that is left.
     fn row_of(&self, element: usize) -> u64 {
         self.places
             .iter()
@@ -192,7 +184,6 @@ impl Short {
     }
 }
 
-/// Holds every face and every loose edge to the vertices that are there.
 pub fn check_vertices(mesh: &Mesh, short: &Short) -> Result<()> {
     let count = mesh.positions.len();
     if let Some((vertex, face)) = short.missing(count) {

@@ -1,5 +1,3 @@
-//! Scenes and rays from files.
-
 mod atoms;
 mod gltf;
 pub mod invalid;
@@ -29,27 +27,23 @@ use crate::output::{Output, is_output};
 use crate::report::Reporter;
 use npy::Length;
 
-/// Boxes, and where they come from.
 pub struct Scene {
     pub boxes: Vec<Aabb>,
     pub dimensions: u8,
-    /// Of a mesh; boxes of a table are their own ids.
+    /// `None` for a table, whose row numbers are the ids.
     pub elements: Option<Elements>,
 }
 
-/// Points as their file has them.
 pub struct Points {
     pub positions: Vec<[f64; 3]>,
     pub dimensions: u8,
-    /// That of each axis, 0 where it has none, if the file says so.
+    /// Period of each axis, 0 for none; `None` if the file has no cell.
     pub period: Option<[f64; 3]>,
 }
 
-/// Rows of numbers, all of the same width.
 struct Table {
     columns: usize,
     values: Vec<f64>,
-    /// Layers and owner of each row, where the file names them.
     filters: Option<Vec<[u32; 2]>>,
     /// As [`Points::period`].
     period: Option<[f64; 3]>,
@@ -70,12 +64,12 @@ impl Table {
     }
 }
 
-/// Reads the boxes of a scene. Every error names the file.
+/// Every error names the file.
 pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
     scene_between(path, reading, &[], false, reporter)
 }
 
-/// As [`scene`], with the pairs that are asked for and the bodies that part them.
+/// As [`scene`], with kinds of pairs and bodies.
 pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     let mut scene = scene_between(&args.scene, &args.reading, &which.between, which.free, reporter)?;
     if let Some(groups) = &which.groups {
@@ -84,7 +78,7 @@ pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) ->
     Ok(scene)
 }
 
-/// As [`scene`], for pairs of just these kinds of elements, or of elements that share no vertex.
+/// As [`scene`], for pairs of these kinds, or of elements without a common vertex.
 pub fn scene_between(
     path: &Path,
     reading: &ReadingArgs,
@@ -130,7 +124,8 @@ pub fn scene_between(
     Ok(scene)
 }
 
-/// Gives boxes of one body one owner: bodies from a file with an integer per box, or per vertex of a mesh, -1 for none.
+/// Gives all boxes of a body the same owner. The file has an integer per box, or per vertex of a mesh; -1 means no
+/// body.
 pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
     let mut set = || {
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
@@ -166,7 +161,7 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
     set().with_context(|| name(path))
 }
 
-/// Owner words of bodies: one more than their number, and 0 for none.
+/// Owner words: body number plus one, or 0 for no body.
 fn owners(table: &Table) -> Result<Vec<u32>> {
     if table.columns != 1 {
         bail!("{} columns; bodies need 1", table.columns);
@@ -181,7 +176,6 @@ fn owners(table: &Table) -> Result<Vec<u32>> {
     table.values.iter().enumerate().map(owner).collect()
 }
 
-/// The pairs of a scene that are not wanted: none without a file.
 pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
     let Some(path) = path else {
         return Ok(Vec::new());
@@ -202,7 +196,7 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
         };
         let mut pairs = Vec::new();
         for (row, ids) in table.rows().enumerate() {
-            // Elements without a box make no pair.
+            // Pairs with an element that has no box are skipped.
             if let (Some(a), Some(b)) = (index_of(row, ids[0])?, index_of(row, ids[1])?) {
                 pairs.push(Pair { a, b });
             }
@@ -212,12 +206,11 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
     read().with_context(|| name(path))
 }
 
-/// Reads two frames of one mesh with faces. Every error names the file.
+/// Two frames of one mesh with faces. Every error names the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::new(&[Kind::Faces], &[])?, reporter)
 }
 
-/// Reads rays for a scene of so many dimensions.
 pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>> {
     let read = || {
         let table = table(path, reporter)?;
@@ -254,11 +247,10 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
     Ok(rays)
 }
 
-/// Reads query boxes or points for a scene of so many dimensions.
 pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb>> {
     let read = || {
         let table = table(path, reporter)?;
-        // Boxes have twice as many columns as axes: no row is both.
+        // The number of columns distinguishes boxes from points.
         let scene = match table.columns {
             2 | 3 => points_of_table(&table)?.scene(),
             4 | 6 => boxes_of_table(table)?,
@@ -274,7 +266,6 @@ pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb
     Ok(boxes)
 }
 
-/// Reads points.
 pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
     let read = || {
         let points = points_of_table(&table(path, reporter)?)?;
@@ -297,7 +288,7 @@ fn row(place: usize) -> String {
     format!("row {place}")
 }
 
-/// Warns of what takes no part, which else would look like a good answer that is empty.
+/// Ignored rows would otherwise only show as missing results.
 fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
     warn_all(path, invalid::told(what, rows, why, name_of));
 }
@@ -331,7 +322,6 @@ fn points_of_table(table: &Table) -> Result<Points> {
     })
 }
 
-/// Reads a step that was kept.
 pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     let read = || {
         let snapshot = Snapshot::read(&mut Input::open_any(path, reporter)?.reader)?;
@@ -344,8 +334,7 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     read().with_context(|| name(path))
 }
 
-/// Each takes a word of the answer, and none of the file: these are as many as the smallest binding of a device counts
-/// pairs of.
+/// Worlds cost words of the answer, but nothing in the file. The limit is what the smallest binding can count.
 const MOST_WORLDS: u32 = 1 << 25;
 
 fn boxes_of_table(table: Table) -> Result<Scene> {
@@ -382,7 +371,6 @@ fn table(path: &Path, reporter: Reporter) -> Result<Table> {
     table_of(path, Input::open(path, reporter)?)
 }
 
-/// Reads a table whose file is open, and warns of what it had to leave out.
 fn table_of(path: &Path, mut input: Input) -> Result<Table> {
     let mut notes = Vec::new();
     let table = match input.format {
@@ -400,7 +388,7 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
         }
         mesh => bail!("{}; a table ({TABLES}) is needed", mesh.name()),
     };
-    // The last number stands for "none" in the library.
+    // The largest id means "none" in the library.
     if table.values.len() / table.columns >= u32::MAX as usize {
         bail!("more rows than ids of 32 bits can name");
     }
@@ -408,8 +396,7 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
     Ok(table)
 }
 
-/// What readers left out or had to guess. It is said once the command is done: one that is refused says why, and
-/// nothing else.
+/// Readers' omissions and guesses. They are printed after a successful command; a failed one prints its error alone.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn warn_all(path: &Path, notes: impl IntoIterator<Item = String>) {
@@ -417,7 +404,6 @@ fn warn_all(path: &Path, notes: impl IntoIterator<Item = String>) {
     WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings);
 }
 
-/// Returns the warnings about all files that were read so far, and forgets them.
 pub fn take_warnings() -> Vec<String> {
     std::mem::take(&mut WARNINGS.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -425,7 +411,6 @@ pub fn take_warnings() -> Vec<String> {
 const TABLES: &str = ".csv, .txt, .tsv, .dat, .xyz, .extxyz, .npy, .npz";
 const MESHES: &str = ".ply, .obj, .stl, .gltf, .glb";
 
-/// Parts the name of an archive from that of one of its arrays.
 const ENTRY: &str = ".npz:";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -454,7 +439,6 @@ impl Format {
         })
     }
 
-    /// Returns `true` for names of files that may hold atoms.
     fn is_of_positions(path: &Path) -> bool {
         let extension = path.extension().unwrap_or_default();
         ["xyz", "extxyz"]
@@ -462,7 +446,6 @@ impl Format {
             .any(|known| extension.eq_ignore_ascii_case(known))
     }
 
-    /// Standard input has no name: its first bytes tell.
     fn of_bytes(bytes: &[u8]) -> Self {
         if bytes.starts_with(b"\x93NUMPY") {
             return Self::Npy;
@@ -505,15 +488,13 @@ impl Format {
     }
 }
 
-/// What some editors put at the start of a text in UTF-8.
+/// Byte order mark of UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes without that mark.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
-/// Refuses what has to be unpacked first.
 fn refuse_packed(start: &[u8]) -> Result<()> {
     const KINDS: [(&[u8], &str, &str); 4] = [
         (b"\x1f\x8b\x08", "gzip", "gunzip -k"),
@@ -527,12 +508,10 @@ fn refuse_packed(start: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether a path of the command line names standard input.
 pub fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// What errors call a file.
 pub fn name(path: &Path) -> String {
     if is_standard_input(path) {
         return "standard input".to_owned();
@@ -540,12 +519,12 @@ pub fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Whether there is something to read: standard input is, and an archive is whatever array of it is named.
+/// An archive exists whatever array is named.
 pub fn exists(path: &Path) -> bool {
     is_standard_input(path) || path.exists() || parted(path).is_some_and(|(archive, _)| archive.exists())
 }
 
-/// The archive and the array that `FILE.npz:NAME` names.
+/// Splits `FILE.npz:NAME`.
 fn parted(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str()?;
     let colon = text.to_ascii_lowercase().find(ENTRY)? + ENTRY.len() - 1;
@@ -555,13 +534,11 @@ fn parted(path: &Path) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(&text[..colon]), text[colon + 1..].to_owned()))
 }
 
-/// What a file of so many bytes may unpack to, or repeat its parts to: 100 times as many, and 64 MiB however small it
-/// is. DEFLATE alone would let a file claim 1,032 times as many.
+/// Limit of unpacked or repeated bytes: 100 times `length`, at least 64 MiB. DEFLATE alone reaches 1,032.
 fn most_unpacked(length: u64) -> u64 {
     length.saturating_mul(100).max(64 << 20)
 }
 
-/// The start of a text of the file, in one line, for an error.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
@@ -572,22 +549,20 @@ fn shortened(text: &str) -> String {
     start
 }
 
-/// An open file with a bar over its bytes.
 struct Input {
     reader: BufReader<Bytes>,
-    /// The file's size: what a header may claim at most.
+    /// Limits the claims of the header.
     length: u64,
     format: Format,
-    /// The array of an archive that is asked for.
     entry: Option<String>,
-    /// Where a file names others; standard input has none.
+    /// `None` for standard input.
     folder: Option<PathBuf>,
     bar: ProgressBar,
 }
 
 enum Bytes {
     File(ProgressBarIter<File>),
-    /// All of standard input: where it ends tells how much it may claim.
+    /// Standard input, read at once to know its length.
     Memory(Cursor<Vec<u8>>),
 }
 
@@ -610,7 +585,6 @@ impl Seek for Bytes {
 }
 
 impl Input {
-    /// Opens a table or a mesh.
     fn open(path: &Path, reporter: Reporter) -> Result<Self> {
         if is_standard_input(path) {
             return Self::standard(reporter);
@@ -622,7 +596,7 @@ impl Input {
         Self::file(&path, Format::of_name, entry, reporter)
     }
 
-    /// Opens a file that is of one format, whatever its name.
+    /// Opens a file of a fixed format.
     fn open_any(path: &Path, reporter: Reporter) -> Result<Self> {
         match is_standard_input(path) {
             true => Self::standard(reporter),
@@ -630,7 +604,7 @@ impl Input {
         }
     }
 
-    /// What is no file is told before what its name does not tell.
+    /// A path that is not a file is reported before an unknown format.
     fn file(
         path: &Path,
         format: impl Fn(&Path) -> Result<Format>,
@@ -679,7 +653,6 @@ impl Input {
         })
     }
 
-    /// All of the file at once.
     fn bytes(&mut self) -> Result<Vec<u8>> {
         if let Bytes::Memory(bytes) = self.reader.get_mut() {
             return Ok(std::mem::take(bytes.get_mut()));
@@ -690,9 +663,8 @@ impl Input {
     }
 }
 
-/// A file and how long it is.
 fn open_file(path: &Path) -> Result<(File, u64)> {
-    // To open a pipe is to wait for whoever writes to it.
+    // Opening a pipe would block until someone writes to it.
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
         bail!("not a file");

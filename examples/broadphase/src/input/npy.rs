@@ -1,5 +1,3 @@
-//! Tables as NumPy arrays.
-
 use std::io::{ErrorKind, Read};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -10,16 +8,14 @@ use crate::report::counted;
 
 const NEEDED: &str = "floats or integers are needed";
 
-/// How far the length of the bytes is to be believed.
+/// Trust in the stated length.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Length {
-    /// So many bytes are there.
     Known,
-    /// An archive claims it: memory is taken as numbers come.
+    /// An archive's claim, so memory grows as numbers arrive.
     Claimed,
 }
 
-/// Reads an array of at most `length` bytes.
 pub fn read(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
     let (header, data_length) = npy_header::read(&mut reader, length)?;
     let &[rows, ref inner @ ..] = &header.shape[..] else {
@@ -82,7 +78,6 @@ fn in_c_order(values: &[f64], rows: usize, inner: &[u64]) -> Vec<f64> {
     ordered
 }
 
-/// How a number lies in the file.
 #[derive(Clone, Copy)]
 struct Number {
     size: usize,
@@ -91,7 +86,7 @@ struct Number {
 }
 
 impl Number {
-    /// The type of a number as NumPy names it: `<f4`, `f4`, `=f4`, `float32` or `f`.
+    /// Type name of NumPy: `<f4`, `f4`, `=f4`, `float32` or `f`.
     fn of(kind: &str) -> Result<Self> {
         let name = kind.strip_prefix(['<', '>', '=', '|']).unwrap_or(kind);
         let (size, value): (usize, fn(u64) -> f64) = match name {
@@ -101,7 +96,7 @@ impl Number {
             "i1" | "b" | "int8" | "byte" => (1, |bits| (bits as i8).into()),
             "i2" | "h" | "int16" | "short" => (2, |bits| (bits as i16).into()),
             "i4" | "i" | "int32" | "intc" => (4, |bits| (bits as i32).into()),
-            // `int` and `l` have 8 bytes but on Windows before NumPy 2; a file of half the bytes is refused as short.
+            // `int` and `l` have 4 bytes on Windows before NumPy 2; such a file is rejected as short.
             "i8" | "l" | "q" | "int64" | "int" | "longlong" => (8, |bits| {
                 let value = bits as i64;
                 let size = to_odd(value.unsigned_abs());
@@ -149,8 +144,8 @@ impl Number {
     }
 }
 
-/// An integer cut to the 53 digits of an `f64`, the last of which is 1 if any is lost. From that every rounding to
-/// `f32` is the same as from the integer itself: outward for boxes.
+/// Truncates to the 53 digits of an `f64` and sets the last bit if any is lost. Every rounding to `f32` then equals
+/// that of the integer.
 fn to_odd(value: u64) -> f64 {
     let lost = (u64::BITS - value.leading_zeros()).saturating_sub(f64::MANTISSA_DIGITS);
     let kept = value >> lost;
@@ -188,7 +183,6 @@ mod tests {
 
     #[test]
     fn fortran_order_is_turned() {
-        // Two boxes, mins 0..3 and 6..9, maxes 3..6 and 9..12.
         let c_order: Vec<_> = (0..12).map(f64::from).collect();
         let fortran = [0.0, 6.0, 3.0, 9.0, 1.0, 7.0, 4.0, 10.0, 2.0, 8.0, 5.0, 11.0];
         assert_eq!(in_c_order(&fortran, 2, &[2, 3]), c_order);

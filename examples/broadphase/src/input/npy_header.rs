@@ -1,5 +1,5 @@
-//! Headers of NumPy arrays: a dictionary as Python writes it, of any of its versions. Ready-made parsers take neither
-//! `3L` nor `float32`, and the time of one triples with each `{`.
+//! Headers of NumPy arrays: a dictionary as any Python version writes it. Existing parsers reject `3L` and `float32`;
+//! the time of one triples with each `{`.
 
 use std::io::Read;
 
@@ -7,10 +7,9 @@ use anyhow::{Context, Result, bail};
 
 use super::shortened;
 
-/// What the array is.
 #[derive(Debug, PartialEq)]
 pub struct Header {
-    /// The type of its numbers, such as `<f4`.
+    /// Such as `<f4`.
     pub kind: String,
     /// The first index runs fastest.
     pub is_fortran: bool,
@@ -19,7 +18,7 @@ pub struct Header {
 
 const BROKEN: &str = "a broken header";
 
-/// Reads the header of a file of `length` bytes. Returns it with the number of bytes that follow it.
+/// `length` is the file's. Returns the header and the number of bytes after it.
 pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
     let mut start = [0; 12];
     let mut fill = |bytes: &mut [u8]| reader.read_exact(bytes).ok().context("too short for an NPY file");
@@ -44,7 +43,7 @@ pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
     Ok((header, length - header_length))
 }
 
-/// Refuses a shape past the file's size.
+/// Fails if the shape exceeds the file's size.
 fn parse(text: &[u8], file_length: u64) -> Result<Header> {
     let mut rest = Rest(text);
     let (mut kind, mut is_fortran, mut shape) = (None, None, None);
@@ -76,11 +75,10 @@ fn parse(text: &[u8], file_length: u64) -> Result<Header> {
     })
 }
 
-/// What is still to be read.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
-    /// The next byte that is not blank, which stays.
+    /// Next non-blank byte, not consumed.
     fn next(&mut self) -> Option<u8> {
         self.0 = self.0.trim_ascii_start();
         self.0.first().copied()
@@ -101,7 +99,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// A text in quotes, which Python 2 may mark as `u'…'`.
+    /// Python 2 may write `u'…'`.
     fn string(&mut self) -> Option<&'a [u8]> {
         let quote = match self.next()? {
             b'u' | b'b' if matches!(self.0.get(1), Some(b'\'' | b'"')) => {
@@ -133,7 +131,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// Lengths, which Python 2 may write as `3L`.
+    /// Python 2 may write `3L`.
     fn shape(&mut self, file_length: u64) -> Result<Vec<u64>> {
         self.expect(b'(')?;
         let whole = self.0;

@@ -1,5 +1,3 @@
-//! Tables as arrays of NumPy archives.
-
 use std::io::{self, Read};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,19 +9,16 @@ use super::{Table, most_unpacked, shortened};
 
 const ENDING: &str = ".npy";
 
-/// An array of the archive, still packed.
 struct Entry {
     wayfinder: ZipArchiveEntryWayfinder,
     method: CompressionMethod,
     is_encrypted: bool,
 }
 
-/// Reads the array of this name; without a name the only one.
 pub fn read(archive: &[u8], name: Option<&str>, notes: &mut Vec<String>) -> Result<Table> {
     let zip = ZipArchive::from_slice(archive).map_err(broken)?;
     let mut entries = zip.entries();
     let mut found: Option<Entry> = None;
-    // For an error.
     let (mut names, mut count) = (String::new(), 0);
     while let Some(entry) = entries.next_entry().map_err(broken)? {
         let path = entry.file_path();
@@ -57,7 +52,6 @@ pub fn read(archive: &[u8], name: Option<&str>, notes: &mut Vec<String>) -> Resu
     })
 }
 
-/// More than is shown of them.
 const LONGEST_NAMES: usize = 200;
 
 fn unpack(
@@ -93,11 +87,10 @@ fn unpack(
     }
 }
 
-/// Reads all of an entry and no more than it claims; its end is where the checksum is held to it.
+/// Reads at most the claimed length. The checksum is verified at the end.
 fn whole(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
     let mut claimed = (&mut reader).take(length);
     let table = npy::read(&mut claimed, length, trust, notes)?;
-    // Bytes behind the array.
     io::copy(&mut claimed, &mut io::sink()).map_err(unreadable)?;
     match reader.read(&mut [0]) {
         Ok(0) => Ok(table),

@@ -1,5 +1,4 @@
-//! Vertices, faces and lines of Wavefront OBJ files. Ready-made readers renumber vertices by their use in faces and
-//! keep no line numbers; ids and error messages need both as the file has them.
+//! Wavefront OBJ. Existing readers renumber vertices and drop line numbers; ids and errors need both.
 
 use std::io::BufRead;
 
@@ -10,7 +9,7 @@ use super::shortened;
 use super::text::{Lines, comment, real};
 use crate::mesh::Mesh;
 
-/// Vertices of a mesh in two dimensions may do without z.
+/// In two dimensions z may be missing.
 pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut lines = Lines::new(reader);
     let mut obj = Obj {
@@ -19,10 +18,9 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
         short_faces: Short::faces(),
         short_lines: Short::lines(),
     };
-    // The line of each face and of each edge, for vertices that prove missing at the end.
+    // For errors about missing vertices at the end.
     let mut face_lines = Vec::new();
     let mut edge_lines = Vec::new();
-    // A statement over several lines, and where it starts.
     let mut text = Vec::new();
     let mut first_line = 1;
     while let Some((line, part)) = lines.next_whole()? {
@@ -57,8 +55,6 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
     Ok(mesh)
 }
 
-/// Whether a text without a name looks like one of these files: its first word is a statement, and some line is a
-/// vertex.
 pub fn is_likely(bytes: &[u8]) -> bool {
     const STATEMENTS: [&str; 15] = [
         "v", "vn", "vt", "vp", "f", "l", "p", "o", "g", "s", "mtllib", "usemtl", "mg", "cstype", "deg",
@@ -75,7 +71,7 @@ pub fn is_likely(bytes: &[u8]) -> bool {
     first.is_some_and(|word| STATEMENTS.contains(&word)) && lines.any(is_vertex)
 }
 
-/// A backslash at the end of a line joins the next one to it, outside of comments; it becomes a space.
+/// A backslash at the end of a line, outside comments, joins the next one.
 fn drop_continuation(text: &mut Vec<u8>) -> bool {
     let end = text.trim_ascii_end().len();
     let continues = text[..end].ends_with(b"\\") && !text.contains(&b'#');
@@ -119,7 +115,6 @@ impl Obj {
                     mesh.faces.push(&vertices);
                 }
             }
-            // A line through two vertices or more: an edge from each to the next.
             Some("l") => {
                 let vertices = vertices(words, mesh.positions.len())?;
                 if !self.short_lines.takes(line, &vertices) {
@@ -136,7 +131,7 @@ fn vertices<'a>(words: impl Iterator<Item = &'a str>, count: usize) -> Result<Ve
     words.map(|word| vertex(word, count)).collect()
 }
 
-/// `7`, `7/1`, `7//3` or `7/1/3` count from 1; negative numbers count back from the vertices so far.
+/// `7`, `7/1`, `7//3` or `7/1/3` count from 1; negative numbers count back from the latest vertex.
 fn vertex(word: &str, vertices: usize) -> Result<u32> {
     let number = word.split('/').next().unwrap_or_default();
     let number: i64 = number

@@ -1,5 +1,3 @@
-//! Vertices, faces and edges of PLY files, text or binary, little or big endian.
-
 use std::io::{BufRead, Seek};
 use std::str::FromStr;
 
@@ -14,7 +12,7 @@ use super::text::real;
 use super::{Input, ply_header, shortened};
 use crate::mesh::Mesh;
 
-/// Vertices of a mesh in two dimensions may do without z.
+/// In two dimensions z may be missing.
 pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut mesh = Mesh::default();
     let mut short = Short::faces();
@@ -22,7 +20,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
     let mut left = input.length.saturating_sub(input.reader.stream_position()?);
     let mut elements = Elements::new(&mut input.reader, header.encoding);
     for element in &header.elements {
-        // Counts are claims: hold them to the bytes that are there before anything is made for them.
+        // Checks claimed counts against the remaining bytes before reserving memory.
         let smallest = smallest_element(element, header.encoding);
         let claimed = smallest
             .checked_mul(element.count as u64)
@@ -37,7 +35,6 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
             );
         };
         left -= claimed.min(left);
-        // What they would have does not matter where there are none.
         if element.count == 0 {
             continue;
         }
@@ -100,12 +97,10 @@ const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 const NO_VERTEX: &str = "a vertex that is not an integer of 0 or more";
 const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
-/// The elements behind a header, one after the other.
 struct Elements<'a, R> {
     words: Words<'a, R>,
     encoding: Encoding,
-    /// The first one of a text that does not end where its line does. Writers may break lines as they like, but mostly
-    /// this is where numbers are missing, or too many.
+    /// The first text element that does not end with its line, where numbers are usually missing or surplus.
     first_odd: Option<String>,
 }
 
@@ -122,7 +117,6 @@ impl<'a, R: BufRead> Elements<'a, R> {
         }
     }
 
-    /// Reads all elements of one kind, one at a time, with their rows.
     fn each<E: PropertyAccess>(
         &mut self,
         element: &ElementDef,
@@ -143,8 +137,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
         Ok(())
     }
 
-    /// An element as text. The PLY reader's own grammar has no `nan`, `inf`, `1.` or `.5`, which C programs write, and
-    /// knows no elements over several lines.
+    /// The PLY reader lacks `nan`, `inf`, `1.` and `.5`, which C programs write, and elements over several lines.
     fn read_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
         let words = &mut self.words;
         words.skip_lines()?;
@@ -181,7 +174,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
         }
     }
 
-    /// Where lines do not say where elements end, only all of the text does.
+    /// Elements over several lines can be checked only at the end.
     fn finish(&mut self) -> Result<()> {
         if self.first_odd.is_some() && self.words.next().is_ok() {
             let rest = anyhow!("numbers are left behind the last element");
@@ -191,7 +184,6 @@ impl<'a, R: BufRead> Elements<'a, R> {
     }
 }
 
-/// Words of a text, which blanks and the ends of lines part.
 struct Words<'a, R> {
     reader: &'a mut R,
     word: Vec<u8>,
@@ -200,7 +192,7 @@ struct Words<'a, R> {
 }
 
 impl<R: BufRead> Words<'_, R> {
-    /// Passes over bytes as long as they are of this kind. Returns whether a line ended among them.
+    /// Returns true if a line ended among the skipped bytes.
     fn skip(&mut self, is_passed: fn(u8) -> bool) -> Result<bool> {
         let mut has_broken = false;
         loop {
@@ -216,14 +208,12 @@ impl<R: BufRead> Words<'_, R> {
         }
     }
 
-    /// Goes to the next word, in whatever line it is.
     fn skip_lines(&mut self) -> Result<()> {
         self.skip(|byte| byte.is_ascii_whitespace())?;
         self.has_broken = false;
         Ok(())
     }
 
-    /// Returns `true` if no word follows in this line.
     fn ends_line(&mut self) -> Result<bool> {
         self.skip(|byte| matches!(byte, b' ' | b'\t'))?;
         Ok(self.reader.fill_buf()?.first().is_none_or(u8::is_ascii_whitespace))
@@ -275,13 +265,12 @@ fn not_a_number(word: &str) -> anyhow::Error {
     anyhow!("{:?} is not a number of the property's type", shortened(word))
 }
 
-/// The fewest bytes that an element can take in the file.
 fn smallest_element(element: &ElementDef, encoding: Encoding) -> u64 {
     let sizes = element
         .properties
         .values()
         .map(|property| match (encoding, &property.data_type) {
-            // A digit and what parts it from the next.
+            // A digit and a separator.
             (Encoding::Ascii, _) => 2,
             (_, PropertyType::Scalar(scalar)) => size(scalar),
             (_, PropertyType::List(count, _)) => size(count),
@@ -298,7 +287,7 @@ fn size(scalar: &ScalarType) -> u64 {
     }
 }
 
-/// The reader's message without its echo of the input, which may be long and of many lines.
+/// Without the echo of the input, which may be long.
 pub fn one_line(error: ParseError) -> anyhow::Error {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
         return anyhow!("truncated");
@@ -340,8 +329,7 @@ fn set_number(to: &mut f64, property: Property) -> PropertyAccessResult {
     PropertyAccessResult::Set
 }
 
-/// Both ends as numbers: an `f64` holds every integer of the format, and text is read as `f64` whatever its property
-/// says.
+/// An `f64` holds every integer of the format, and text is read as `f64` in any case.
 struct Edge([f64; 2]);
 
 impl Edge {
@@ -367,7 +355,7 @@ impl PropertyAccess for Edge {
     }
 }
 
-/// Faces of 32-bit integers, by far the most, go without the detour over `Other`.
+/// 32-bit integers, by far the most common, skip `Other`.
 enum Face {
     Int(Vec<i32>),
     Other(Property),
@@ -404,7 +392,6 @@ impl PropertyAccess for Face {
     }
 }
 
-/// An element that nobody asked for.
 struct Skipped;
 
 impl PropertyAccess for Skipped {

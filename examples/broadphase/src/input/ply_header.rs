@@ -1,5 +1,4 @@
-//! Headers of PLY files, put into the words that the parser of their grammar takes: comments may be of any bytes, and
-//! lines end in every way.
+//! Normalises PLY headers for the parser: comments may have any bytes, and lines any ends.
 
 use std::io::{BufRead, Cursor};
 
@@ -15,7 +14,6 @@ pub struct Header {
     pub elements: Vec<ElementDef>,
 }
 
-/// Leaves the reader where the first element starts.
 pub fn read(reader: &mut impl BufRead) -> Result<Header> {
     if reader.fill_buf()?.starts_with(MARK) {
         reader.consume(MARK.len());
@@ -33,13 +31,13 @@ pub fn read(reader: &mut impl BufRead) -> Result<Header> {
         }
         let line = line.trim_ascii();
         let is_last = line == b"end_header";
-        // Behind a header whose lines end in lone returns, this byte is the first of a number.
+        // If lines end in lone returns, this byte belongs to the first number.
         if is_pair && !(is_last && is_of_returns) {
             reader.consume(1);
         }
         let word = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         if matches!(word, b"comment" | b"obj_info") {
-            // Keeps the number of the lines behind.
+            // Keeps line numbers right.
             text += "comment -\n";
             continue;
         }
@@ -52,7 +50,6 @@ pub fn read(reader: &mut impl BufRead) -> Result<Header> {
         }
         text.truncate(text.trim_end().len());
         text.push('\n');
-        // The parser says what is wrong with a line that it does not know.
         let is_known = matches!(word, b"ply" | b"format" | b"element" | b"property" | b"");
         if is_last || end.is_none() || !is_known {
             break;
@@ -68,7 +65,7 @@ pub fn read(reader: &mut impl BufRead) -> Result<Header> {
     })
 }
 
-/// Appends a line without its end. Returns the byte that ended it, which is none at the end of the file.
+/// Returns the byte that ended the line; `None` at the end of the file.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<Option<u8>> {
     loop {
         let bytes = reader.fill_buf()?;

@@ -1,4 +1,4 @@
-//! Triangles of STL files, binary or text. Corners with equal positions are one vertex.
+//! STL files, binary or text. Corners with equal positions are one vertex.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read, Seek, SeekFrom};
@@ -13,14 +13,14 @@ use crate::report::counted;
 
 const HEADER: usize = 80;
 const PREFIX: u64 = HEADER as u64 + 4;
-/// Normal, three corners, and how many bytes of attributes follow, which most writers take for a colour.
+/// Normal, three corners, and the byte count of attributes, which most writers use for a colour.
 const TRIANGLE: u64 = 50;
 
 pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     let length = input.length;
     let start = input.reader.fill_buf()?;
     let count = count(start);
-    // The header of a binary file may start with the word of a text.
+    // The header of a binary file may also start with `solid`.
     if is_text(start) && count.is_none_or(|count| size(count) != length) && has_text_behind(start) {
         return text(&mut input.reader, notes);
     }
@@ -47,7 +47,7 @@ pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     binary(&mut input.reader, count, has_attributes)
 }
 
-/// Whether all bytes of a file are those of triangles.
+/// Returns true if the file size fits the triangle count.
 pub fn is_binary(bytes: &[u8]) -> bool {
     count(bytes).is_some_and(|count| size(count) == bytes.len() as u64)
 }
@@ -61,15 +61,14 @@ fn size(count: u32) -> u64 {
     PREFIX + TRIANGLE * u64::from(count)
 }
 
-/// Whether a file starts as text.
 pub fn is_text(start: &[u8]) -> bool {
     let start = without_mark(start).trim_ascii_start();
     let word = start.get(..5).unwrap_or_default();
     word.eq_ignore_ascii_case(b"solid") && start.get(5).is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Returns `true` if what follows the name of the solid is text too: words of the format, or too little for a binary
-/// file. Zeros may stand at its end alone.
+/// Checks the text after the solid's name: words of the format, or too little for a binary file. Zeros may only be at
+/// the end.
 fn has_text_behind(start: &[u8]) -> bool {
     let end = start.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     if start[..end].contains(&0) {
@@ -83,7 +82,7 @@ fn has_text_behind(start: &[u8]) -> bool {
     (start.len() as u64) < PREFIX || has(b"facet") || has(b"endsolid") || has(b"end solid")
 }
 
-/// Returns `true` if attributes of as many bytes as each triangle says end where the file does.
+/// True if the stated attribute bytes end at the end of the file.
 fn has_attributes(reader: &mut (impl BufRead + Seek), count: u32, length: u64) -> Result<bool> {
     reader.seek(SeekFrom::Start(PREFIX))?;
     let mut place = PREFIX;
@@ -126,7 +125,7 @@ fn text(reader: &mut impl BufRead, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut state = Text::default();
     let mut lines = Lines::new(reader);
     while let Some((number, line)) = lines.next_whole()? {
-        // Some writers fill the last block of a file.
+        // Some writers pad the last block of a file.
         let end = line.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         let line = String::from_utf8_lossy(&line[..end]);
         state.line(&line).with_context(|| format!("line {number}"))?;
@@ -157,9 +156,7 @@ enum Place {
 #[derive(Default)]
 struct Text {
     place: Place,
-    /// Solids without an end so far.
     open: u64,
-    /// Those of the loop so far.
     triangle: Vec<[f64; 3]>,
     corners: Corners,
 }
@@ -169,7 +166,6 @@ impl Text {
         let mut words = line.split_whitespace();
         while let Some(word) = words.next() {
             let mut lower = word.to_ascii_lowercase();
-            // As in `end loop`.
             if lower == "end" {
                 lower += &words.next().unwrap_or_default().to_ascii_lowercase();
             }
@@ -188,7 +184,7 @@ impl Text {
                     place
                 }
                 (Place::Solid, "facet") => {
-                    // The normal may be missing, or be none.
+                    // The normal may be missing or invalid.
                     skip_while(&mut words, |word| !word.eq_ignore_ascii_case("outer"));
                     Place::Facet
                 }
@@ -229,7 +225,7 @@ fn skip_while(words: &mut SplitWhitespace<'_>, is_skipped: impl Fn(&str) -> bool
     }
 }
 
-/// Passes over the rest of the line, but for a facet in it. Returns `true` if there is one.
+/// Returns true if a facet follows in the line.
 fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
     while words.clone().next().is_some() {
         if starts_facet(words.clone()) {
@@ -240,13 +236,13 @@ fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
     false
 }
 
-/// Returns `true` if a facet starts here. A name may have the word in it.
+/// A name may contain the word.
 fn starts_facet<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     let mut is = |name: &str| words.next().is_some_and(|word| word.eq_ignore_ascii_case(name));
     is("facet") && is("normal") && words.next().is_some_and(|word| real(word).is_some())
 }
 
-/// Vertices in the order in which they first appear.
+/// In order of first appearance.
 #[derive(Default)]
 struct Corners {
     mesh: Mesh,
@@ -260,7 +256,7 @@ impl Corners {
             let next = u32::try_from(self.mesh.positions.len())
                 .ok()
                 .context("more vertices than ids of 32 bits can name")?;
-            // Both zeros are one position.
+            // −0 and +0 are one position.
             let key = position.map(|value| if value == 0.0 { 0 } else { value.to_bits() });
             *vertex = *self.known.entry(key).or_insert(next);
             if *vertex == next {

@@ -1,4 +1,4 @@
-//! Tables as text. Ready-made readers know no table parted by runs of blanks, and no comments at the end of a line.
+//! Tables as text. Existing readers support neither columns separated by runs of blanks nor comments at line ends.
 
 use std::io::BufRead;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::{MARK, Table, shortened};
 
-/// Names of the two columns that a table of boxes with a header may have on top.
+/// Optional columns in a table of boxes with a header.
 const FILTERS: [&str; 2] = ["layers", "owner"];
 
 pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
@@ -42,13 +42,12 @@ pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
     Ok(table)
 }
 
-/// A line with text, and its number in the file.
 struct Line {
     number: u64,
     text: Vec<u8>,
 }
 
-/// The first row tells what parts the columns: names may hold blanks, semicolons or commas.
+/// The first row determines the separator, since names may contain blanks, semicolons or commas.
 fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -> Result<Table> {
     let separator = Separator::of(first.as_ref().map_or(&header.text, |row| &row.text));
     let names: Vec<_> = separator.fields(&header.text).collect();
@@ -72,14 +71,12 @@ fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -
     Ok(table)
 }
 
-/// Returns `true` if the fields count 0, 1, 2 and so on, as a table without names writes its header. Two are more
-/// often a pair of ids, or a point.
+/// True for the header 0, 1, 2, … of a table without names. Two fields are more often a pair of ids, or a point.
 fn numbers_columns(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text).zip(0_usize..);
     fields.clone().count() > 2 && fields.all(|(field, column)| field == column.to_string().as_bytes())
 }
 
-/// Returns `true` if a number of the row is no integer.
 fn has_fraction(text: &[u8]) -> bool {
     let is_fraction = |field: &[u8]| {
         let is_integer = str::from_utf8(field).is_ok_and(|field| field.parse::<i64>().is_ok());
@@ -118,7 +115,6 @@ fn push_row(table: &mut Table, line: u64, text: &[u8], separator: Separator, wid
     Ok(())
 }
 
-/// What parts the columns of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Separator {
     Semicolons,
@@ -151,7 +147,7 @@ impl Separator {
         }
     }
 
-    /// Fields without blanks and quotes around them. A separator at the end of the line has none behind it.
+    /// A trailing separator adds no field.
     fn fields(self, text: &[u8]) -> Fields<'_> {
         Fields {
             rest: Some(text),
@@ -188,7 +184,7 @@ impl<'a> Iterator for Fields<'a> {
         let behind = end.map(|end| &rest[end + 1..]);
         self.rest = behind.filter(|behind| !behind.trim_ascii().is_empty());
         let whole = rest[..end.unwrap_or(rest.len())].trim_ascii();
-        // What follows a closing quote belongs to the field, which then is no number.
+        // Text after a closing quote belongs to the field.
         Some(match quoted {
             Some(inner) if whole.len() == skipped => inner.trim_ascii(),
             _ => whole,
@@ -196,7 +192,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Lines with their numbers in the file. They end as on Unix, on Windows, or as on an old Mac.
+/// Numbered lines that end as on Unix, Windows, or an old Mac.
 pub struct Lines<R> {
     reader: R,
     number: u64,
@@ -214,7 +210,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line as it is, without its end and without the mark of some editors.
+    /// The next line without its end and byte order mark.
     pub fn next_whole(&mut self) -> Result<Option<(u64, &[u8])>> {
         Ok(self.next_line()?.then_some((self.number, &self.line)))
     }
@@ -227,13 +223,13 @@ impl<R: BufRead> Lines<R> {
         }))
     }
 
-    /// The next line that has more than blanks and a comment, without them.
+    /// The next line with more than blanks and a comment.
     fn next_with_text(&mut self) -> Result<Option<(u64, &[u8])>> {
         while self.next_line()? {
             let end = comment(&self.line).unwrap_or(self.line.len());
             if !self.line[..end].trim_ascii().is_empty() {
                 let mut text = &self.line[..end];
-                // Tabs stay: beside one, a cell may be empty, which is no number.
+                // Tabs stay, since a cell beside one may be empty.
                 while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
                     text = inner;
                 }
@@ -281,7 +277,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Where a comment starts: `#` outside of quotes, and not that of `1.#INF`.
+/// Start of a comment: `#` outside quotes, except in `1.#INF`.
 pub fn comment(line: &[u8]) -> Option<usize> {
     let mut is_quoted = false;
     let starts = line.iter().enumerate().filter(|&(_, &byte)| {
@@ -292,7 +288,6 @@ pub fn comment(line: &[u8]) -> Option<usize> {
     starts.map(|(at, _)| at).find(|&at| !is_of_number(at))
 }
 
-/// Returns `true` if text behind `1.#` says what number it is.
 fn is_not_finite(text: &[u8]) -> bool {
     let starts_with = |name: &str| {
         let start = text.get(..name.len());
@@ -308,7 +303,7 @@ const NOT_FINITE: [(&str, f64); 4] = [
     ("SNAN", f64::NAN),
 ];
 
-/// A number, which C libraries on Windows write as `1.#INF`, `-1.#IND000` or `-nan(ind)` where it is not finite.
+/// C libraries on Windows write `1.#INF`, `-1.#IND000` or `-nan(ind)`.
 pub fn real(word: &str) -> Option<f64> {
     if let Ok(value) = word.parse() {
         return Some(value);
@@ -330,7 +325,7 @@ fn integer(field: &[u8]) -> Option<u32> {
     str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// A line without a single number in it. `1,5` is one that this reader does not take, and no name.
+/// True without any number. `1,5` counts as a number, although it is rejected.
 fn is_header(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text);
     fields.all(|field| number(field).is_none() && !has_decimal_comma(field))
@@ -347,7 +342,7 @@ fn has_decimal_comma(field: &[u8]) -> bool {
     is_between && number(&[whole, b".", rest].concat()).is_some()
 }
 
-/// Whether a row is of numbers such as `1,5`, parted by blanks or tabs. It is not read; an error is to say why.
+/// True for numbers such as `1,5`, separated by blanks or tabs. The error then says why.
 fn is_torn_by_commas(text: &[u8]) -> bool {
     let fields = text.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
     let mut count = 0;

@@ -1,8 +1,7 @@
-//! Pixels, rectangles, lines and small letters: no font of the system is asked for.
+//! Draws without a system font.
 
 use super::colour::{Colour, INK, LINE, PAPER};
 
-/// Pixels a dot of a letter.
 const SCALE: usize = 2;
 const GLYPH_WIDTH: usize = 5;
 const GLYPH_HEIGHT: usize = 7;
@@ -22,7 +21,6 @@ pub struct Rectangle {
     pub height: usize,
 }
 
-/// Which end of a text stands at its place.
 #[derive(Clone, Copy)]
 pub enum Align {
     Left,
@@ -46,7 +44,6 @@ impl Canvas {
         self.pixels.as_flattened()
     }
 
-    /// What lies outside of the picture is left out.
     pub fn fill(&mut self, area: Rectangle, colour: Colour) {
         let right = (area.x + area.width).min(self.width);
         let left = area.x.min(right);
@@ -56,7 +53,6 @@ impl Canvas {
         }
     }
 
-    /// A thin line around an area.
     pub fn frame(&mut self, area: Rectangle) {
         let (x, y) = (area.x - 1, area.y - 1);
         let (width, height) = (area.width + 2, area.height + 2);
@@ -80,7 +76,7 @@ impl Canvas {
         }
     }
 
-    /// Text to the right of, around or to the left of `x`.
+    /// `align` puts the text after, around or before `x`.
     pub fn text(&mut self, x: usize, y: usize, text: &str, align: Align) {
         let x = x.saturating_sub(shift(text, align));
         for (along, across) in dots(text) {
@@ -88,7 +84,7 @@ impl Canvas {
         }
     }
 
-    /// The same turned to read upwards, from, around or up to `y`.
+    /// As [`text`](Self::text), upwards along y.
     pub fn text_up(&mut self, x: usize, y: usize, text: &str, align: Align) {
         let y = y + shift(text, align);
         for (along, across) in dots(text) {
@@ -116,7 +112,6 @@ fn shift(text: &str, align: Align) -> usize {
     }
 }
 
-/// Places of a text's dots, along and across it.
 fn dots(text: &str) -> impl Iterator<Item = (usize, usize)> {
     text.chars().enumerate().flat_map(|(place, letter)| {
         let rows = glyph(letter);

@@ -1,5 +1,3 @@
-//! Pictures.
-
 pub mod canvas;
 pub mod colour;
 

@@ -1,4 +1,4 @@
-//! Every bad input: its status, and its one line that names file, place and reason.
+//! Bad inputs: status, and one line with file, place and reason.
 
 use crate::support::{Folder, npy, npy_header};
 
@@ -42,7 +42,6 @@ fn usage() {
         let ran = folder.run(&arguments);
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(needle), "{arguments:?}: {}", ran.stderr);
-        // Without any argument the whole help is shown.
         assert!(
             arguments.is_empty() || ran.stderr.lines().count() == 1,
             "{arguments:?}: {}",
@@ -165,7 +164,7 @@ fn tables_as_text() {
     folder.refuses(&["pairs", "folder.csv"], &["folder.csv", "not a file"]);
 }
 
-/// A pipe is refused, and not waited for.
+/// Pipes fail without blocking.
 #[test]
 #[cfg(unix)]
 fn pipes() {
@@ -245,7 +244,7 @@ fn numpy_arrays() {
         ),
         ("header.npy", long_header, "a header of 4294967295 bytes"),
         ("deep.npy", npy(&deep, &data), "a broken header"),
-        // Nothing to overflow on, but the parser's time triples with each.
+        // Each triples the parser's time.
         (
             "braces.npy",
             npy(&format!("{{'shape': ({} 4", "{".repeat(15)), &data),
@@ -488,7 +487,6 @@ fn frames_that_do_not_belong_together() {
     }
     let wired = |line: &str| format!("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 1 1\nv 1 1 1\nf 1 2 3\n{line}");
     folder.write("wire.obj", wired("l 3 4 5\n"));
-    // The same edges in other words, with an edge of the face.
     folder.write("same.obj", wired("l 5 4\nl 1 2\nl 4 3\n"));
     folder.cpu(&["pairs", "wire.obj", "--next", "same.obj"]);
     for (name, line, needle) in [

@@ -1,12 +1,9 @@
-//! The command `bench`: its columns, its checks, what it refuses.
-
 use std::collections::BTreeMap;
 
 use crate::support::{Folder, Ran, pairs};
 
 const HEADER: &str = "scene,objects,engine,threads,stage,median_ms,min_ms,results,hash";
 
-/// A row of the result.
 #[derive(Debug)]
 struct Row {
     scene: String,
@@ -44,7 +41,6 @@ fn rows(ran: &Ran) -> Vec<Row> {
         .collect()
 }
 
-/// Those who answer the whole question.
 fn totals(rows: &[Row]) -> Vec<&Row> {
     rows.iter().filter(|row| row.stage == "total").collect()
 }
@@ -96,14 +92,14 @@ fn every_scene_gives_everyone_the_same_answer() {
     }
 }
 
-/// The very pairs of `pairs`, with the hash that the documentation describes.
+/// Compares with the output of `pairs`, hashed as documented.
 #[test]
 fn results_and_hashes_are_those_of_the_pairs() {
     let folder = Folder::new();
     folder.generate(&["clustered", "--count", "700", "--seed", "9", "-o", "boxes.npy"]);
     let pairs = pairs(&folder.cpu(&["pairs", "boxes.npy"]));
     let expected = pairs.iter().fold(0_u64, |sum, &[a, b]| {
-        // SplitMix64 of one number that holds both.
+        // SplitMix64 of both ids in one number.
         let mut value = (u64::from(a) << 32 | u64::from(b)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -117,7 +113,6 @@ fn results_and_hashes_are_those_of_the_pairs() {
             assert_eq!((row.scene.as_str(), row.objects), ("boxes", 700));
             assert_eq!((row.results, row.hash), (pairs.len() as u64, Some(expected)), "{row:?}");
         }
-        // Generated alike, by the same seed.
         let made = folder.run(&[
             "bench",
             "clustered",
@@ -153,7 +148,7 @@ fn brute_force_runs_where_it_is_asked_for() {
         return;
     }
     let folder = Folder::new();
-    // Boxes that touch, or just do not, in two tiles of the kernel; and boxes in half a group.
+    // Boxes that touch or just miss, in two tiles of the kernel; and boxes in half a group.
     folder.generate(&["lattice", "--count", "16500", "--seed", "3", "-o", "lattice.npy"]);
     let engines = ["--runs", "1", "--engines", "gpu-broad-phase,brute-force"];
     let ran = folder.run(&[&["bench", "lattice.npy,power-law", "--count", "1001"], &engines[..]].concat());
@@ -264,7 +259,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
         String::from_utf8(folder.read("report.md")).unwrap()
     };
-    // More boxes than a binding of any device holds.
+    // The last exceeds any device's binding.
     let text = report(&["--count", "300,700,4000000000", "--rays", "50", "--budget", "100000"]);
     for needle in [
         "# Results of ",
@@ -291,7 +286,6 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
     ] {
         assert!(text.contains(needle), "{needle} in {text}");
     }
-    // The stages whose bytes are known.
     for stage in ["| levels |", "| sort |", "| gather |", "| pair_count |"] {
         let mut rows = text.lines().filter(|line| line.starts_with(stage));
         assert!(
@@ -299,7 +293,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
             "{stage} in {text}"
         );
     }
-    // A second is over soon. What was not measured by then is named, and one scene is checked at least.
+    // The report names what was not measured, and checks at least one scene.
     let text = report(&["--count", "300", "--budget", "1"]);
     assert!(text.contains("- Answers: passed"), "{text}");
     let scenes = ["uniform", "power-law"].map(|scene| {

@@ -1,11 +1,9 @@
-//! What the commands answer.
-
 use std::io::Write;
 
 use crate::support::{Folder, Ran, backend, npy, npy_header, pairs};
 use gpu_broad_phase::wgpu;
 
-/// A square and a triangle that touch in one vertex, and a triangle far away.
+/// A square and a triangle with a common vertex, and a triangle far away.
 const POSITIONS: [[f64; 3]; 8] = [
     [0.0, 0.0, 0.0],
     [1.0, 0.0, 0.0],
@@ -45,7 +43,7 @@ fn one_scene_in_every_format() {
 #[test]
 fn f64_rounds_outward() {
     let folder = Folder::new();
-    // 0.1 lies below the f32 next to it: as a lower bound it has to go further down to be met from below.
+    // 0.1 is below its nearest f32, so a lower bound must round down.
     let below = f64::from(0.1_f32.next_down());
     folder.write("boxes.csv", format!("0,0,0,{below},1,1\n0.1,0,0,1,1,1\n"));
     assert_eq!(folder.cpu(&["pairs", "boxes.csv"]), "0,1\n");
@@ -100,13 +98,12 @@ fn one_mesh_in_every_format() {
     folder.write("little.ply", little);
     folder.write("big.ply", big);
 
-    // Vertices 0–7; edges by larger vertex: 8 (0,1), 9 (1,2), 10 (0,3), 11 (2,3), 12 (2,4), 13 (2,5), 14 (4,5),
-    // 15 (5,6), 16 (5,7), 17 (6,7); faces 18–20.
+    // Vertices 0–7; edges by larger vertex: 8 (0,1), 9 (1,2), 10 (0,3), 11 (2,3), 12 (2,4), 13 (2,5), 14 (4,5), 15
+    // (5,6), 16 (5,7), 17 (6,7); faces 18–20.
     for mesh in ["mesh.obj", "ascii.ply", "little.ply", "big.ply"] {
         let answer = |options: &[&str]| folder.cpu(&[&["pairs", mesh], options].concat());
         assert_eq!(answer(&[]), "18,19\n19,20\n", "{mesh}");
         assert_eq!(answer(&["--free"]), "", "{mesh}");
-        // What --free drops takes no room.
         assert_eq!(answer(&["--free", "--max-pairs", "1"]), "", "{mesh}");
         assert_eq!(
             answer(&["--between", "vertices,faces"]),
@@ -150,7 +147,6 @@ fn kinds_of_candidates_have_files_and_ids_of_their_own() {
     asked.splice(..2, ["--count-only"]);
     assert_eq!(ask(&asked), counts);
 
-    // Local ids count each kind from 0; the list of edges says what they are.
     ask(&["--between", "edges,edges", "--write-edges", "edges.csv"]);
     let edges = pairs(&String::from_utf8(folder.read("edges.csv")).unwrap());
     assert!(edges.is_sorted_by_key(|&[smaller, larger]| (larger, smaller)));
@@ -206,7 +202,6 @@ fn kinds_of_candidates_have_files_and_ids_of_their_own() {
     }
 }
 
-/// Numbers as C programs write them, and lines that go on.
 #[test]
 fn meshes_as_other_programs_write_them() {
     let folder = Folder::new();
@@ -292,7 +287,6 @@ fn results_as_arrays() {
         .collect();
     assert_eq!(values[..2], [0.0, 0.0]);
     assert_eq!(values[3..], [1.0, -1.0, f64::INFINITY]);
-    // The text of t is the very number of the array.
     let text = folder.cpu(&["rays", "boxes.csv", "rays.csv"]);
     assert_eq!(
         text.lines().next().unwrap().split(',').nth(2).unwrap().parse::<f64>(),
@@ -317,7 +311,7 @@ fn the_first_pairs_are_written_and_the_need_is_told() {
             let expected = format!("{needed} pairs are needed, 100 fit");
             assert!(few.stderr.contains(&expected), "{}", few.stderr);
             assert_eq!(pairs(&few.stdout), whole[..100], "{scheme} {backend}");
-            // The last two are more than one binding of a device holds.
+            // The last two exceed one binding of a device.
             for most in [needed.as_str(), "20000000", "4294967295"] {
                 let enough = answer(most);
                 assert_eq!(
@@ -329,7 +323,7 @@ fn the_first_pairs_are_written_and_the_need_is_told() {
             }
         }
     }
-    // Cells far smaller than the boxes need more entries than a first guess has.
+    // Cells far smaller than the boxes need more entries than the initial capacity.
     let small = ["--scheme", "uniform", "--cell-size", "0.4", "--max-pairs", "100"];
     let few = folder.run_on_adapter(&[&["pairs", "boxes.npy"], &small[..]].concat());
     assert_eq!((few.status, pairs(&few.stdout)), (1, whole[..100].to_vec()));
@@ -363,8 +357,7 @@ fn without_an_adapter_the_cpu_answers() {
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }
 
-/// Software adapters are slower than the CPU engine: they are taken where they are named, and by what checks
-/// shaders.
+/// They are slower than the CPU engine.
 #[test]
 #[cfg(target_os = "linux")]
 fn nobody_gets_a_software_adapter_unasked() {
@@ -418,7 +411,7 @@ fn a_step_is_one_line_and_its_stages_are_told_where_asked_for() {
     }
 }
 
-/// A layer of Mesa's looks for a display there.
+/// Mesa's layer looks for a display there.
 #[test]
 fn nothing_is_complained_of_where_there_is_no_runtime_folder() {
     let folder = Folder::new();
@@ -444,7 +437,6 @@ fn nothing_is_complained_of_where_there_is_no_runtime_folder() {
     }
 }
 
-/// Found out before the work, and no loss of what the file held.
 #[test]
 fn outputs_that_cannot_be_written_are_told_first() {
     let folder = Folder::new();
@@ -531,7 +523,6 @@ fn boxes_of_one_body_make_no_pair() {
         folder.write("bodies.csv", text);
         folder.refuses(&pairs, &["bodies.csv", needle]);
     }
-    // As NumPy saves a list of integers.
     let flat: Vec<u8> = [0_i64, 0, -1, -1].iter().flat_map(|body| body.to_le_bytes()).collect();
     folder.write("bodies.npy", npy(&npy_header("<i8", false, "(4,)"), &flat));
     assert_eq!(
@@ -544,7 +535,6 @@ fn boxes_of_one_body_make_no_pair() {
     folder.write("owned.csv", "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,1,3\n");
     folder.refuses(&["pairs", "owned.csv", "--groups", "bodies.csv"], &["column of owners"]);
 
-    // Two triangles that share no vertex, and a body per vertex.
     folder.write(
         "mesh.obj",
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 4 5 6\n",
@@ -570,7 +560,6 @@ fn pairs_that_a_file_names_are_left_out() {
         .run(&["why", "boxes.csv", "0", "2", "--exclude", "known.csv"])
         .stdout;
     assert!(why.contains("the list of excluded pairs contains the pair"), "{why}");
-    // A run after a run finds nothing new.
     folder.cpu(&["pairs", "boxes.csv", "-o", "all.csv"]);
     assert_eq!(folder.cpu(&["pairs", "boxes.csv", "--exclude", "all.csv"]), "");
     for (text, needle) in [
@@ -581,7 +570,7 @@ fn pairs_that_a_file_names_are_left_out() {
         folder.write("known.csv", text);
         folder.refuses(&pairs, &["known.csv", needle]);
     }
-    // Elements are named as results name them: two triangles behind their six vertices and six edges.
+    // Two triangles after six vertices and six edges.
     folder.write(
         "mesh.obj",
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 4 5 6\n",
@@ -698,7 +687,6 @@ fn every_scheme_gives_one_answer() {
     assert!(chosen.stderr.contains("smallest scale: 1.0"), "{}", chosen.stderr);
 }
 
-/// Words of each line.
 fn table(text: &str) -> Vec<Vec<&str>> {
     text.lines().map(|line| line.split_whitespace().collect()).collect()
 }
@@ -706,7 +694,7 @@ fn table(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn stats_tell_cells_levels_and_candidates() {
     let folder = Folder::new();
-    // Three boxes in one cell, one in another, one ten times as large, one infinite, one that is none.
+    // Three boxes in one cell, one in another, one ten times as large, one infinite, one invalid.
     folder.write(
         "boxes.csv",
         "0.1,0.1,0.1,0.2,0.2,0.2\n0.1,0.1,0.1,0.2,0.2,0.2\n0.3,0.3,0.3,0.4,0.4,0.4\n4.1,0.1,0.1,4.2,0.2,0.2\n\
@@ -724,7 +712,7 @@ fn stats_tell_cells_levels_and_candidates() {
         &["entries", "7"],
         &["pairs", "5"],
         &["entries", "per", "object", "1.000"],
-        // Level, cell, objects, entries, slots, occupied, mean, most, table.
+        // Level, cell, objects, entries, buckets, occupied, mean, most, table.
         &["0", "1.0", "4", "4", "5", "2", "2.000", "3", "dense"],
         &["1", "2.0", "1", "1", "1", "1", "1.000", "1", "dense"],
         &["1", "2", "2"],
@@ -747,7 +735,7 @@ fn stats_tell_cells_levels_and_candidates() {
             ran.stdout
         );
     }
-    // Cells of 1: 16 and 4 entries. Both boxes meet in four cells and are compared in the lowest of these.
+    // Cells of 1: 16 and 4 entries. Both boxes are in four common cells and are compared in the lowest.
     let text = folder.cpu(&["stats", "flat.csv", "--scheme", "uniform", "--cell-size", "1"]);
     for row in [
         &["entries", "20"][..],
@@ -838,7 +826,6 @@ fn rows_are_the_same_in_every_order() {
     folder.refuses(&["pairs", "boxes.npy", "--order", "random"], &["random"]);
 }
 
-/// Drivers of software keep nothing in a cache, and leave no file.
 #[test]
 fn a_cache_of_pipelines_changes_no_answer_whatever_its_file_holds() {
     if backend() != "vulkan" {
@@ -863,7 +850,7 @@ fn a_cache_of_pipelines_changes_no_answer_whatever_its_file_holds() {
         .filter_map(|adapter| wgpu::util::pipeline_cache_key(&adapter.get_info()));
     let files: Vec<_> = keys.map(|key| format!("kept/{key}.gz")).collect();
     std::fs::create_dir(folder.path("kept")).unwrap();
-    // Data of another device, up to its end.
+    // Data of another device.
     let mut foreign = b"WGPUPLCH\x01\0\0\0\x08\0\0\0\x01".to_vec();
     foreign.resize(64, 0xff);
     for data in [&b""[..], b"no data of a cache", &foreign] {

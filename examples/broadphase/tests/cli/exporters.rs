@@ -1,8 +1,8 @@
-//! Meshes as other programs write them: what most tools read is read, and what is left out of it is always told.
+//! Meshes as other programs write them. Omissions always cause a warning.
 
 use crate::support::Folder;
 
-/// Two triangles over one edge. Their edges are 4 to 8, and their faces 9 and 10.
+/// Two triangles with edges 4 to 8, and faces 9 and 10.
 const CORNERS: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0]];
 const FACES: [[usize; 3]; 2] = [[0, 1, 2], [0, 1, 3]];
 
@@ -61,7 +61,6 @@ fn elements_of_too_few_vertices_are_left_out_without_a_number() {
     folder.write("binary.ply", binary);
     folder.answers(&["pairs", "binary.ply"], "9,10\n", "left out, the first in face 1");
 
-    // Where no box of them is asked for, too.
     folder.write("points.obj", format!("{OBJ}l 1 2 3 4\nf 1\nf 2\nf 3\nf 4\n"));
     let edges = ["pairs", "points.obj", "--elements", "edges"];
     folder.answers(&edges, "4,5\n4,6\n5,6\n", "4 faces of fewer");
@@ -69,7 +68,6 @@ fn elements_of_too_few_vertices_are_left_out_without_a_number() {
     let edges = ["pairs", "loop.obj", "--elements", "edges"];
     folder.answers(&edges, "4,5\n", "1 edge from a vertex to itself left out");
 
-    // All else about them is held to the file.
     for (name, text, needle) in [
         (
             "far.obj",
@@ -160,7 +158,7 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
         folder.write(name, bytes);
         folder.answers(&["pairs", name], "9,10\n", "");
     }
-    // The first byte of the data is a line feed: a reader that takes it for the end of a line lacks one at the end.
+    // A reader that takes the first data byte, a line feed, for a line end misses a byte at the end.
     let binary = format!("{PLY}element face 0\nend_header\n").replace("ascii", "binary_little_endian");
     let data: Vec<u8> = (0..12_u32)
         .flat_map(|number| (0x3f80_000a + number).to_le_bytes())
@@ -289,7 +287,6 @@ fn text_stl_is_read_as_exporters_write_it() {
         folder.write(name, text);
         folder.answers(&["pairs", name], "9,10\n", warning);
     }
-    // The same two facets in each solid.
     let twice = "9,10\n9,11\n9,12\n10,11\n10,12\n11,12\n";
     let open = text.replace("endsolid a part\n", "");
     for (name, text, warning) in [
@@ -337,7 +334,6 @@ fn text_stl_is_read_as_exporters_write_it() {
     }
 }
 
-/// A binary file of the two facets, with an attribute count and bytes of attributes behind each.
 fn stl_bytes(start: &str, attributes: &[u8], counts: u16) -> Vec<u8> {
     let mut bytes = start.as_bytes().to_vec();
     bytes.resize(80, b' ');
@@ -365,7 +361,7 @@ fn binary_stl_may_have_bytes_behind_and_between() {
             (2, "2 bytes behind the 2 triangles"),
             (700, "700 bytes behind"),
         ] {
-            // Attributes that are colours name no bytes.
+            // Colour values are not counts of bytes.
             for colour in [0, 0x8421] {
                 let bytes = [stl_bytes(start, &[], colour), vec![0x7a; spare]].concat();
                 folder.write("behind.stl", bytes);
@@ -379,7 +375,7 @@ fn binary_stl_may_have_bytes_behind_and_between() {
             "8 bytes of attributes between the triangles",
         );
         let bytes = stl_bytes(start, &[], 0);
-        // Zeros may be behind a text, too.
+        // Zeros may also follow a text.
         let lengths: &[usize] = if start.contains("endsolid") {
             &[183]
         } else {
@@ -391,7 +387,6 @@ fn binary_stl_may_have_bytes_behind_and_between() {
             folder.refuses(&["pairs", "cut.stl"], &["cut.stl", &needle]);
         }
     }
-    // None of it is a mesh.
     folder.write("zeros.stl", [0; 500]);
     folder.refuses(
         &["pairs", "zeros.stl"],
@@ -413,7 +408,7 @@ fn gltf(primitives: &str, extra: &str) -> String {
 
 const GOOD: &str = r#"{"attributes":{"POSITION":0},"indices":1}"#;
 
-/// The length that the header has, the JSON filled up with a byte, and bytes behind all of it.
+/// `fill` pads the JSON; the header's length excludes `behind`.
 fn glb(json: &str, fill: u8, behind: &[u8]) -> Vec<u8> {
     let mut json = json.as_bytes().to_vec();
     json.resize(json.len().next_multiple_of(4) + 4, fill);
@@ -456,7 +451,7 @@ fn glb_files_may_be_filled_up() {
     let whole = glb(&json, 0, &[]);
     folder.write("cut.glb", &whole[..whole.len() - 1]);
     folder.refuses(&["pairs", "cut.glb"], &["cut.glb: truncated: the header tells"]);
-    // The zeros end the text, and do not part it.
+    // Zeros end the text but are not separators.
     folder.write("inner.glb", glb(&json.replacen(',', "\0,", 1), 0, &[]));
     folder.refuses(&["pairs", "inner.glb"], &["inner.glb: broken JSON"]);
 }
@@ -491,7 +486,6 @@ fn primitives_with_nothing_to_read_are_left_out() {
         &["pairs", "all.glb"],
         &["all.glb: no vertices; 1 primitive without positions"],
     );
-    // Three corners are a triangle, and two are none.
     let json = gltf(GOOD, "").replace("\"count\":6", "\"count\":5");
     folder.write("five.glb", glb(&json, b' ', &[]));
     folder.refuses(&["pairs", "five.glb"], &["5 corners for mode 4"]);

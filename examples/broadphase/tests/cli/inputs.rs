@@ -1,4 +1,4 @@
-//! Forms in which boxes and meshes come, each against the same answer; and what is refused of the newer ones.
+//! Box and mesh formats, and errors of the newer ones.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn tables_as_text_come_in_every_form() {
             "# made by hand\n# x y z\n  0 0.5  -1 1\t1.5 1e3  \n2 0 .25 3 1 inf # the last\n#",
         ),
         ("f.dat", "x y z a b c\r\r0 0.5 -1 1 1.5 1e3\r2 0 .25 3 1 inf\r"),
-        // The rows tell what parts the names.
+        // The rows determine the separator of the names.
         ("g.xyz", "x, y, z, a, b, c\n0 0.5 -1 1 1.5 1e3\n2 0 .25 3 1 inf"),
         ("i.csv", "0, 0.5, -1, 1, 1.5, 1e3\n2, 0, .25, 3, 1, inf\n"),
         ("h.csv", "\"0\",\"0.5\",-1,+1,\" 1.5 \",1e3\n2,0,.25,3,1,inf\n"),
@@ -74,7 +74,6 @@ fn tables_as_text_come_in_every_form() {
     assert_eq!(boxes(&folder.write("none.csv", "a,b,c,d,e,f\n# none\n")), []);
 }
 
-/// Values that every type of number holds.
 const SMALL: [[f32; 6]; 2] = [[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]];
 
 fn small_boxes() -> Vec<Aabb> {
@@ -143,7 +142,6 @@ fn integers_that_no_float_holds_round_outward() {
     assert_eq!(wide.max[..2], [16_777_218.0, step.next_up()]);
 }
 
-/// An archive of arrays, stored or deflated.
 fn npz(arrays: &[(&str, &[u8])], is_deflated: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut archive = ZipArchiveWriter::new(&mut bytes);
@@ -233,7 +231,7 @@ fn archives_hold_arrays() {
         &["pairs", "bomb.npz"],
         &["bomb.npz", "unpacks to 816000", "at most 67108864"],
     );
-    // A claim that is smaller than what comes out, for which the array is too long or just right.
+    // A claimed size below the unpacked one.
     let claim = (npy(&header, &[]).len() + rows * 24) as u32;
     let mut lying = bomb.clone();
     replace(&mut lying, &claim.to_le_bytes(), &10_000_000_u32.to_le_bytes());
@@ -257,7 +255,7 @@ fn archives_hold_arrays() {
         folder.write("less.npz", less);
         folder.refuses(&["pairs", "less.npz"], &["less.npz", "row 1: truncated"]);
     }
-    // A byte of a number, which only the checksum notices.
+    // Detected only by the checksum.
     let mut flipped = npz(&[("boxes.npy", &small)], false);
     let place = flipped.windows(small.len()).position(|window| window == small).unwrap();
     flipped[place + small.len() - 1] ^= 1;
@@ -313,7 +311,6 @@ fn stl_bytes() -> Vec<u8> {
     bytes
 }
 
-/// With four bytes behind each triangle.
 fn stl_attributes() -> Vec<u8> {
     let bytes = stl_bytes();
     let mut parts = bytes[..84].to_vec();
@@ -336,7 +333,6 @@ fn stl_text() -> String {
     text + "endsolid of three\n"
 }
 
-/// Boxes of all elements, with what stands behind them.
 fn elements(path: &Path) -> (Vec<Aabb>, [usize; 3]) {
     let scene = read(path, &ALL, None, None).unwrap_or_else(|error| panic!("{error}"));
     (scene.boxes, scene.elements.unwrap().totals)
@@ -352,7 +348,7 @@ fn corners_of_stl_files_are_vertices_once() {
     }
     let text = stl_text();
     let binary = stl_bytes();
-    // With the mark of some editors, and with lines that end as on an old Mac.
+    // With a byte order mark, and with line ends of an old Mac.
     let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
     let returns = text.replace("\r\n", "\r").replace('\n', "\r");
     for (name, bytes) in [("marked.stl", marked), ("returns.stl", returns.into_bytes())] {
@@ -397,8 +393,8 @@ fn corners_of_stl_files_are_vertices_once() {
     }
 }
 
-/// The mesh as glTF: two primitives over the same positions, one a strip, then lines and points, below two nodes of
-/// which the outer one moves and the inner one turns what has been turned back.
+/// Two primitives over the same positions, one a strip, then lines and points. The outer node moves; the inner node
+/// rotates.
 fn gltf(uri: &str, extra: &str) -> String {
     format!(
         r#"{{"asset":{{"version":"2.0"}},"scene":1,"scenes":[{{}},{{"nodes":[2]}}],
@@ -417,7 +413,7 @@ fn gltf(uri: &str, extra: &str) -> String {
 }
 
 fn gltf_buffer() -> Vec<u8> {
-    // Turned a quarter around z, so that the node turns it back: (x, y) stood at (y, −x).
+    // (x, y) is stored as (y, −x), which the node rotates back.
     let mut bytes = vec![9; 4];
     for [x, y, z] in POSITIONS {
         bytes.extend([y, -x, z].iter().flat_map(|value| value.to_le_bytes()));
@@ -454,7 +450,7 @@ fn scenes_of_gltf_are_placed_by_their_nodes() {
         ",\"uri\":\"data:application/octet-stream;base64,{}\"",
         STANDARD.encode(&buffer)
     );
-    // A strip of four corners is two triangles, the second turned around. The line is a loose edge.
+    // A strip of four corners is two triangles, the second reversed.
     let vertices = POSITIONS.map(|[x, y, z]| format!("v {} {y} {z}\n", x + 1.0)).concat();
     let expected = elements(&folder.write("a.obj", vertices + "f 1 2 3\nf 2 4 3\nf 5 6 7\nl 1 5\n"));
     assert_eq!(expected.1, [7, 9, 3]);
@@ -471,7 +467,7 @@ fn scenes_of_gltf_are_placed_by_their_nodes() {
             assert!(close(a.min, b.min) && close(a.max, b.max), "{name}: {a:?} {b:?}");
         }
     }
-    // Other positions are other vertices, and points are nothing else.
+    // Other positions are other vertices; points add nothing else.
     let points = ",{\"attributes\":{\"POSITION\":0},\"mode\":0}";
     let (_, totals) = elements(&folder.write("points.glb", glb(&gltf("", points), &buffer)));
     assert_eq!(totals, [7, 9, 3]);
@@ -604,7 +600,7 @@ fn hostile_gltf_is_refused() {
         folder.write(name, bytes);
         folder.refuses(&["pairs", name], &[name, needle]);
     }
-    // A mesh of 7,000 vertices at 3,000 places: some 250 MB from half a megabyte.
+    // 7,000 vertices at 3,000 places: some 250 MB from half a megabyte.
     let (vertices, places) = (7_000, 3_000);
     let nodes = vec!["{\"mesh\":0}"; places].join(",");
     let roots = (0..places).map(|node| node.to_string()).collect::<Vec<_>>().join(",");
@@ -622,7 +618,7 @@ fn hostile_gltf_is_refused() {
     );
 }
 
-/// Every start of a file, and every file with one byte turned over, is read or refused: never a panic.
+/// Every prefix, and every inverted byte, is read or rejected without a panic.
 #[test]
 fn broken_files_of_every_format_are_refused() {
     let folder = Folder::new();
@@ -661,7 +657,7 @@ fn broken_files_of_every_format_are_refused() {
             b"v 0 0 0\rv 1 0 0\rv 0 1 1.#IND # x\rf 1\rl 2\rf 1 2 3\r".to_vec(),
         ),
     ] {
-        // What text and arrays of another length still say may be right, and bytes behind them may be cut.
+        // Text and arrays of another length may still be valid.
         let may_end_early = matches!(
             name,
             "a.txt" | "b.glb" | "b.npy" | "b.stl" | "c.stl" | "d.stl" | "e.stl" | "a.ply" | "a.obj"
@@ -713,7 +709,6 @@ fn broken_files_of_atoms_are_refused() {
     }
 }
 
-/// The command line with these bytes on standard input.
 fn piped(folder: &Folder, arguments: &[&str], bytes: &[u8]) -> Ran {
     let mut command = folder.command(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
     command
@@ -721,7 +716,7 @@ fn piped(folder: &Folder, arguments: &[&str], bytes: &[u8]) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Who refuses may not read on.
+    // The command may fail before reading it all.
     let _ = child.stdin.take().unwrap().write_all(bytes);
     child.wait_with_output().unwrap().into()
 }
@@ -772,7 +767,6 @@ fn standard_input_tells_its_format_by_how_it_starts() {
         let ran = piped(&folder, &["pairs", "-"], &bytes);
         assert_eq!((ran.status, &ran.stdout), (0, expected), "{what}: {}", ran.stderr);
     }
-    // The second argument may be the one.
     folder.write("boxes.txt", overlapping);
     let ran = piped(
         &folder,
@@ -820,7 +814,7 @@ fn standard_input_tells_its_format_by_how_it_starts() {
 #[test]
 fn meshes_lie_in_a_plane_in_two_dimensions() {
     let folder = Folder::new();
-    // A square, a triangle whose corner lies in it, and a wire across both.
+    // A square, a triangle with a corner in it, and a wire across both.
     let faces = "f 1 2 3 4\nf 5 6 7\nl 8 9\n";
     let flat = |z: &str| {
         let corners = ["0 0", "2 0", "2 2", "0 2", "1 1", "5 1", "5 3", "-1 1.5", "9 1.5"];
@@ -835,7 +829,6 @@ fn meshes_lie_in_a_plane_in_two_dimensions() {
             .iter()
             .all(|boxed| boxed.min[2] <= 0.0 && boxed.max[2] >= 0.0 && boxed.max[2] < 1e-30)
     );
-    // Faces, as without --dimensions.
     assert_eq!(folder.cpu(&["pairs", "flat.obj", "--dimensions", "2"]), "17,18\n");
     let edges = folder.cpu(&[
         "pairs",
@@ -851,7 +844,6 @@ fn meshes_lie_in_a_plane_in_two_dimensions() {
         folder.cpu(&["pairs", "flat.obj", "--between", "edges,vertices", "--free"])
     );
     assert!(!edges.is_empty());
-    // No z at all.
     folder.write("none.obj", flat(""));
     assert_eq!(folder.cpu(&["pairs", "none.obj", "--dimensions", "2"]), "17,18\n");
     folder.refuses(
@@ -868,7 +860,6 @@ fn meshes_lie_in_a_plane_in_two_dimensions() {
     folder.refuses(&["pairs", "bent.obj", "--dimensions", "2"], &[needle]);
     folder.write("nan.obj", flat("nan"));
     folder.refuses(&["pairs", "nan.obj", "--dimensions", "2"], &["vertex 0 has z NaN"]);
-    // The second frame lies in the plane of the first.
     folder.cpu(&["pairs", "flat.obj", "--next", "flat.obj", "--dimensions", "2"]);
     folder.write("lifted.obj", flat("8"));
     folder.refuses(

@@ -1,5 +1,3 @@
-//! The command line as it is called: arguments, files, output, status.
-
 mod support;
 
 mod bad_input;

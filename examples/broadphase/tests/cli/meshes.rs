@@ -1,4 +1,4 @@
-//! Scenes from simulations: known answers of the real ones, and brute force over our own.
+//! Published scenes with known answers, and our own with brute force.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Pairs of two kinds, without incident ones and with them.
+/// Pairs of two kinds, without and with incident ones.
 struct Known {
     between: &'static str,
     must_contain: &'static str,
@@ -50,8 +50,8 @@ fn cloth_ball() {
     );
 }
 
-/// All kinds of elements together, on a device with nothing beyond WebGPU's default limits, in windows of what one
-/// binding holds; and with room for 1,000 pairs alone. On one adapter: it takes a software one a minute.
+/// All kinds of elements with WebGPU's default limits, in pages of one binding, and with room for 1,000 pairs. Runs on
+/// one adapter, since a software one takes a minute.
 #[test]
 fn cloth_ball_comes_whole_on_the_baseline_limits() {
     const ALL: u64 = 25_057_379;
@@ -131,7 +131,6 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
     }
 }
 
-/// Those that the variable names.
 fn named_backends() -> Vec<wgpu::Backends> {
     let named = engines().into_iter().map(|engine| engine[1]);
     let mut names: Vec<_> = named.filter(|&name| name != "cpu").collect();
@@ -184,7 +183,7 @@ fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize
     }
 }
 
-/// The CPU and every adapter that has to be there, with every scheme.
+/// The CPU and every required adapter, with every scheme.
 fn engines() -> Vec<[&'static str; 4]> {
     let adapters = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
     let backends = ["vulkan", "gl", "metal", "dx12"];
@@ -199,8 +198,7 @@ fn engines() -> Vec<[&'static str; 4]> {
         .collect()
 }
 
-/// Each scheme on one engine, and on another one than the scheme before: a software adapter takes long for millions of
-/// pairs. The list has three schemes per engine, the CPU first, which takes the slowest one.
+/// One engine per scheme, since a software adapter is slow for millions of pairs. The CPU gets the slowest scheme.
 fn engines_by_turns() -> Vec<[&'static str; 4]> {
     let all = engines();
     (0..3).map(|scheme| all[(4 * scheme + 3) % all.len()]).collect()
@@ -228,7 +226,7 @@ fn scenes() -> Option<PathBuf> {
     }
 }
 
-/// `[[1, 2], [3, 4]]`.
+/// Parses `[[1, 2], [3, 4]]`.
 fn json_pairs(text: &str) -> Vec<[u32; 2]> {
     let numbers = text
         .split(|c: char| !c.is_ascii_digit())
@@ -291,11 +289,10 @@ fn our_scene(frame: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes").join(frame)
 }
 
-/// A mesh as our generator writes it, read without the code under test.
+/// A generated mesh, read without the code under test.
 struct Frame {
     positions: Vec<[f32; 3]>,
     faces: Vec<[u32; 3]>,
-    /// Loose ones.
     edges: Vec<[u32; 2]>,
 }
 
@@ -324,8 +321,8 @@ impl Frame {
     }
 }
 
-/// A strip of triangles and a wire through it, in two frames. Some loose edges are edges of faces, some come twice or
-/// turned around, one is from a vertex to itself.
+/// A strip of triangles and a wire through it. Some loose edges are also edges of faces, some are duplicated or
+/// reversed, and one joins a vertex to itself.
 fn wired_strip() -> [Frame; 2] {
     let at = |vertex: u32, shift: f32| {
         let along = vertex as f32 * 0.5;
@@ -351,7 +348,7 @@ fn wired_strip() -> [Frame; 2] {
     })
 }
 
-/// The lines of an OBJ file. The first three edges are one line; names of vertices come in every form that there is.
+/// The first three edges are one line; vertex references take every form.
 fn obj_text(frame: &Frame) -> String {
     let mut text = String::from("l 9/1 10/2 -4/3 -3/1\n").repeat(0);
     for [x, y, z] in &frame.positions {
@@ -368,7 +365,7 @@ fn obj_text(frame: &Frame) -> String {
     text
 }
 
-/// A PLY file with its edges ahead of the vertices that they name.
+/// Edges precede their vertices.
 fn ply_bytes(frame: &Frame, is_text: bool) -> Vec<u8> {
     let format = if is_text { "ascii" } else { "binary_big_endian" };
     let mut bytes = format!(
@@ -416,7 +413,7 @@ fn loose_edges_are_edges() {
     let boxes = element_boxes(&frames);
     let all: Vec<_> = brute_force::pairs(&boxes).iter().map(|pair| [pair.a, pair.b]).collect();
     let edges = boxes.len() - 14 - 6;
-    // Of the strip, and of the wire what the strip has not.
+    // Edges of the strip, and the others of the wire.
     assert_eq!(edges, 13 + 5);
     let edge = 14..14 + edges as u32;
     let edge_edge = all.iter().filter(|pair| pair.iter().all(|id| edge.contains(id)));
@@ -456,7 +453,6 @@ fn loose_edges_are_edges() {
     }
 }
 
-/// A wire has no faces; its edges and vertices are there all the same.
 #[test]
 fn edges_need_no_faces() {
     let folder = Folder::new();

@@ -1,14 +1,14 @@
-//! Files that results go to: never one that is read, and any device.
+//! Results may go to any device, but never to an input.
 #![cfg(unix)]
 
 use crate::support::Folder;
 
-/// Two triangles over one edge.
+/// Two triangles with a common edge.
 const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n\
                    element face 2\nproperty list uchar int vertex_indices\nend_header\n\
                    0 0 0\n1 0 0\n0 1 0\n0 0 5\n3 0 1 2\n3 0 1 3\n";
 
-/// Outputs in the place of an input, by its name and by links of both kinds.
+/// Also by links of both kinds.
 #[test]
 fn no_output_replaces_an_input() {
     let folder = Folder::new();
@@ -50,7 +50,6 @@ fn no_output_replaces_an_input() {
     ] {
         let words: Vec<_> = command.split(' ').collect();
         let outputs = match input {
-            // A picture has a name of its own.
             "soft.png" => {
                 let link = folder.path("soft.png");
                 let _ = std::fs::remove_file(&link);
@@ -83,7 +82,7 @@ fn no_output_replaces_an_input() {
             }
         }
     }
-    // Two outputs are not to meet either, and a file that is not there is neither.
+    // Two outputs must differ too.
     folder.refuses(
         &["pairs", "boxes.csv", "-o", "hard_pairs.csv", "--snapshot", "pairs.csv"],
         &["two results would go to this file"],

@@ -1,4 +1,4 @@
-//! Queries, neighbours and rays that ask for any hit: the same answer from every scheme, on the CPU and on the adapter.
+//! The same answers from every scheme, on the CPU and on the adapter.
 
 use crate::support::{Folder, pairs};
 
@@ -10,7 +10,7 @@ const SCHEMES: [&[&str]; 5] = [
     &["--scheme", "adaptive", "--min-scale", "0.05"],
 ];
 
-/// What every scheme answers on both engines.
+/// Returns the answer, after checking that every scheme and both engines agree.
 fn answer(folder: &Folder, arguments: &[&str]) -> Vec<[u32; 2]> {
     let expected = folder.cpu(arguments);
     for scheme in SCHEMES {
@@ -39,7 +39,7 @@ fn queries_find_what_touches_them() {
     let found = answer(&folder, &["query", "boxes.csv", "asked.csv"]);
     assert_eq!(found, [[0, 0], [1, 1], [3, 0], [3, 1], [3, 3]]);
 
-    // A scene asks itself: its pairs from both sides, and itself.
+    // A scene queried with itself: pairs from both sides, and each box with itself.
     folder.generate(&["lattice", "--count", "500", "--seed", "3", "-o", "lattice.npy"]);
     let both = answer(&folder, &["query", "lattice.npy", "lattice.npy"]);
     let once = pairs(&folder.cpu(&["pairs", "lattice.npy"]));
@@ -82,7 +82,7 @@ fn neighbors_are_told_once_a_pair() {
         answer(&folder, &["neighbors", "points.csv", "--radius", "5"]),
         [[0, 1], [0, 2]]
     );
-    // Around the border of x.
+    // Across the border of x.
     let periodic = ["neighbors", "points.csv", "--radius", "1", "--period", "10,0,0"];
     assert_eq!(answer(&folder, &periodic), [[0, 1], [0, 3]]);
     folder.write("flat.csv", "0,0\n3,4\n0,9\n");
@@ -135,7 +135,6 @@ fn neighbors_of_many_points_are_those_of_the_definition() {
 fn queries_reach_as_far_as_they_are_told_to() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n3,0,0,4,1,1\n0,5,0,1,6,1\nnan,0,0,1,1,1\n");
-    // Points, as such.
     folder.write("asked.csv", "2,0.5,0.5\n-3,-4,1\n");
     fn query<'a>(options: &[&'a str]) -> Vec<&'a str> {
         [&["query", "boxes.csv", "asked.csv"], options].concat()
@@ -232,7 +231,7 @@ fn counts_are_those_of_the_rows() {
     for arguments in [
         &["pairs", "boxes.npy"][..],
         &["pairs", "boxes.npy", "--margin", "0.5"],
-        // More entries than a first guess has.
+        // More entries than the initial capacity.
         &["pairs", "boxes.npy", "--scheme", "uniform", "--cell-size", "0.3"],
         &["rays", "boxes.npy", "rays.npy", "--mode", "all"],
         &["query", "boxes.npy", "boxes.npy"],

@@ -1,12 +1,9 @@
-//! Steps that are kept as snapshots and run once more.
-
 use crate::support::{Folder, pairs};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
     QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, Snapshot, Source, Statics, SweptRay,
 };
 
-/// Boxes that are whole, not a number, inverted, infinite and excluded.
 const BOXES: &str = "min_x,min_y,min_z,max_x,max_y,max_z,layers,owner\n\
     0,0,0,1,1,1,4294967295,0\n1,0,0,2,1,1,4294967295,0\nnan,0,0,1,1,1,4294967295,0\n2,0,0,1,1,1,4294967295,0\n\
     0.5,-inf,0,inf,inf,1,4294967295,0\n0,0,0,9,9,9,4294967295,2147483648\n";
@@ -17,7 +14,7 @@ fn keep(folder: &Folder, name: &str, descriptor: &BroadPhaseDescriptor<'_>, scen
     folder.write(name, bytes);
 }
 
-/// The columns of a table after the name of who answers, by the table's first line.
+/// Without the engine's name.
 fn columns(table: &str, row: usize) -> Vec<&str> {
     let line = table.lines().nth(row).unwrap();
     // Names have single spaces.
@@ -32,7 +29,7 @@ fn has_adapter() -> bool {
     std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_some()
 }
 
-/// Replays on the CPU and, where an adapter is promised, there, held to the CPU: what the CPU counts.
+/// Replays on the CPU and a required adapter, compared with it. Returns the CPU's counts.
 fn counts(folder: &Folder, name: &str) -> Vec<String> {
     let table = folder.cpu(&["replay", name]);
     assert_eq!(table.lines().count(), 2, "{table}");
@@ -85,7 +82,7 @@ fn what_a_command_keeps_is_what_it_was_asked() {
         let (_, counted) = kept(&["rays", "boxes.csv", "rays.csv", "--mode", mode]);
         assert_eq!(counted[3..6], ["0", hits, "0"], "{mode}");
     }
-    // A step that only counts is kept as it was asked for, too.
+    // The snapshot holds the original request.
     let arguments = [
         "rays",
         "boxes.csv",

@@ -1,4 +1,4 @@
-//! Standard streams and result files that fail: never a panic, and the status that tells.
+//! Standard streams and result files that fail.
 #![cfg(target_os = "linux")]
 
 use std::fs::OpenOptions;
@@ -15,7 +15,6 @@ fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }
 
-/// A pipe that nobody reads.
 fn closed() -> Stdio {
     let mut reader = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
     let pipe = reader.stdin.take().unwrap();
@@ -29,7 +28,7 @@ fn with_boxes() -> Folder {
     folder
 }
 
-/// Commands that print, and succeed where there is an adapter; `verify` is nothing without one.
+/// `verify` needs an adapter.
 fn printing() -> Vec<Vec<&'static str>> {
     let mut commands = vec![
         vec!["pairs", "boxes.csv", "--backend", "cpu", "--quiet"],
@@ -40,7 +39,7 @@ fn printing() -> Vec<Vec<&'static str>> {
         vec!["--version"],
     ];
     static ADAPTERS: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok());
-    // An adapter of another backend that gives no device would be a warning.
+    // A missing device of another backend would cause a warning.
     let names = ADAPTERS.iter().flat_map(|names| names.split(','));
     if let Some(backend) = names.map(str::trim).find(|name| !name.is_empty()) {
         commands.push(vec!["verify", "boxes.csv", "--quiet", "--backend", backend]);

@@ -1,8 +1,8 @@
-//! Tables and points as other programs write them, and neighbours in the precision that they have.
+//! Tables and points as other programs write them, and neighbours in full precision.
 
 use crate::support::{Folder, npy, npy_header};
 
-/// Two triangles over one edge, but for their faces. Their edges are 4 to 8.
+/// Vertices of two triangles with edges 4 to 8.
 const OBJ: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 5\n";
 
 #[test]
@@ -90,13 +90,12 @@ fn atoms_are_points() {
     let rows = "9 9 O 0 0 0.1 1\n9 9 H 0 0.75 -0.5 1\n9 9 H 0 -0.75 -0.5 1\n";
     folder.write("columns.xyz", format!("3\n{columns}\n{rows}"));
     near("columns.xyz", both, "");
-    // Points without atoms are still read.
     folder.write("points.xyz", "0 0 0.1\n0 .75 -.5\n0 -.75 -.5\n");
     near("points.xyz", both, "");
     folder.write("empty.xyz", "0\nnothing\n");
     near("empty.xyz", "", "");
 
-    // Of a box of three the middle two sides are left to be looked across.
+    // The atoms are neighbours only across the sides of y.
     let cell = |lattice: &str| format!("2\n{lattice} Properties=species:S:1:pos:R:3\nO 0 0.5 0\nO 0 2.5 0\n");
     for (name, lattice, rows, warning) in [
         ("cell.xyz", "Lattice=\"9 0 0 0 3 0 0 0 9\"", "0,1\n", ""),
@@ -195,14 +194,13 @@ fn small_differences_of_tables_do_not_matter() {
         folder.write(name, text);
         folder.answers(&["pairs", name], "0,1\n", warning);
     }
-    // Boxes of integers say nothing of what the line is.
+    // The first line stays ambiguous.
     folder.write("integers.csv", "0,1,2,3,4,5\n3,3,3,4,4,5\n");
     folder.answers(
         &["pairs", "integers.csv"],
         "0,1\n",
         "line 1 numbers the columns from 0: taken as a row",
     );
-    // A list of pairs often starts so.
     folder.write("three.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n0,0,0,1,1,1\n");
     folder.write("exclude.csv", "0,1\n0,2\n");
     folder.answers(&["pairs", "three.csv", "--exclude", "exclude.csv"], "1,2\n", "");
@@ -290,7 +288,6 @@ fn rows_that_are_left_out_are_always_told() {
         ),
     ] {
         folder.answers(&arguments, rows, warning);
-        // One count, and the same.
         let told = folder.run(&[&arguments[..], &["--backend", "cpu"]].concat()).stderr;
         let count = warning.split(" of ").next().unwrap().rsplit(' ').next().unwrap();
         let counted = told.lines().find(|line| line.contains(" ms")).unwrap();
@@ -317,7 +314,7 @@ fn neighbours_are_exact_in_double_precision() {
     let distance: f64 = near.trim_end().strip_prefix("0,1,").unwrap().parse().unwrap();
     assert!(distance < 1e-14, "{near}");
 
-    // Apart by 0.1 as f64 has it, for which f32 has another number.
+    // A spacing of 0.1 in f64, which f32 rounds.
     let lattice: Vec<[f64; 3]> = (0..6 * 6 * 6)
         .map(|place| [place % 6, place / 6 % 6, place / 36].map(|step| f64::from(step) * 0.1 + 1000.0))
         .collect();
@@ -364,7 +361,7 @@ fn neighbours_are_exact_in_double_precision() {
             expected.lines().count().to_string()
         );
     }
-    // The nearest, of which all six are as near but for rounding.
+    // All six are equally near but for rounding.
     let nearest = [
         "neighbors",
         "lattice.csv",
@@ -384,7 +381,7 @@ fn neighbours_are_exact_in_double_precision() {
         "{rows}"
     );
 
-    // Numbers that f32 does not tell apart, and such as it has not.
+    // Numbers that f32 cannot distinguish or represent.
     folder.write("far.csv", "1e9,0\n1000000001,0\n1000000002.5,0\n");
     folder.answers(&["neighbors", "far.csv", "--radius", "1.25"], "0,1\n", "");
     folder.answers(

@@ -1,8 +1,6 @@
-//! The command `why`: one sentence about two objects, an object and a ray, or an object and a query.
-
 use crate::support::Folder;
 
-/// Standard output of a command that succeeds: one line.
+/// Output of a command that succeeds: one line.
 fn told(folder: &Folder, arguments: &[&str]) -> String {
     let ran = folder.run(&[&["why"], arguments].concat());
     assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
@@ -10,7 +8,7 @@ fn told(folder: &Folder, arguments: &[&str]) -> String {
     ran.stdout.trim_end().to_owned()
 }
 
-/// Status 2 and one line with all of `needles`.
+/// Expects status 2 and one line with all of `needles`.
 fn refused(folder: &Folder, arguments: &[&str], needles: &[&str]) {
     let ran = folder.run(&[&["why", "--quiet"], arguments].concat());
     assert_eq!(
@@ -86,7 +84,7 @@ fn rays_and_queries_are_named_by_their_row() {
     assert_eq!(ask(&["1", "--radius", "9"]), "Query 1 finds object 0.");
 }
 
-/// Every pair, hit and result of boxes with layers, owners and flags, of which some are invalid or infinite.
+/// Some boxes are invalid or infinite.
 #[test]
 fn the_verdict_is_that_of_the_other_commands() {
     let folder = Folder::new();

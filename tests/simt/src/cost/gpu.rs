@@ -1,16 +1,16 @@
-//! GPUs, as the files in `gpus/` describe them.
+//! GPUs, as described in `gpus/`.
 
 pub struct Gpu {
     pub sms: f64,
     pub clock_mhz: f64,
-    /// Instructions of warps that an SM issues per clock.
+    /// Warp instructions that an SM issues per clock.
     pub schedulers: f64,
-    /// Invocations that an SM holds, and registers that they share.
+    /// Resident invocations per SM, and their registers.
     pub threads: f64,
     pub registers: f64,
     pub l2_gb_s: f64,
     pub dram_gb_s: f64,
-    /// What each dispatch takes at least.
+    /// Minimum time of a dispatch.
     pub dispatch_us: f64,
 }
 

@@ -1,5 +1,3 @@
-//! Boxes around vertices, edges and faces of a mesh that moves from one frame to the next.
-
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -37,7 +35,6 @@ pub fn boxes(folder: &Path) -> Result<Vec<Aabb>> {
     Ok([vertices.clone(), elements].concat())
 }
 
-/// Vertices and triangles of a binary PLY file.
 fn frame(path: &Path) -> Result<Frame> {
     let wrong = |what: &str| Error::new(ErrorKind::InvalidData, format!("{}: {what}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| wrong(&error.to_string()))?;
@@ -50,7 +47,6 @@ fn frame(path: &Path) -> Result<Frame> {
     if !is_big && !header.contains("binary_little_endian") || !is_double && !header.contains("property float x") {
         return Err(wrong("neither binary floats nor binary doubles"));
     }
-    // The least significant byte first.
     let ordered = |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
         if is_big {

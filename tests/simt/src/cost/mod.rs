@@ -1,4 +1,4 @@
-//! What a step costs a GPU, by pass and by line. A model: no GPU is asked.
+//! Modelled cost of a step on a GPU, by pass and by line.
 
 mod gpu;
 mod mesh;
@@ -17,12 +17,12 @@ pub use steps::Work;
 #[cfg(test)]
 pub use steps::count;
 
-/// Of one pass, all of its dispatches in one step.
+/// Of all dispatches of one pass in a step.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
     /// Of warps of 32.
     pub instructions: f64,
-    /// By instruction.
+    /// Active lanes, summed over instructions.
     lane_sum: f64,
     integers: f64,
     shared: f64,
@@ -39,7 +39,7 @@ fn is_memory(op: &Op) -> bool {
     matches!(op.k, K::Load | K::Store) || op.k.is_atomic()
 }
 
-/// Instructions that warps issue for an operation, and lanes that take part in each.
+/// Instructions that warps issue, and their active lanes.
 fn issued(program: &Program, stats: &Stats, pc: usize) -> (f64, f64) {
     let count = if is_memory(&program.ops[pc]) {
         stats.requests[pc] as f64
@@ -81,7 +81,7 @@ impl Cost {
         let shared = (cost.shared + cost.bank_conflicts) / (gpu.sms * clock);
         let l2 = cost.l2_bytes / (1e9 * gpu.l2_gb_s);
         let dram = cost.dram_bytes / (1e9 * gpu.dram_gb_s);
-        // Workgroups that an SM holds, by threads and by registers.
+        // Resident workgroups per SM, by threads and by registers.
         let threads = f64::from(program.workgroup);
         let registers = f64::from(program.rows.clamp(32, 128));
         let resident = (gpu.threads / threads)
@@ -121,7 +121,7 @@ impl Cost {
     }
 }
 
-/// Sums the costs of the dispatches with equal names, in the order in which names come first.
+/// Sums costs by name, in order of first appearance.
 pub fn costs<'d>(
     dispatches: &'d [CostedDispatch],
     gpu: &Gpu,
@@ -148,7 +148,7 @@ impl CostedDispatch {
     }
 }
 
-/// Prints the `most` lines of a pass that issue most instructions: their share, active lanes, and bytes of L2.
+/// Prints the `most` lines of a pass with most instructions: their share, active lanes, and bytes of L2.
 fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     let mut by_line: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for CostedDispatch { program, stats, .. } in dispatches.iter().filter(|dispatch| dispatch.pass == pass) {
@@ -185,7 +185,7 @@ fn sum(costs: &[(&str, Cost)]) -> Cost {
     sum
 }
 
-/// Returns a line per stage: scene, boxes, stage, roofline and latency in microseconds.
+/// A line per stage: scene, boxes, stage, roofline and latency in microseconds.
 pub fn stage_rows(scene: &str, boxes: usize, dispatches: &[CostedDispatch], gpu: &Gpu) -> String {
     let mut stages = costs(dispatches, gpu, CostedDispatch::stage);
     stages.push(("step", sum(&stages)));
@@ -198,7 +198,6 @@ pub fn stage_rows(scene: &str, boxes: usize, dispatches: &[CostedDispatch], gpu:
     stages.iter().map(row).collect()
 }
 
-/// What is asked for at the command line.
 pub struct Wanted<'a> {
     /// `uniform`, `power-law`, or a folder with two frames of a mesh.
     pub scene: &'a str,
@@ -208,11 +207,9 @@ pub struct Wanted<'a> {
     pub csv: Option<&'a Path>,
     /// Lines of [`stage_rows`] in place of rows of passes.
     pub by_stage: bool,
-    /// Number of lines printed of each pass.
     pub lines: usize,
 }
 
-/// Prints what the passes of `work` cost. Rates are per box, ray, query or pair.
 pub fn cost(wanted: &Wanted<'_>) {
     let mut rng = Rng(7);
     let objects = match wanted.scene {

@@ -1,4 +1,4 @@
-//! Steady steps of the hierarchical scheme, and queries of their tables, recorded as a frame loop records them.
+//! Steady steps and queries, recorded as in a frame loop.
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, ObjectNames, OutputOptions, PairEvents,
@@ -11,26 +11,22 @@ use crate::common::{Rng, TestAdapter};
 use crate::recordings;
 use crate::wgpu_backend::{CostedDispatch, DispatchLog};
 
-/// Work whose cost is counted.
 pub enum Work {
-    /// The table and all pairs.
     Pairs,
-    /// Number of rays, and how they are cast through an existing table.
+    /// Rays through an existing table.
     Rays(usize, RayMode),
-    /// Number of boxes around boxes of an existing table.
+    /// Boxes around objects of an existing table.
     Queries(usize),
-    /// Number of points, and of the nearest objects of each.
+    /// Points, and nearest objects of each.
     Nearest(usize, u32),
-    /// The objects within a radius of each object.
+    /// Objects within a radius of each object.
     Neighbors(f32),
-    /// Number of views that an existing table is culled for.
     Views(usize),
-    /// Events of a step in which every tenth box moved, without the step.
+    /// After a step in which every tenth box moved.
     Events,
 }
 
-/// Counts what the dispatches of `work` cost. Returns them and the number of boxes, rays, queries or pairs that they
-/// are for.
+/// Returns the costs and the number of boxes, rays, queries or pairs.
 pub fn count(objects: &[Aabb], work: &Work) -> (Vec<CostedDispatch>, usize) {
     let (adapter, log) = recordings::unwatched_device();
     let mut frames = FrameLoop {
@@ -53,7 +49,7 @@ pub fn count(objects: &[Aabb], work: &Work) -> (Vec<CostedDispatch>, usize) {
         log,
     };
     let mut rng = Rng(8);
-    // The first steps make room for the outputs and learn whether the scene is crowded.
+    // The first steps size the outputs and detect a crowded scene.
     let pairs = frames.warm_up(objects);
     let count = match *work {
         Work::Pairs => {
@@ -141,7 +137,7 @@ struct FrameLoop {
 }
 
 impl FrameLoop {
-    /// Steps until the outputs fit, and returns the number of pairs.
+    /// Steps until the outputs fit. Returns the number of pairs.
     fn warm_up(&mut self, objects: &[Aabb]) -> usize {
         whole(&self.adapter, &mut self.gpu, scene(objects)).pairs.len()
     }
@@ -153,7 +149,6 @@ impl FrameLoop {
         step
     }
 
-    /// Counts a query, after one that makes room for the results.
     fn query(&mut self, input: QueryInput<'_>) {
         for is_counted in [false, true] {
             let mut encoder = encoder(&self.adapter);
@@ -175,7 +170,6 @@ fn scene(objects: &[Aabb]) -> Scene<'_> {
     }
 }
 
-/// A ray from the middle of one box to that of another.
 fn ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     let mut middle = || {
         let object = objects[rng.below(objects.len())];

@@ -1,4 +1,4 @@
-//! What blocks do: whether control leaves them, what they store, whether both sides of a branch may be done ahead.
+//! Exits, stores and speculation of blocks.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,6 @@ use naga::{AddressSpace, BinaryOperator, Block, Expression, Function, Handle, St
 use super::{Frame, Lowerer, Ptr, Root, Stored, Val, words_of};
 
 impl<'m> Lowerer<'m> {
-    /// Whether control never comes to the end of a block.
     pub(super) fn diverts(block: &Block) -> bool {
         block.iter().any(|statement| match statement {
             Statement::Return { .. } | Statement::Break | Statement::Continue => true,
@@ -29,7 +28,7 @@ impl<'m> Lowerer<'m> {
         })
     }
 
-    /// The only return is the last statement, or there is none.
+    /// No return except as the last statement.
     pub(super) fn returns_last(block: &Block) -> bool {
         let count = block.len();
         block.iter().enumerate().all(|(at, statement)| {
@@ -46,7 +45,7 @@ impl<'m> Lowerer<'m> {
         })
     }
 
-    /// The variable that a pointer expression begins with, and whether an index is dynamic.
+    /// Root variable of a pointer, and true if an index is dynamic.
     pub(super) fn root_of(&self, function: &Function, mut expr: Handle<Expression>) -> (Expression, bool) {
         let mut is_dynamic = false;
         loop {
@@ -61,7 +60,7 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// About how many operations a block takes, if it does nothing that may not be done ahead.
+    /// Approximate number of operations, if the block can be speculated.
     pub(super) fn cheap(&self, function: &Function, info: &FunctionInfo, block: &Block) -> Option<u32> {
         let mut cost = 0;
         for statement in block.iter() {
@@ -131,7 +130,6 @@ impl<'m> Lowerer<'m> {
         Some(cost)
     }
 
-    /// Variables that a block stores to, itself or by what it calls.
     pub(super) fn stores(&mut self, function: &'m Function, block: &Block, found: &mut HashSet<Stored>) {
         for statement in block.iter() {
             match statement {
@@ -178,7 +176,7 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// What a function stores to beside its own variables.
+    /// Except its own variables.
     pub(super) fn stores_of(&mut self, callee: Handle<Function>) -> HashSet<Stored> {
         if let Some(found) = self.stores_of_function.get(&callee) {
             return found.clone();

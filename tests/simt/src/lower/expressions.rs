@@ -1,5 +1,3 @@
-//! What expressions are worth.
-
 use naga::{
     ArraySize, BinaryOperator, Expression, Handle, MathFunction, RelationalFunction, ScalarKind, SwizzleComponent,
     TypeInner, UnaryOperator,
@@ -23,7 +21,6 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// What an expression is worth: as it was emitted, or what needs no emission.
     pub(super) fn eval(&mut self, frame: &mut Frame<'m>, expr: Handle<Expression>) -> Val {
         if let Some(val) = frame.vals.get(&expr) {
             return val.clone();
@@ -57,7 +54,7 @@ impl<'m> Lowerer<'m> {
                     ty,
                 })
             }
-            // Constants that are put together need no emission either.
+            // Composed constants need no emission either.
             _ => {
                 self.emit(frame, expr);
                 frame.vals[&expr].clone()
@@ -130,7 +127,7 @@ impl<'m> Lowerer<'m> {
             }
             Expression::Load { pointer } => {
                 let ptr = self.ptr_of(frame, *pointer);
-                // Atomics are loaded as such.
+                // Atomics need an atomic load.
                 if let (PtrTy::Ty(ty), Root::Buffer(buffer)) = (ptr.ty, ptr.root)
                     && matches!(self.module.types[ty].inner, TypeInner::Atomic(_))
                 {

@@ -1,5 +1,3 @@
-//! Branches, loops and calls.
-
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use naga::valid::FunctionInfo;
@@ -79,7 +77,6 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// Both sides of a branch ahead, and then a choice.
     pub(super) fn select(&mut self, frame: &mut Frame<'m>, condition: V, accept: &'m Block, reject: &'m Block) {
         let line = self.line;
         let outer = self.spec.take();
@@ -155,7 +152,7 @@ impl<'m> Lowerer<'m> {
         self.block(frame, body);
         let pending = self.joins.pop().unwrap();
         self.patch(pending);
-        // Lanes that continue early may have skipped what the rest of the body worked out.
+        // Lanes that continue early may have skipped computations.
         self.cse.pop();
         self.line = line;
         self.joins.push(Vec::new());
@@ -214,7 +211,7 @@ impl<'m> Lowerer<'m> {
                 Some(init) => self.comps_of(&mut frame, init),
             };
             for (row, value) in (block..).zip(init) {
-                // In a branch that is worked out ahead nothing is known of the rows outside it.
+                // Under speculation, values of outer rows are unknown.
                 self.known.insert(row, value);
                 self.push(K::Init, vec![row], vec![value]);
             }

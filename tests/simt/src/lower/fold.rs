@@ -1,8 +1,7 @@
-//! Takes the branches that pipeline constants decide, as drivers do: what is never run costs no register.
+//! Resolves branches on pipeline constants, as drivers do, so that dead code costs no register.
 
 use naga::{Block, Expression, Handle, Literal, Module, Statement};
 
-/// Puts the block that runs in place of each branch whose condition is known.
 pub(super) fn take_known_branches(module: &mut Module) {
     let Module {
         functions,
@@ -40,7 +39,7 @@ fn taken(block: &Block, known: &impl Fn(Handle<Expression>) -> Option<bool>) -> 
             } => {
                 if let Some(value) = known(*condition) {
                     all.extend_block(taken(if value { accept } else { reject }, known));
-                    // Nothing behind it is run.
+                    // Nothing after it runs.
                     if matches!(
                         all.last(),
                         Some(Statement::Return { .. } | Statement::Break | Statement::Continue)

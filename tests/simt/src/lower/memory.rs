@@ -1,5 +1,3 @@
-//! Pointers, loads and stores.
-
 use naga::{ArraySize, TypeInner};
 
 use super::{Key, Lowerer, Mem, Ptr, PtrTy, Root, V, words_of};

@@ -1,4 +1,4 @@
-//! From naga's IR to flat code for warps: calls are inlined, vectors are taken apart, control flow keeps a mask.
+//! From naga's IR to flat code: calls are inlined, vectors become scalars, control flow uses a mask.
 
 mod effects;
 mod expressions;
@@ -18,7 +18,6 @@ use naga::{
 
 use crate::code::{Buffer, BufferKind, K, Program, bin, tri, un};
 
-/// A scalar: a constant, or a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum V {
     C(u32),
@@ -33,7 +32,7 @@ enum Val {
 
 #[derive(Clone, Copy, Debug)]
 enum Root {
-    /// First register of a variable of this invocation.
+    /// First register of an invocation's variable.
     Local {
         block: u32,
         len: u32,
@@ -41,12 +40,10 @@ enum Root {
     Buffer(u32),
 }
 
-/// A variable of an invocation that is stored to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Stored {
     Local(Handle<naga::LocalVariable>),
     Private(Handle<GlobalVariable>),
-    /// What an argument of the function points to.
     Argument(u32),
 }
 
@@ -56,7 +53,7 @@ enum PtrTy {
     Scalar,
 }
 
-/// What a pointer points to: words from `off` on, counted from a dynamic word.
+/// Words from `off` on, after a dynamic word.
 #[derive(Clone, Debug)]
 struct Ptr {
     root: Root,
@@ -72,7 +69,6 @@ pub struct Mem {
     pub offs: Vec<u32>,
 }
 
-/// An operation before registers are shared.
 #[derive(Clone, Debug)]
 pub struct LOp {
     pub k: K,
@@ -81,7 +77,6 @@ pub struct LOp {
     pub imm: u32,
     pub imm2: u32,
     pub mem: Option<Mem>,
-    /// Registers of a variable that is indexed.
     pub block: Option<(u32, u32)>,
     pub line: u32,
 }
@@ -92,7 +87,7 @@ struct Frame<'m> {
     vals: HashMap<Handle<Expression>, Val>,
     locals: HashMap<Handle<LocalVariable>, (u32, u32)>,
     args: Vec<Val>,
-    /// Where returns put their values; none where the last statement is the only one.
+    /// `None` if the only return is the last statement.
     ret: Option<(Vec<u32>, u32)>,
     direct: Option<Vec<V>>,
 }
@@ -113,7 +108,7 @@ pub struct Lowerer<'m> {
     next: u32,
     known: Known,
     cse: Vec<HashMap<Key, Vec<u32>>>,
-    /// Jumps that lead to the next join, by nesting.
+    /// Jumps to the next join, by nesting.
     joins: Vec<Vec<usize>>,
     slot: u32,
     slots: u32,
@@ -123,9 +118,9 @@ pub struct Lowerer<'m> {
     buffer_of: HashMap<Handle<GlobalVariable>, u32>,
     privates: HashMap<Handle<GlobalVariable>, (u32, u32)>,
     builtins: Vec<(BuiltIn, u32, u32)>,
-    /// Rows that are stored to while both sides of a branch are worked out.
+    /// Rows stored to during speculation.
     spec: Option<BTreeSet<u32>>,
-    /// Variables that each function stores to beside its own, once computed.
+    /// Stores except to own variables, once computed.
     stores_of_function: HashMap<Handle<Function>, HashSet<Stored>>,
     keep_loads: bool,
 }
@@ -134,7 +129,6 @@ fn words_of(size: VectorSize) -> u32 {
     size as u32
 }
 impl<'m> Lowerer<'m> {
-    /// Word offsets of the scalars of a type in memory.
     fn layout(&self, ty: Handle<Type>) -> Vec<u32> {
         match &self.module.types[ty].inner {
             TypeInner::Scalar(_) | TypeInner::Atomic(_) => vec![0],
@@ -212,7 +206,6 @@ impl<'m> Lowerer<'m> {
         self.ops.len() - 1
     }
 
-    /// A pure operation on scalars.
     fn alu(&mut self, k: K, s: &[V]) -> V {
         let constant: Option<Vec<u32>> = s
             .iter()
@@ -225,7 +218,6 @@ impl<'m> Lowerer<'m> {
                 _ => tri(k, c[0], c[1], c[2]),
             });
         }
-        // What compilers see as well.
         match (k, s) {
             (K::Sel, &[V::C(c), a, b]) => return if c != 0 { a } else { b },
             (K::Sel, &[_, a, b]) if a == b => return a,
@@ -273,7 +265,6 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// Scalars of a constant expression of the module.
     fn global_const(&self, expr: Handle<Expression>) -> Vec<V> {
         match &self.module.global_expressions[expr] {
             Expression::Literal(literal) => vec![V::C(Self::constant_literal(literal))],
@@ -292,7 +283,7 @@ impl<'m> Lowerer<'m> {
     }
 }
 
-/// Parses, fills in the constants and lowers; `keep_loads` keeps loads whose values nobody uses.
+/// `keep_loads` keeps loads whose values are unused.
 pub fn lower(name: &str, source: &str, constants: &[(&str, u32)], keep_loads: bool) -> Program {
     let module =
         naga::front::wgsl::parse_str(source).unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(source)));
@@ -384,7 +375,6 @@ pub fn lower(name: &str, source: &str, constants: &[(&str, u32)], keep_loads: bo
             bank_base += words.next_multiple_of(4);
         }
     }
-    // What the entry point is handed.
     let mut args = Vec::new();
     for argument in &entry.function.arguments {
         let Some(naga::Binding::BuiltIn(builtin)) = argument.binding else {

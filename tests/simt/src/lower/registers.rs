@@ -1,12 +1,10 @@
-//! Drops what nobody uses, shares registers, and lays the code out.
-
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::{LOp, Lowerer, V};
 use crate::code::{K, NONE, Op, Program, files_of};
 
-/// Drops what nobody uses, shares registers, and lays the code out.
+/// Removes unused operations and allocates registers.
 pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str) -> Program {
     let keep_loads = lowerer.keep_loads;
     let next = lowerer.next as usize;
@@ -64,7 +62,7 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
             break;
         }
     }
-    // An atomic whose result nobody uses needs no answer.
+    // Atomics with unused results return nothing.
     for op in &mut lowerer.ops {
         if op.k.is_atomic() && op.k != K::AtomicLoad && op.d.iter().all(|&d| uses[d as usize] == 0) {
             op.d.clear();
@@ -88,7 +86,6 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
             op.s[0] = V::C(place[begin as usize]);
         }
     }
-    // Where each register is first and last needed.
     let mut unit: Vec<u32> = (0..next as u32).collect();
     let mut len_of: HashMap<u32, u32> = HashMap::new();
     for &(block, len) in &blocks {
@@ -137,7 +134,6 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
         .map(|(&unit, &(first, last))| (first, last, unit))
         .collect();
     units.sort_unstable();
-    // Constants come first.
     let mut constants: HashMap<u32, u32> = HashMap::new();
     for op in &kept {
         if op.k == K::LoopEnd {
@@ -157,7 +153,7 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
     let mut row_of: HashMap<u32, u32> = HashMap::new();
     for (first, last, unit) in units {
         while let Some(&Reverse((end, row))) = active.peek() {
-            // A result may not take the place of what its own operation still reads.
+            // A result must not overwrite an operand of its operation.
             if end >= first {
                 break;
             }
@@ -243,7 +239,7 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
                 out.b = mem.dynamic.map_or(NONE, row);
                 out.imm = mem.offs[0];
                 out.c = if op.s.is_empty() { NONE } else { s(0) };
-                // The value that is compared with, and whether it was exchanged.
+                // The comparand, and whether the exchange happened.
                 out.list = if op.s.len() > 1 { s(1) } else { NONE };
                 out.imm2 = d(1);
             }

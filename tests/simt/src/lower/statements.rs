@@ -1,5 +1,3 @@
-//! Statements that do something in their place.
-
 use naga::{AtomicFunction, Block, ScalarKind, Statement, TypeInner};
 
 use super::{Frame, Lowerer, Mem, PtrTy, Root, V, Val};
@@ -169,7 +167,7 @@ impl<'m> Lowerer<'m> {
                 let first = self.fresh(4);
                 let d: Vec<u32> = (first..first + 4).collect();
                 self.push(K::Ballot, d.clone(), vec![predicate]);
-                // A compiler for warps of 32 knows that no lane is beyond.
+                // Compilers for warps of 32 know that there are no further lanes.
                 let words = if self.keep_loads {
                     d.into_iter().map(V::R).collect()
                 } else {

@@ -1,5 +1,3 @@
-//! Running the command line on files made for a test.
-
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -21,7 +19,6 @@ impl From<Output> for Ran {
     }
 }
 
-/// A folder of its own, removed at the end.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -42,7 +39,6 @@ impl Folder {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// The command line with this folder as the current one.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_broadphase"));
         command.current_dir(self.0.path()).args(arguments);
@@ -53,13 +49,12 @@ impl Folder {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// On the first adapter that has to be there, and on the CPU where none has: what nobody names is the CPU's unless
-    /// there is hardware.
+    /// On the first required adapter, else on the CPU. By default, software adapters would be skipped.
     pub fn run_on_adapter(&self, arguments: &[&str]) -> Ran {
         self.run(&[arguments, &["--backend", backend()]].concat())
     }
 
-    /// On a machine without an adapter. Only Linux's loaders can be sent where no driver is.
+    /// Only Linux's loaders can be pointed at missing drivers.
     pub fn run_without_adapter(&self, arguments: &[&str]) -> Ran {
         let mut command = self.command(arguments);
         for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"] {
@@ -68,21 +63,21 @@ impl Folder {
         command.output().unwrap().into()
     }
 
-    /// Standard output of a command that succeeds on the CPU.
+    /// Standard output of a command that succeeds.
     pub fn cpu(&self, arguments: &[&str]) -> String {
         let ran = self.run(&[arguments, &["--backend", "cpu"]].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
         ran.stdout
     }
 
-    /// A command that succeeds on the CPU under `--quiet`, and so says warnings alone.
+    /// Only warnings are printed.
     pub fn quietly(&self, arguments: &[&str]) -> Ran {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
         ran
     }
 
-    /// These rows, and the one warning that has this in it, or none.
+    /// Expects the rows, and one warning with `warning` unless that is empty.
     pub fn answers(&self, arguments: &[&str], rows: &str, warning: &str) {
         let ran = self.quietly(arguments);
         assert_eq!(ran.stdout, rows, "{arguments:?}: {}", ran.stderr);
@@ -91,13 +86,12 @@ impl Folder {
         assert!(ran.stderr.contains(warning), "{arguments:?}: {}", ran.stderr);
     }
 
-    /// Makes a file that has to come out well.
     pub fn generate(&self, arguments: &[&str]) {
         let ran = self.run(&[&["generate"], arguments].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
     }
 
-    /// Bad input: status 2 and one line with all of `needles`, which is returned.
+    /// Expects status 2 and one line with all of `needles`, and returns it.
     pub fn refuses(&self, arguments: &[&str], needles: &[&str]) -> String {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
@@ -114,7 +108,6 @@ impl Folder {
     }
 }
 
-/// The backend of the first adapter that has to be there, or `cpu`.
 pub fn backend() -> &'static str {
     let promised = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
     let first = promised.split(',').next().unwrap_or_default().trim().to_owned();
@@ -124,7 +117,7 @@ pub fn backend() -> &'static str {
         .unwrap_or("cpu")
 }
 
-/// An NPY file of version 1 with just this header text.
+/// Version 1 with this header text.
 pub fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
