@@ -1,5 +1,5 @@
-//! 50,000 entities that move, coloured by what they overlap. Pairs never leave the device: a compute pass of the render
-//! graph counts them per object, and the boxes are drawn from the step's own buffers.
+//! 50,000 moving entities, coloured by their overlaps. Pairs never leave the device: a render-graph compute pass counts
+//! them per object, and boxes are drawn from the step's buffers.
 //!
 //! `cargo run --release --example overlaps`, or `-- --screenshot FILE.png` without a window.
 
@@ -13,7 +13,6 @@ use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 use bevy_gpu_broad_phase::{BroadPhaseObject, BroadPhaseOutput, GpuBroadPhasePlugin, Overlaps};
 use shared::{Boxes, BoxesPlugin, Drawn, Target, noise};
 
-/// Where an entity comes from, and how fast it goes around.
 #[derive(Component)]
 struct Orbit {
     radius: f32,
@@ -59,7 +58,6 @@ fn orbit(mut all: Query<(&Orbit, &mut Transform)>, time: Res<Time>) {
     });
 }
 
-/// The host hears of them, too, a frame or two later.
 fn tell(overlaps: Res<Overlaps>, mut frame: Local<u32>) {
     *frame += 1;
     if frame.is_multiple_of(60) {
@@ -67,7 +65,6 @@ fn tell(overlaps: Res<Overlaps>, mut frame: Local<u32>) {
     }
 }
 
-/// The passes of [`color`], and the colours of the last frame.
 struct Coloring {
     count: wgpu::ComputePipeline,
     paint: wgpu::ComputePipeline,
@@ -117,7 +114,7 @@ fn color(
     let buffers = [&pairs.buffer, &output.step.counters, &coloring.colors];
     let encoder = context.command_encoder();
     encoder.clear_buffer(&coloring.colors, 0, None);
-    // A long dispatch strides over what is too much for it.
+    // Invocations stride.
     for (pipeline, bindings, groups) in [
         (&coloring.count, &[0, 1, 2][..], pairs.capacity.div_ceil(64).min(4096)),
         (&coloring.paint, &[2][..], objects.div_ceil(64).min(4096)),

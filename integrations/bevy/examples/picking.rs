@@ -1,5 +1,5 @@
-//! Boxes under the mouse: `PointerOver` and the like of `bevy_picking`, by the boxes of 5,000 entities. What is hovered
-//! shines, and what was hovered stays marked. Without a window a pointer goes through the picture by itself.
+//! Boxes under the mouse: `PointerOver` and other events of `bevy_picking` for 5,000 entities. Hovered boxes shine,
+//! then stay marked. Without a window, a pointer moves through the picture.
 //!
 //! `cargo run --release --example picking`, or `-- --screenshot FILE.png` without a window. `--features gizmos` adds
 //! lines around all boxes.
@@ -19,7 +19,6 @@ use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 use bevy_gpu_broad_phase::{BroadPhaseObject, BroadPhaseOutput, GpuBroadPhasePlugin};
 use shared::{Boxes, BoxesPlugin, Drawn, Target, noise};
 
-/// The colour of a box.
 #[derive(Component, Clone, Copy)]
 struct Tint([u8; 4]);
 
@@ -56,12 +55,12 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
     let eye = Transform::from_xyz(0.0, 0.0, 42.0);
     commands.spawn((shared::camera(&target), eye));
     if let RenderTarget::Image(image) = &target.0 {
-        // What the mouse is for a window.
+        // Acts as the mouse.
         let location = Location {
             target: bevy::camera::NormalizedRenderTarget::Image(image.clone()),
             position: Vec2::ZERO,
         };
-        // Bevy makes rays only where there is a window; nothing opens this one.
+        // Bevy casts pointers only with a window. This one never opens.
         commands.spawn((Window::default(), PrimaryWindow));
         commands.spawn((PointerId::Touch(1), PointerLocation::new(location)));
     }
@@ -86,7 +85,6 @@ fn turn(mut all: Query<&mut Transform, With<Tint>>) {
         .for_each(|mut transform| transform.translation = turn * transform.translation);
 }
 
-/// Moves the pointer of the picture along a figure.
 fn wander(mut pointers: Query<&mut PointerLocation, Without<PrimaryWindow>>, mut frame: Local<u32>) {
     *frame += 1;
     for mut pointer in &mut pointers {
@@ -99,7 +97,6 @@ fn wander(mut pointers: Query<&mut PointerLocation, Without<PrimaryWindow>>, mut
     }
 }
 
-/// The colours of entities, on their way to the renderer.
 #[derive(Resource, Default)]
 struct Tints(bevy::ecs::entity::EntityHashMap<[u8; 4]>);
 
@@ -107,7 +104,7 @@ fn extract(changed: Extract<Query<(Entity, &Tint), Changed<Tint>>>, mut tints: R
     tints.0.extend(changed.iter().map(|(entity, tint)| (entity, tint.0)));
 }
 
-/// Puts the colours into the order of the step's objects.
+/// Uploads colours in the order of the step's objects.
 fn color(
     tints: Res<Tints>,
     output: Option<Res<BroadPhaseOutput>>,

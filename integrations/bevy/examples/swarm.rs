@@ -1,5 +1,5 @@
-//! A swarm that lives on the device alone and flies between entities: a compute pass of the render graph asks the table
-//! of the step what is near each of 20,000 agents. Nothing is read back, and agents are no entities.
+//! 20,000 agents that exist only on the device and fly between entities. A render-graph compute pass queries the step's
+//! table for entities near each agent. Nothing is read back.
 //!
 //! `cargo run --release --example swarm`, or `-- --screenshot FILE.png` without a window.
 
@@ -15,7 +15,6 @@ use shared::{Boxes, BoxesPlugin, Drawn, Target, noise};
 
 const AGENTS: u32 = 20_000;
 
-/// Bobs up and down.
 #[derive(Component)]
 struct Pillar {
     phase: f32,
@@ -51,7 +50,6 @@ fn bob(mut all: Query<(&Pillar, &mut Transform)>, time: Res<Time>) {
     }
 }
 
-/// The agents, and the pass that moves them.
 struct Swarm {
     table: TableShader,
     table_layout: wgpu::BindGroupLayout,
@@ -60,7 +58,6 @@ struct Swarm {
     agents: wgpu::Buffer,
     bounds: wgpu::Buffer,
     colors: wgpu::Buffer,
-    /// A colour for each pillar.
     pillars: wgpu::Buffer,
 }
 

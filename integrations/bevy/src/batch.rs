@@ -1,5 +1,3 @@
-//! What is asked of the objects in a frame, and the answers.
-
 use std::collections::VecDeque;
 
 use bevy::ecs::entity::Entity;
@@ -7,10 +5,8 @@ use gpu_broad_phase::{Outputs, Query, QueryInput, Ray, StepResult};
 
 use crate::objects::ObjectEntities;
 
-/// Rays and queries for the next step.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Each frame has one.
     pub number: u64,
     pub rays: Vec<Ray>,
     pub queries: Vec<Query>,
@@ -29,7 +25,6 @@ impl Batch {
         }
     }
 
-    /// What there will be to read.
     pub fn outputs(&self) -> Outputs {
         Outputs {
             rays: !self.rays.is_empty(),
@@ -38,7 +33,6 @@ impl Batch {
         }
     }
 
-    /// Begins that of the next frame.
     pub fn begin_next(&mut self) {
         self.number += 1;
         self.rays.clear();
@@ -46,20 +40,17 @@ impl Batch {
     }
 }
 
-/// What a batch found.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The number of the batch.
     pub number: u64,
-    /// What each ray hit, nearest first.
+    /// Hits of each ray, nearest first.
     #[cfg_attr(not(feature = "picking"), allow(dead_code, reason = "nothing else casts rays"))]
     pub of_rays: Vec<Vec<(Entity, f32)>>,
-    /// What each query found, in the order of entities.
     pub of_queries: Vec<Vec<Entity>>,
 }
 
 impl Answer {
-    /// `entities` are those of the step that was asked.
+    /// `entities` are those of the queried step.
     pub fn new(number: u64, result: &StepResult, entities: &ObjectEntities) -> Self {
         let of_ray = |range: &[u32]| {
             let hits = &result.ray_hits[range[0] as usize..range[1] as usize];
@@ -84,12 +75,12 @@ impl Answer {
     }
 }
 
-/// What batches were about, until their answers come.
+/// Contexts of pending batches, by number.
 #[derive(Debug)]
-pub(crate) struct QuerySizes<T>(VecDeque<(u64, T)>);
+pub(crate) struct PendingBatches<T>(VecDeque<(u64, T)>);
 
-impl<T> QuerySizes<T> {
-    /// Those of a device that is lost have no answer, and neither have those that a busy device was spared.
+impl<T> PendingBatches<T> {
+    /// Lost devices never answer a batch, and busy ones skip some.
     const MOST: usize = 64;
 
     pub fn push(&mut self, number: u64, about: T) {
@@ -99,17 +90,17 @@ impl<T> QuerySizes<T> {
         }
     }
 
-    /// What a batch that is answered was about, if it was about anything here. Answers come in the order of batches.
+    /// Returns the context of batch `number`, and drops older ones.
     pub fn take(&mut self, number: u64) -> Option<T> {
         let mut about = None;
-        while let Some((asked, its)) = self.0.pop_front_if(|(asked, _)| *asked <= number) {
-            about = (asked == number).then_some(its);
+        while let Some((pending, its)) = self.0.pop_front_if(|(pending, _)| *pending <= number) {
+            about = (pending == number).then_some(its);
         }
         about
     }
 }
 
-impl<T> Default for QuerySizes<T> {
+impl<T> Default for PendingBatches<T> {
     fn default() -> Self {
         Self(VecDeque::new())
     }
@@ -121,20 +112,18 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_known_by_its_number() {
-        let mut asked = QuerySizes::default();
+        let mut pending = PendingBatches::default();
         for number in [3, 4, 7] {
-            asked.push(number, number);
+            pending.push(number, number);
         }
-        // A batch of somebody else's.
-        assert_eq!(asked.take(2), None);
-        assert_eq!(asked.take(4), Some(4));
-        // Passed over.
-        assert_eq!(asked.take(3), None);
-        assert_eq!(asked.take(5), None);
-        assert_eq!(asked.take(8), None);
-        assert_eq!(asked.take(7), None);
-        (0..1000).for_each(|number| asked.push(number, number));
-        assert_eq!(asked.take(999), Some(999));
-        assert!(asked.0.is_empty());
+        assert_eq!(pending.take(2), None);
+        assert_eq!(pending.take(4), Some(4));
+        assert_eq!(pending.take(3), None);
+        assert_eq!(pending.take(5), None);
+        assert_eq!(pending.take(8), None);
+        assert_eq!(pending.take(7), None);
+        (0..1000).for_each(|number| pending.push(number, number));
+        assert_eq!(pending.take(999), Some(999));
+        assert!(pending.0.is_empty());
     }
 }

@@ -1,16 +1,11 @@
-//! The box of an entity in the world.
-
 use bevy::camera::primitives::Aabb;
 use bevy::math::Affine3A;
 use bevy::transform::components::GlobalTransform;
 
-/// The smallest box of `f32` bounds, up to one float per bound, that holds the whole local box after the transform.
+/// Returns the smallest `f32` box that contains the transformed local box, up to one float per bound.
 ///
-/// It is conservative: every point of the local box, moved by the transform in exact arithmetic, lies in it. A half
-/// extent may be infinite. The box is on all layers and without an owner.
-///
-/// `None` where there is no such box: for a NaN in either, a negative half extent, or an infinite centre or
-/// translation.
+/// It contains every point of the local box, transformed in exact arithmetic. Half extents may be infinite. The result
+/// is on all layers, without an owner. `None` for a NaN, a negative half extent, or an infinite centre or translation.
 pub fn world_aabb(local: &Aabb, transform: &GlobalTransform) -> Option<gpu_broad_phase::Aabb> {
     let Affine3A { matrix3, translation } = transform.affine();
     let columns = [matrix3.x_axis, matrix3.y_axis, matrix3.z_axis].map(|axis| axis.to_array().map(f64::from));
@@ -21,12 +16,12 @@ pub fn world_aabb(local: &Aabb, transform: &GlobalTransform) -> Option<gpu_broad
     }
     let (mut min, mut max) = ([0.0; 3], [0.0; 3]);
     for row in 0..3 {
-        // A product of two `f32` is exact in `f64`.
+        // Products of two `f32` are exact in `f64`.
         let (mut middle, mut reach) = (Sum::of(translation[row]), Sum::of(0.0));
         for axis in 0..3 {
             let factor = columns[axis][row];
             middle.add(factor * center[axis]);
-            // A factor of zero keeps an infinite extent out of the other axes.
+            // A zero factor keeps an infinite extent out of other axes.
             if factor != 0.0 {
                 reach.add(factor.abs() * half[axis]);
             }
@@ -40,7 +35,6 @@ pub fn world_aabb(local: &Aabb, transform: &GlobalTransform) -> Option<gpu_broad
     Some(gpu_broad_phase::Aabb::new(min, max))
 }
 
-/// A sum in `f64`, and what it may be off by.
 #[derive(Clone, Copy)]
 struct Sum {
     value: f64,
@@ -54,12 +48,12 @@ impl Sum {
 
     fn add(&mut self, term: f64) {
         let sum = self.value + term;
-        // What rounding left out, exactly: the two-sum of Knuth. It is NaN where something is infinite.
+        // The exact rounding error (Knuth's two-sum), or NaN with infinities.
         let taken = sum - self.value;
         let error = ((self.value - (sum - taken)) + (term - taken)).abs();
         self.value = sum;
         if error > 0.0 {
-            // Sums of errors round, too, by far less than this.
+            // Sums of errors round too, by far less than this.
             self.error = (self.error + error) * 1.5;
         }
     }
@@ -71,7 +65,7 @@ impl Sum {
         }
     }
 
-    /// A number that is surely not above the difference.
+    /// A lower bound of the difference.
     fn minus(self, other: Self) -> f64 {
         let mut difference = self;
         difference.add(-other.value);
@@ -84,7 +78,6 @@ impl Sum {
     }
 }
 
-/// The largest `f32` that is not above a number.
 fn round_down(exact: f64) -> f32 {
     let near = exact as f32;
     if f64::from(near) > exact {

@@ -1,5 +1,3 @@
-//! Takes what changed of entities over into the objects.
-
 use bevy::camera::primitives::Aabb;
 use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::entity::Entity;
@@ -16,7 +14,6 @@ use crate::bounds::world_aabb;
 use crate::components::{BroadPhaseObject, OverlapLayers, OverlapOwner, StaticObject, filtered};
 use crate::state::BroadPhase;
 
-/// What an object is made of.
 #[derive(QueryData)]
 pub(crate) struct Parts {
     entity: Entity,
@@ -36,11 +33,10 @@ type HasChanged = Or<(
     Added<BroadPhaseObject>,
 )>;
 
-/// Entities that got or lost a component that hides entities from queries, such as Bevy's `Disabled`.
+/// Entities that gained or lost a component that hides them from queries, such as Bevy's `Disabled`.
 #[derive(Resource, Default)]
 pub(crate) struct Toggled(Vec<Entity>);
 
-/// Watches all components that hide entities from queries.
 pub(crate) fn watch_disabling(world: &mut World) {
     let filters = world.get_resource::<DefaultQueryFilters>();
     let disabling: Vec<_> = filters
@@ -55,7 +51,7 @@ pub(crate) fn watch_disabling(world: &mut World) {
     }
 }
 
-/// Components that were taken away: what change detection does not tell.
+/// Removed components, which change detection does not report.
 #[derive(SystemParam)]
 pub(crate) struct Removed<'w, 's> {
     objects: RemovedComponents<'w, 's, BroadPhaseObject>,

@@ -1,30 +1,28 @@
-//! What an entity says of itself.
-
 use bevy::ecs::component::Component;
 use bevy::transform::components::Transform;
 use gpu_broad_phase::Aabb;
 
-/// Lets an entity take part. Its box is its `bevy::camera::primitives::Aabb`, moved by its `GlobalTransform`. Bevy
-/// makes the `Aabb` of meshes; insert one for anything else. Until there is one, the entity takes no part.
+/// Adds an entity to the broad phase. Its box is its `bevy::camera::primitives::Aabb`, transformed by its
+/// `GlobalTransform`. Bevy creates the `Aabb` of meshes; insert one for other entities, which are ignored without it.
 ///
-/// `Visibility` does not matter for overlaps. Bevy's `Disabled` takes the entity out while it is there. So does any
-/// other component that was registered by `World::register_disabling_component` before the app's plugins were finished.
+/// `Visibility` does not affect overlaps. Bevy's `Disabled` removes the entity while present. So does any component
+/// registered with `World::register_disabling_component` before the app's plugins are finished.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[require(Transform)]
 pub struct BroadPhaseObject;
 
-/// Marks an entity with [`BroadPhaseObject`] that seldom moves. Static entities never overlap one another. They cost
-/// next to nothing while none of them changes. Where one changes, all of them are sorted anew.
+/// Marks a [`BroadPhaseObject`] that seldom moves. Static entities never overlap each other, and cost almost nothing
+/// until one of them changes: then all are sorted again.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct StaticObject;
 
-/// The layers that an entity is a member of and those that it meets. Two entities overlap where each one's
-/// `membership` shares a bit with the other's `mask`. Without this component: all layers.
+/// Layer filter. Two entities overlap if each one's `membership` shares a bit with the other's `mask`. Default, and
+/// without this component: all layers.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapLayers {
-    /// Layers that the entity is a member of, a bit each.
+    /// Layers of the entity, a bit each.
     pub membership: u16,
-    /// Layers that the entity meets, a bit each.
+    /// Layers that the entity can overlap, a bit each.
     pub mask: u16,
 }
 
@@ -37,19 +35,18 @@ impl Default for OverlapLayers {
     }
 }
 
-/// Whose part an entity is: entities of one owner never overlap. A number below 2^30, of your choice; higher bits are
-/// not looked at. 0 is nobody, as without this component.
+/// Owner of an entity: a number below 2^30; higher bits are ignored. Entities of one owner never overlap. 0, as without
+/// this component, is no owner.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OverlapOwner(pub u32);
 
-/// A box with the filters of its entity.
 pub(crate) fn filtered(bounds: Aabb, layers: Option<&OverlapLayers>, owner: Option<&OverlapOwner>) -> Aabb {
     let OverlapLayers { membership, mask } = layers.copied().unwrap_or_default();
     let owner = owner.map_or(0, |owner| owner.0 & Aabb::OWNER_MASK);
     bounds.with_layers(membership, mask).with_owner(owner)
 }
 
-/// Lets observers of an entity hear [`OverlapStart`](crate::OverlapStart) and [`OverlapEnd`](crate::OverlapEnd). The
-/// messages of these types need no such component.
+/// Sends [`OverlapStart`](crate::OverlapStart) and [`OverlapEnd`](crate::OverlapEnd) to observers of the entity.
+/// Messages of these types do not need it.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct OverlapEventsEnabled;

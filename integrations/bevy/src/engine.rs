@@ -1,5 +1,3 @@
-//! What finds overlaps and hits: a device, or the CPU engine.
-
 use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, QueryInput, Scene, cpu};
 
 use crate::batch::{Answer, Batch};
@@ -7,17 +5,14 @@ use crate::gpu::{Gpu, GpuError};
 use crate::objects::Objects;
 use crate::overlaps::Update;
 
-/// Where steps run.
 #[derive(Default)]
 pub(crate) enum Engine {
-    /// Nowhere yet.
     #[default]
     Closed,
     Gpu(Box<Gpu>),
     Cpu(Cpu),
 }
 
-/// The CPU engine. Its answers are there at once.
 #[derive(Default)]
 pub(crate) struct Cpu {
     update: Option<Update>,
@@ -25,10 +20,10 @@ pub(crate) struct Cpu {
 }
 
 impl Engine {
-    /// Runs a step over the objects, and asks the batch of it. Where the objects did not change, the batch alone.
+    /// Runs a step if the objects changed, then the batch.
     ///
     /// # Errors
-    /// Where the device cannot go on: the CPU has to, and can, from the same objects.
+    /// If the device fails. The CPU can continue with the same objects.
     pub fn step(
         &mut self,
         objects: &mut Objects,
@@ -45,7 +40,7 @@ impl Engine {
         }
     }
 
-    /// What steps found that has arrived, in their order.
+    /// In the order of steps.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -57,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// Answers that have arrived, in the order of batches.
+    /// In the order of batches.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -120,7 +115,6 @@ impl Cpu {
     }
 }
 
-/// The descriptor of all steps.
 pub(crate) fn descriptor(dimensions: gpu_broad_phase::Dimensions, margin: f32) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         label: Some("gpu_broad_phase/bevy"),

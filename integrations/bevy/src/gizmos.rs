@@ -1,5 +1,3 @@
-//! Lines of boxes, cells and pairs in the views of cameras.
-
 use std::collections::HashMap;
 
 use bevy::app::{App, PostUpdate};
@@ -20,17 +18,17 @@ use crate::render;
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 
-/// What of the broad phase is drawn as lines, in all 2D and 3D cameras: nothing as the default. The lines are made and
-/// drawn on the device. There are none while the CPU runs the steps.
+/// Lines to draw in all 2D and 3D cameras. Default: none. The GPU makes them; there are none while steps run on the
+/// CPU.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct BroadPhaseGizmos {
-    /// The boxes of entities, in this colour.
+    /// Colour of entities' boxes.
     pub boxes: Option<Srgba>,
-    /// The cells that entities are sorted into, each level in a colour of its own; those of static ones, too.
+    /// True to draw the cells that entities are sorted into, with a colour per level.
     pub cells: bool,
-    /// From the middle of one box of each pair to that of the other, in this colour.
+    /// Colour of lines between the box centres of overlapping pairs.
     pub pairs: Option<Srgba>,
-    /// Lines of each kind, at most; 32 bytes each.
+    /// Largest number of lines of each kind; 32 bytes each.
     pub max_lines: u32,
 }
 
@@ -45,7 +43,6 @@ impl Default for BroadPhaseGizmos {
     }
 }
 
-/// The lines of this frame, in the render world.
 #[derive(Resource, Default)]
 struct FrameLines(Vec<DebugOutput>);
 
@@ -82,7 +79,7 @@ fn ask(gizmos: Res<BroadPhaseGizmos>, mut broad_phase: ResMut<BroadPhase>) {
     let Some(gpu) = broad_phase.engine.gpu_mut() else {
         return;
     };
-    // Cells have colours of their own.
+    // Cells have their own colours; only alpha is used.
     let cells = cells.then_some(Srgba::new(0.0, 0.0, 0.0, 0.6));
     let kinds = [
         (DebugLines::Cells { levels: !0 }, cells),
@@ -90,11 +87,11 @@ fn ask(gizmos: Res<BroadPhaseGizmos>, mut broad_phase: ResMut<BroadPhase>) {
         (DebugLines::Boxes, boxes),
         (DebugLines::Pairs, pairs),
     ];
-    let asked = kinds
+    let requested = kinds
         .into_iter()
         .filter_map(|(lines, color)| Some((lines, color?)))
         .collect();
-    gpu.lines.asked = (asked, max_lines);
+    gpu.lines.requested = (requested, max_lines);
 }
 
 fn extract(broad_phase: Extract<Res<BroadPhase>>, mut lines: ResMut<FrameLines>) {
@@ -111,7 +108,6 @@ type View = (
     &'static Msaa,
 );
 
-/// The layout of the view, and a pipeline for each format and number of samples.
 struct Pipelines {
     device: wgpu::Device,
     layout: wgpu::BindGroupLayout,
@@ -126,7 +122,7 @@ fn draw(
     mut pipelines: Local<Option<Pipelines>>,
     mut context: RenderContext,
 ) {
-    // What is made on a device goes with it, whether there are lines in this frame or not.
+    // Pipelines belong to their device.
     if device.is_changed() {
         *pipelines = None;
     }
@@ -234,7 +230,7 @@ impl Pipelines {
                     topology: wgpu::PrimitiveTopology::LineList,
                     ..Default::default()
                 },
-                // Depths are reversed: 1 is near.
+                // Depth is reversed: 1 is near.
                 depth_stencil: Some(wgpu::DepthStencilState {
                     format: depth,
                     depth_write_enabled: Some(false),

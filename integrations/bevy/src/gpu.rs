@@ -1,23 +1,20 @@
-//! Steps on a device: recorded, submitted, and heard of a frame or two later without a wait.
-
 use std::collections::VecDeque;
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, Readback, PairTracker, QuerySet, ReadBackError, Source,
-    StepError, StepOutput, StepResult, Uses, wgpu,
+    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, PairTracker, QuerySet, ReadBackError, Readback,
+    Source, StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
 use crate::batch::{Answer, Batch};
 use crate::objects::{ObjectEntities, Objects};
 use crate::overlaps::Update;
 
-/// Steps that may be under way where nothing else holds frames back, as a window does. Past them objects wait.
+/// Limit on pending steps without a renderer: further frames skip their step.
 const MOST_UNDER_WAY: usize = 3;
 
-/// Steps or answers in a row that may come too short before the device is given up: outputs have long grown by then.
+/// Limit on truncated results in a row.
 const MOST_ATTEMPTS: usize = 100;
 
-/// Why the device cannot go on.
 #[derive(Debug)]
 pub(crate) enum GpuError {
     NoDevice(String),
@@ -47,7 +44,6 @@ impl From<StepError> for GpuError {
     }
 }
 
-/// What a step wrote, and what it read of the objects: for passes that run behind it.
 #[derive(Clone)]
 #[cfg_attr(not(feature = "render"), allow(dead_code, reason = "passes of a renderer read it"))]
 pub(crate) struct Written {
@@ -57,25 +53,21 @@ pub(crate) struct Written {
     pub entities: ObjectEntities,
 }
 
-/// A broad phase on a device, and what is on its way from there.
 pub(crate) struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     tracker: PairTracker,
-    /// What batches are asked by.
     query_set: QuerySet,
     written: Option<Written>,
     batches: VecDeque<(u64, ObjectEntities, Readback<StepResult>)>,
-    /// Whether a frame goes without a step while the device has enough to do.
     skips_frames: bool,
     attempts: usize,
     batch_attempts: usize,
-    /// How often all pairs took the place of changes.
     resyncs: u64,
     #[cfg(feature = "gizmos")]
     pub lines: crate::lines::Lines,
-    /// How many of the last steps and batches count as not answered yet: software adapters are never behind.
+    /// Number of steps and batches to treat as unanswered.
     #[cfg(test)]
     held_back: usize,
 }
@@ -91,7 +83,7 @@ impl Gpu {
         let query_set = broad_phase.query_set("batch", &descriptor.outputs);
         let mut query_set = query_set.map_err(|error| GpuError::Create(error.into()))?;
         let tracker = PairTracker::new(Some("gpu_broad_phase/bevy/events"));
-        // What steps need every now and then, so that no frame stops to compile it.
+        // Compiles passes that steps seldom use, so that no frame stalls.
         let uses = Uses {
             statics: true,
             ..Uses::default()
@@ -126,13 +118,13 @@ impl Gpu {
         })
     }
 
-    /// Records and submits a step where objects changed or pairs are missing, and the batch. Never waits.
+    /// Records and submits the batch, and a step if objects changed or pairs are missing. Never waits.
     pub fn step(&mut self, objects: &mut Objects, batch: &Batch) -> Result<(), GpuError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/bevy"),
         });
         let is_busy = self.skips_frames && self.steps_under_way().max(self.batches.len()) >= MOST_UNDER_WAY;
-        // Queries need a step even where there is nothing to find.
+        // Queries need a step even if there are no objects.
         let has_work = objects.entities.object_count() > 0 || !batch.queries.is_empty();
         let lacks_pairs = !self.tracker.is_synced() && self.steps_under_way() == 0;
         let is_due = objects.has_changed || lacks_pairs && has_work;
@@ -155,7 +147,7 @@ impl Gpu {
         if steps || asks || draws {
             self.queue.submit([encoder.finish()]);
         }
-        // Looks at what is done, and goes on. Without it nothing arrives where nothing is submitted.
+        // Without a poll, nothing arrives unless something is submitted.
         if self.steps_under_way() > 0 || !self.batches.is_empty() {
             _ = self.device.poll(wgpu::PollType::Poll);
         }
@@ -181,7 +173,6 @@ impl Gpu {
         Ok(())
     }
 
-    /// What steps found that has arrived, in the order of the steps.
     pub fn take_updates(&mut self, objects: &mut Objects) -> Result<Vec<Update>, GpuError> {
         let mut updates = Vec::new();
         while self.has_arrived(self.steps_under_way()) {
@@ -194,7 +185,7 @@ impl Gpu {
                     ended: changes.ended.into_iter().filter_map(entities).collect(),
                     begun: changes.begun.into_iter().filter_map(entities).collect(),
                 }),
-                // What is told by now may be of another device, or of entities that are forgotten.
+                // Known pairs may be from another device or of forgotten entities.
                 Some(_) => Some(Update::Whole(self.tracker.pairs().filter_map(entities).collect())),
             };
             objects.end_steps(self.steps_under_way());
@@ -212,7 +203,6 @@ impl Gpu {
         Ok(updates)
     }
 
-    /// Whether the first of so many may have an answer.
     fn has_arrived(&self, under_way: usize) -> bool {
         #[cfg(test)]
         return under_way > self.held_back;
@@ -220,7 +210,6 @@ impl Gpu {
         return under_way > 0;
     }
 
-    /// Whole answers that have arrived, in the order of batches.
     pub fn take_answers(&mut self) -> Result<Vec<Answer>, GpuError> {
         let mut answers = Vec::new();
         while self.has_arrived(self.batches.len())
@@ -232,7 +221,7 @@ impl Gpu {
                     self.batch_attempts = 0;
                     continue;
                 }
-                // It is asked again.
+                // A later batch repeats it.
                 None | Some(Ok(_) | Err(ReadBackError::NotSubmitted)) => self.batch_attempts += 1,
                 Some(Err(error)) => return Err(GpuError::ReadBack(error)),
             }
@@ -252,12 +241,10 @@ impl Gpu {
         self.resyncs
     }
 
-    /// Steps that have not been heard of yet.
     pub fn steps_under_way(&self) -> usize {
         self.tracker.in_flight()
     }
 
-    /// Bytes of all buffers on the device.
     pub fn bytes(&self, objects: &Objects) -> u64 {
         let parts = [
             self.broad_phase.memory(),
@@ -272,7 +259,6 @@ impl Gpu {
     }
 }
 
-/// Opens a device of its own.
 pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuError> {
     if cfg!(target_arch = "wasm32") {
         return Err(GpuError::NoDevice(
@@ -297,7 +283,7 @@ pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuErro
 mod tests {
     use super::*;
     use crate::engine::{Engine, descriptor};
-    use crate::overlaps::{Overlaps, ErrorReport};
+    use crate::overlaps::{OverlapEvents, Overlaps};
     use crate::state::BroadPhase;
     use bevy::ecs::entity::Entity;
     use bevy::ecs::world::World;
@@ -321,7 +307,7 @@ mod tests {
         (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
     }
 
-    /// Answers that come up to eight steps late, and in bursts, lose no event and mix up no batch.
+    /// Answers that arrive in bursts up to eight steps late lose no event and mix up no batch.
     fn nothing_is_lost_while_the_device_is_behind(skips_frames: bool) {
         let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0));
         broad_phase.open_own();
@@ -330,12 +316,11 @@ mod tests {
         let names: Vec<_> = (0..60).map(|_| world.spawn_empty().id()).collect();
         let mut seed = 51_u64;
         let mut below = move |end: u64| {
-            // A linear congruential generator: Knuth's MMIX.
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (seed >> 33) % end
         };
         let mut boxes: HashMap<Entity, Aabb> = HashMap::new();
-        // The pairs of each step that is still to be heard of.
+        // Expected pairs of each pending step.
         let mut states = VecDeque::new();
         let mut asked = HashMap::new();
         let mut overlaps = Overlaps::default();
@@ -381,14 +366,14 @@ mod tests {
             skipped += usize::from(broad_phase.objects.has_changed);
             most_under_way = most_under_way.max(gpu(&mut broad_phase).steps_under_way());
             gpu(&mut broad_phase).held_back = if ends { 0 } else { below(9) as usize };
-            broad_phase.await_errors();
+            broad_phase.take_results();
             for answer in &broad_phase.answers {
                 assert_eq!(answer.of_queries, [asked[&answer.number].clone()], "frame {frame}");
                 answers += 1;
             }
             while let Some(update) = broad_phase.updates.pop_front() {
                 changes += usize::from(matches!(update, Update::Changes { .. }));
-                overlaps.apply(update, &mut ErrorReport::default());
+                overlaps.apply(update, &mut OverlapEvents::default());
                 let now: Pairs = overlaps.iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
                 assert_eq!(states.pop_front(), Some(now), "frame {frame}");
             }

@@ -1,5 +1,5 @@
-//! A plugin for Bevy that finds, on the GPU, which entities overlap, which of them lie in or near a place, and which of
-//! them a pointer is over. Answers come a frame or two later: no frame waits for the GPU.
+//! A plugin for Bevy that finds overlapping entities, entities in or near a place, and entities under a pointer, on the
+//! GPU. Results arrive a frame or two later: no frame waits for the GPU.
 //!
 //! ```no_run
 //! use bevy::camera::primitives::Aabb;
@@ -19,27 +19,27 @@
 //!     .run();
 //! ```
 //!
-//! - [`BroadPhaseObject`] lets an entity take part, by its `Aabb` and its `GlobalTransform`. [`StaticObject`] marks
-//!   what seldom moves. [`OverlapLayers`] and [`OverlapOwner`] say which entities overlap which.
-//! - [`OverlapStart`] and [`OverlapEnd`] are messages. Observers of an entity with [`OverlapEventsEnabled`] get them,
-//!   too. [`Overlaps`] is a resource with all pairs that overlap now.
-//! - [`BroadPhaseQuery`] asks what lies in a box, in a sphere or at a position. [`BroadPhaseQueryResults`] is its
-//!   answer.
-//! - Pointers of `bevy_picking` hit the boxes of entities, with the feature `picking`: see `BroadPhasePicking`.
-//! - `BroadPhaseOutput` (feature `render`) has pairs and tables as buffers, for your own passes of the render graph.
+//! - [`BroadPhaseObject`] adds an entity, by its `Aabb` and `GlobalTransform`. [`StaticObject`] marks those that seldom
+//!   move. [`OverlapLayers`] and [`OverlapOwner`] filter overlaps.
+//! - [`OverlapStart`] and [`OverlapEnd`] are messages, and events for observers of entities with
+//!   [`OverlapEventsEnabled`]. The resource [`Overlaps`] has all current pairs.
+//! - [`BroadPhaseQuery`] finds the entities in a box, in a sphere or at a position. [`BroadPhaseQueryResults`] is the
+//!   result.
+//! - `BroadPhasePicking` (feature `picking`): pointers of `bevy_picking` hit the boxes of entities.
+//! - `BroadPhaseOutput` (feature `render`) has pairs and tables as buffers, for your render-graph passes.
 //! - `BroadPhaseGizmos` (feature `gizmos`) draws boxes, cells and pairs as lines.
-//! - [`BroadPhaseDiagnostics`] counts objects and steps, and says whether they run on the GPU.
+//! - [`BroadPhaseDiagnostics`] has counts, memory use, and whether steps run on the GPU.
 //!
-//! # When things come
+//! # Timing
 //!
-//! A *step* finds what overlaps. Its boxes are those of the end of the frame, in `PostUpdate`. With a renderer the step
-//! runs in `ExtractSchedule`, so that the passes of a frame see the step of that frame. Events, hits and results of
-//! queries come in `PreUpdate`, a frame or two later. No event is lost. [`BroadPhaseSystems`] names the system sets.
+//! A *step* finds the overlaps of the boxes at the end of a frame, in `PostUpdate`. With a renderer it runs in
+//! `ExtractSchedule`, so the frame's passes see its results. Events, hits and query results arrive in `PreUpdate`, a
+//! frame or two later. No event is lost. [`BroadPhaseSystems`] names the system sets.
 //!
-//! # Where steps run
+//! # Device
 //!
-//! On the renderer's device. Without a renderer the plugin opens a device of its own. Where neither can run them, the
-//! CPU does, with the same answers, and one warning says why. A lost device leaves the CPU. Where the renderer recovers
+//! Steps run on the renderer's device, or without a renderer on the plugin's own. If neither works or the device is
+//! lost, a warning says why, and the CPU gives the same results. If the renderer recovers
 //! (`RenderErrorPolicy::Recover`), steps move to its new device.
 
 mod batch;

@@ -1,13 +1,10 @@
-//! The objects of a step, and the entities that they are.
-
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
 use gpu_broad_phase::{Aabb, Handle, ObjectSet, PairEvent};
 
-/// Which entities the objects of a step are. Results of a step number objects: static ones first, then the others. A
-/// clone copies nothing.
+/// The entities of a step's objects. Results number static objects first. Cloning copies nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectEntities {
     statics: Arc<Vec<Option<Entity>>>,
@@ -15,7 +12,7 @@ pub struct ObjectEntities {
 }
 
 impl ObjectEntities {
-    /// The entity of an object, as pairs, hits and table entries number it. `None` for a number that no object has.
+    /// The entity of an object index in pairs, hits and table entries. `None` if the index is free.
     pub fn entity(&self, object: u32) -> Option<Entity> {
         let index = object as usize;
         match index.checked_sub(self.statics.len()) {
@@ -24,12 +21,12 @@ impl ObjectEntities {
         }
     }
 
-    /// Numbers that static objects take: those below it.
+    /// Number of indices that static objects use.
     pub fn static_count(&self) -> u32 {
         self.statics.len() as u32
     }
 
-    /// Numbers that objects take, free ones among them: those below it.
+    /// Number of indices that objects use, including free slots.
     pub fn object_count(&self) -> u32 {
         (self.statics.len() + self.moving.len()) as u32
     }
@@ -58,26 +55,23 @@ impl ObjectEntities {
     }
 }
 
-/// The boxes of all entities that take part.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub set: ObjectSet,
     pub entities: ObjectEntities,
     handles: EntityHashMap<Handle>,
-    /// Entities of handles that are gone, until the events of the first step without them have come.
+    /// Entities of removed handles, until the events of the first step without them arrive.
     gone: HashMap<Handle, Entity>,
-    /// The handles of `gone`, each with that step, in its order.
+    /// The handles of `gone`, each with that step.
     leaving: VecDeque<(u64, Handle)>,
-    /// Entities without a valid box.
     invalid: EntityHashSet,
-    /// The number of the next step.
     next_step: u64,
-    /// Whether anything is another than in the step before.
+    /// True if anything changed since the last step.
     pub has_changed: bool,
 }
 
 impl Objects {
-    /// Gives an entity a box, `None` where it has no valid one. `is_static` may be another than before.
+    /// Sets an entity's box; `None` if it is invalid. `is_static` may change.
     pub fn put(&mut self, entity: Entity, bounds: Option<Aabb>, is_static: bool) {
         let Some(bounds) = bounds else {
             self.take_out(entity);
@@ -89,7 +83,6 @@ impl Objects {
         }
         match self.handles.get(&entity) {
             Some(&handle) if handle.is_static() == is_static => {
-                // A handle of the map is live.
                 let before = self.set.get(handle).ok().copied();
                 if before != Some(bounds) && self.set.set(handle, bounds).is_ok() {
                     self.has_changed = true;
@@ -109,7 +102,6 @@ impl Objects {
         }
     }
 
-    /// Takes an entity out, whether it was in or not.
     pub fn remove(&mut self, entity: Entity) {
         self.invalid.remove(&entity);
         self.take_out(entity);
@@ -126,18 +118,17 @@ impl Objects {
         }
     }
 
-    /// Begins a step.
     pub fn begin_step(&mut self) {
         self.has_changed = false;
         self.next_step += 1;
     }
 
-    /// A number that is another one wherever the objects are.
+    /// A number that changes whenever objects do.
     pub fn revision(&self) -> u64 {
         self.next_step + u64::from(self.has_changed)
     }
 
-    /// Forgets what is gone from steps whose events have come: all but the last `under_way`.
+    /// Forgets removed entities whose events have arrived. The last `under_way` steps are pending.
     pub fn end_steps(&mut self, under_way: usize) {
         let is_over = |(gone_since, _): &mut (u64, Handle)| *gone_since + (under_way as u64) < self.next_step;
         while let Some((_, handle)) = self.leaving.pop_front_if(is_over) {
@@ -145,7 +136,7 @@ impl Objects {
         }
     }
 
-    /// The entities of an event, gone ones among them.
+    /// The entities of an event, including removed ones.
     pub fn entities_of(&self, event: PairEvent) -> Option<[Entity; 2]> {
         let [a, b] = <[Handle; 2]>::from(event).map(|handle| match self.set.contains(handle) {
             true => self.entities.of_handle(handle),
@@ -154,7 +145,6 @@ impl Objects {
         Some([a?, b?])
     }
 
-    /// The box of an entity in the step to come.
     #[cfg(test)]
     pub fn bounds(&self, entity: Entity) -> Option<&Aabb> {
         self.set.get(*self.handles.get(&entity)?).ok()
@@ -164,7 +154,6 @@ impl Objects {
         self.invalid.len()
     }
 
-    /// Handles that are gone and still known.
     pub fn gone_count(&self) -> usize {
         self.gone.len()
     }
@@ -186,7 +175,7 @@ mod tests {
         let event = PairEvent::from([objects.handles[&b], objects.handles[&a]]);
         objects.begin_step();
         objects.remove(a);
-        // Takes the slot of the one that is gone.
+        // Takes the slot of the removed object.
         objects.put(c, Some(unit), false);
         assert_eq!(objects.handles[&c].index(), 0);
         objects.begin_step();

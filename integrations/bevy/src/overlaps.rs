@@ -1,39 +1,37 @@
-//! Which entities overlap, and the events that tell of it.
-
 use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
 use bevy::ecs::event::EntityEvent;
 use bevy::ecs::message::Message;
 use bevy::ecs::resource::Resource;
 use bevy::platform::collections::HashSet;
 
-/// Two entities overlap that did not before. Boxes that touch overlap.
+/// Two entities started to overlap. Boxes that touch overlap.
 ///
-/// A [`Message`] comes once for each two entities. Observers of an entity with
-/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled) hear it, too: then `a` is that entity. Both come a frame or
-/// two after the boxes met, and the first ones of a large scene a few frames more. Where an [`OverlapEnd`] of the same
-/// two comes in the same frame, it is the earlier one.
+/// Sent as a [`Message`] once per pair, and to observers of each entity with
+/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled), which is `a` then. Events arrive a frame or two after the
+/// boxes met; the first ones of a large scene a few frames later. In one frame, [`OverlapEnd`] of a pair comes first.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapStart {
-    /// One of both; for observers the entity that they watch.
+    /// One of the entities; for observers, their own.
     #[event_target]
     pub a: Entity,
-    /// The other.
+    /// The other one.
     pub b: Entity,
 }
 
-/// Two entities no longer overlap, or one of them is gone, disabled or without a valid box. As [`OverlapStart`].
+/// Two entities no longer overlap, or one of them was despawned, disabled or lost its valid box. Sent like
+/// [`OverlapStart`].
 ///
-/// Either entity may be despawned by now. An observer of the other one hears it all the same.
+/// Either entity may no longer exist. Observers of the other one are still called.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapEnd {
-    /// One of both; for observers the entity that they watch.
+    /// One of the entities; for observers, their own.
     #[event_target]
     pub a: Entity,
-    /// The other.
+    /// The other one.
     pub b: Entity,
 }
 
-/// Which entities overlap: what all [`OverlapStart`] and [`OverlapEnd`] messages so far come to.
+/// The current overlaps: the sum of all [`OverlapStart`] and [`OverlapEnd`] messages so far.
 #[derive(Resource, Debug, Default)]
 pub struct Overlaps {
     partners: EntityHashMap<EntityHashSet>,
@@ -41,22 +39,22 @@ pub struct Overlaps {
 }
 
 impl Overlaps {
-    /// Whether two entities overlap.
+    /// Returns `true` if the entities overlap.
     pub fn contains(&self, a: Entity, b: Entity) -> bool {
         self.partners.get(&a).is_some_and(|partners| partners.contains(&b))
     }
 
-    /// The entities that overlap this one, in no particular order.
+    /// Entities that overlap `entity`, in no particular order.
     pub fn of(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
         self.partners.get(&entity).into_iter().flatten().copied()
     }
 
-    /// How many pairs of entities overlap.
+    /// Number of overlapping pairs.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether no entities overlap.
+    /// Returns `true` if no entities overlap.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -96,9 +94,9 @@ impl Overlaps {
         was_there
     }
 
-    /// Whether an update ends what has just begun, so that both cannot be told in one frame.
-    pub(crate) fn contradicts(&self, update: &Update, told: &ErrorReport) -> bool {
-        if told.started.is_empty() {
+    /// Returns `true` if `update` ends pairs that `events` begins: one frame cannot send both.
+    pub(crate) fn contradicts(&self, update: &Update, events: &OverlapEvents) -> bool {
+        if events.started.is_empty() {
             return false;
         }
         let (pairs, are_ended) = match update {
@@ -106,13 +104,13 @@ impl Overlaps {
             Update::Whole(pairs) => (pairs, false),
         };
         let pairs = set_of(pairs);
-        let mut started = told.started.iter();
+        let mut started = events.started.iter();
         started.any(|&OverlapStart { a, b }| pairs.contains(&[a, b]) == are_ended)
     }
 
-    /// Takes over what a step found, and adds what is new and what is gone to `told`. An entity that got another
-    /// handle, such as one that became static, both ends and begins: its pairs stay and are not told.
-    pub(crate) fn apply(&mut self, update: Update, told: &mut ErrorReport) {
+    /// Applies `update` and adds the differences to `events`. A pair of an entity that only got a new handle ends and
+    /// begins in one update, and is not reported.
+    pub(crate) fn apply(&mut self, update: Update, events: &mut OverlapEvents) {
         let (ended, begun) = match update {
             Update::Changes { mut ended, begun } => {
                 if !ended.is_empty() && !begun.is_empty() {
@@ -130,13 +128,13 @@ impl Overlaps {
         for pair in ended {
             if self.remove(pair) {
                 let [a, b] = ordered(pair);
-                told.ended.push(OverlapEnd { a, b });
+                events.ended.push(OverlapEnd { a, b });
             }
         }
         for pair in begun {
             if self.insert(pair) {
                 let [a, b] = ordered(pair);
-                told.started.push(OverlapStart { a, b });
+                events.started.push(OverlapStart { a, b });
             }
         }
     }
@@ -146,15 +144,14 @@ fn ordered([a, b]: [Entity; 2]) -> [Entity; 2] {
     if a < b { [a, b] } else { [b, a] }
 }
 
-/// Pairs whatever their order, to look one up.
+/// Pairs in either order, for look-ups.
 fn set_of(pairs: &[[Entity; 2]]) -> HashSet<[Entity; 2]> {
     pairs.iter().copied().map(ordered).collect()
 }
 
-/// What is known of the pairs after a step.
 #[derive(Debug)]
 pub(crate) enum Update {
-    /// What differs from the step before.
+    /// Differences from the previous step.
     Changes {
         ended: Vec<[Entity; 2]>,
         begun: Vec<[Entity; 2]>,
@@ -163,9 +160,9 @@ pub(crate) enum Update {
     Whole(Vec<[Entity; 2]>),
 }
 
-/// Events to be told, ended ones first.
+/// Events to send, ended ones first.
 #[derive(Debug, Default)]
-pub(crate) struct ErrorReport {
+pub(crate) struct OverlapEvents {
     pub ended: Vec<OverlapEnd>,
     pub started: Vec<OverlapStart>,
 }
@@ -179,48 +176,48 @@ mod tests {
     fn whole_pairs_are_told_as_their_difference() {
         let mut world = World::new();
         let [a, b, c] = [(); 3].map(|()| world.spawn_empty().id());
-        let (mut overlaps, mut told) = (Overlaps::default(), ErrorReport::default());
-        overlaps.apply(Update::Whole(vec![[b, a], [b, c]]), &mut told);
-        assert_eq!((overlaps.len(), told.started.len()), (2, 2));
+        let (mut overlaps, mut events) = (Overlaps::default(), OverlapEvents::default());
+        overlaps.apply(Update::Whole(vec![[b, a], [b, c]]), &mut events);
+        assert_eq!((overlaps.len(), events.started.len()), (2, 2));
         assert!(overlaps.contains(a, b) && overlaps.contains(b, a) && !overlaps.contains(a, c));
-        let mut told = ErrorReport::default();
-        overlaps.apply(Update::Whole(vec![[c, a], [c, b]]), &mut told);
+        let mut events = OverlapEvents::default();
+        overlaps.apply(Update::Whole(vec![[c, a], [c, b]]), &mut events);
         assert_eq!(
-            told.ended,
+            events.ended,
             [OverlapEnd {
                 a: ordered([a, b])[0],
                 b: ordered([a, b])[1]
             }]
         );
         assert_eq!(
-            told.started,
+            events.started,
             [OverlapStart {
                 a: ordered([a, c])[0],
                 b: ordered([a, c])[1]
             }]
         );
         assert_eq!(overlaps.of(c).count(), 2);
-        let mut told = ErrorReport::default();
+        let mut events = OverlapEvents::default();
         overlaps.apply(
             Update::Changes {
                 ended: vec![[a, c]],
                 begun: vec![[a, c]],
             },
-            &mut told,
+            &mut events,
         );
-        // It did not part: one of them has another handle.
-        assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (0, 0, 2));
+        // One entity has a new handle.
+        assert_eq!((events.ended.len(), events.started.len(), overlaps.len()), (0, 0, 2));
         for (ended, begun) in [(vec![[a, c]], Vec::new()), (Vec::new(), vec![[a, c]])] {
-            overlaps.apply(Update::Changes { ended, begun }, &mut told);
+            overlaps.apply(Update::Changes { ended, begun }, &mut events);
         }
-        assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (1, 1, 2));
+        assert_eq!((events.ended.len(), events.started.len(), overlaps.len()), (1, 1, 2));
         let ends = Update::Changes {
             ended: vec![[c, a]],
             begun: Vec::new(),
         };
-        assert!(overlaps.contradicts(&ends, &told) && overlaps.contradicts(&Update::Whole(Vec::new()), &told));
-        assert!(!overlaps.contradicts(&ends, &ErrorReport::default()));
-        overlaps.apply(Update::Whole(Vec::new()), &mut told);
+        assert!(overlaps.contradicts(&ends, &events) && overlaps.contradicts(&Update::Whole(Vec::new()), &events));
+        assert!(!overlaps.contradicts(&ends, &OverlapEvents::default()));
+        overlaps.apply(Update::Whole(Vec::new()), &mut events);
         assert!(overlaps.is_empty() && overlaps.partners.is_empty() && overlaps.iter().next().is_none());
     }
 }

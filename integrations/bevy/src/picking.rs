@@ -1,5 +1,3 @@
-//! A backend for `bevy_picking`: pointers hit the boxes of entities.
-
 use std::collections::HashMap;
 
 use bevy::app::{App, PreUpdate};
@@ -18,19 +16,19 @@ use bevy::picking::{Pickable, PickingSystems};
 use bevy::shape::Ray3d;
 use gpu_broad_phase::Ray;
 
-use crate::batch::QuerySizes;
+use crate::batch::PendingBatches;
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 
-/// Picking by the boxes of entities: on as the default. It does nothing without Bevy's `PickingPlugin`.
+/// Settings for picking by the boxes of entities. It needs Bevy's `PickingPlugin`.
 ///
-/// All pointers are cast in one batch, in the step of their frame. The answer comes a frame or two later, and is told
-/// in every frame until the next one comes.
+/// All pointers are cast in one batch with the frame's step. Hits arrive a frame or two later and are repeated in each
+/// frame until the next ones arrive.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct BroadPhasePicking {
-    /// Whether pointers are cast at all.
+    /// True to cast pointers. Default: true.
     pub is_enabled: bool,
-    /// Whether only entities with a [`Pickable`] may be hit. Default: false, as with meshes.
+    /// True to hit only entities with a [`Pickable`]. Default: false, as for meshes.
     pub requires_pickable: bool,
 }
 
@@ -43,11 +41,10 @@ impl Default for BroadPhasePicking {
     }
 }
 
-/// Rays that are under way, and the answer that came last.
 #[derive(Resource, Default)]
 struct Pointers {
-    asked: QuerySizes<Vec<(RayId, Ray3d)>>,
-    /// What each pointer met through each camera: the ray, and entities with their distance along it, nearest first.
+    pending: PendingBatches<Vec<(RayId, Ray3d)>>,
+    /// Hits of each pointer and camera: the ray, and entities by distance.
     known: HashMap<RayId, (Ray3d, Vec<(Entity, f32)>)>,
 }
 
@@ -58,7 +55,7 @@ pub(crate) fn build(app: &mut App) {
             PreUpdate,
             update_hits
                 .in_set(PickingSystems::Backend)
-                .after(BroadPhaseSystems::Tell),
+                .after(BroadPhaseSystems::SendEvents),
         );
 }
 
@@ -83,17 +80,17 @@ fn update_hits(
     broad_phase.batch.rays.clear();
     let (Some(ray_map), Some(mut messages), true) = (ray_map, messages, settings.is_enabled) else {
         pointers.known.clear();
-        pointers.asked = QuerySizes::default();
+        pointers.pending = PendingBatches::default();
         return;
     };
     let pointers = &mut *pointers;
     for answer in &broad_phase.answers {
-        if let Some(rays) = pointers.asked.take(answer.number) {
+        if let Some(rays) = pointers.pending.take(answer.number) {
             let of_rays = rays.into_iter().zip(&answer.of_rays);
             pointers.known = of_rays.map(|((id, ray), hits)| (id, (ray, hits.clone()))).collect();
         }
     }
-    // A ray that is no longer there has left the viewport of its camera.
+    // The ray left its camera's viewport.
     pointers.known.retain(|id, _| ray_map.map.contains_key(id));
     for (id, (ray, hits)) in &pointers.known {
         let Ok((camera, camera_layers)) = cameras.get(id.camera) else {
@@ -128,11 +125,10 @@ fn update_hits(
             messages.write(PointerHits::new(id.pointer, picks, camera.order as f32));
         }
     }
-    // What comes next goes along with the step of this frame.
     let rays: Vec<_> = ray_map.iter().map(|(&id, &ray)| (id, ray)).collect();
     let cast = |&(_, ray): &(RayId, Ray3d)| Ray::new(ray.origin.to_array(), ray.direction.to_array(), f32::INFINITY);
     if !rays.is_empty() {
         broad_phase.batch.rays.extend(rays.iter().map(cast));
-        pointers.asked.push(broad_phase.batch.number, rays);
+        pointers.pending.push(broad_phase.batch.number, rays);
     }
 }

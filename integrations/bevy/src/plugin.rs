@@ -1,5 +1,3 @@
-//! The plugin: what runs when.
-
 use bevy::app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy::camera::visibility::VisibilitySystems;
 use bevy::ecs::schedule::IntoScheduleConfigs;
@@ -11,11 +9,10 @@ use crate::schedule::BroadPhaseSystems;
 use crate::state::{self, BroadPhase, BroadPhaseDiagnostics};
 use crate::{collect, engine, queries, tell};
 
-/// The plugin: finds which entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) overlap, and answers queries
-/// and pointers.
+/// Finds overlapping entities with a [`BroadPhaseObject`](crate::BroadPhaseObject), and runs queries and picking.
 ///
-/// With Bevy's renderer, steps run on its device, between the main schedule and the frame that draws it. Without a
-/// renderer the plugin opens a device of its own. Where neither can run them, the CPU does, and one warning says why.
+/// With Bevy's renderer, steps run on its device, between the main schedule and the frame that draws it. Otherwise the
+/// plugin opens a device. If neither works, the CPU takes over, after a warning.
 ///
 /// ```no_run
 /// use bevy::prelude::*;
@@ -30,11 +27,11 @@ use crate::{collect, engine, queries, tell};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuBroadPhasePlugin {
-    /// Runs steps on the CPU even where there is a device.
+    /// True to use the CPU even if there is a device.
     pub force_cpu: bool,
-    /// How many axes count. [`Dimensions::Two`] leaves z out, for 2D games.
+    /// Number of axes to compare. [`Dimensions::Two`] ignores z, for 2D games.
     pub dimensions: Dimensions,
-    /// Every box is grown by this on every side: entities then overlap up to twice this apart. Finite and not negative.
+    /// Grows every box by this on every side, so entities overlap up to twice this apart. Finite and not negative.
     pub margin: f32,
 }
 
@@ -58,7 +55,7 @@ impl Plugin for GpuBroadPhasePlugin {
                 PreUpdate,
                 (tell::tell, state::update_diagnostics)
                     .chain()
-                    .in_set(BroadPhaseSystems::Tell),
+                    .in_set(BroadPhaseSystems::SendEvents),
             )
             .add_systems(PostUpdate, collect::collect.in_set(BroadPhaseSystems::Collect));
         queries::build(app);

@@ -1,5 +1,3 @@
-//! Queries of entities: what lies in or near something.
-
 use bevy::app::{App, PostUpdate, PreUpdate};
 use bevy::ecs::change_detection::{DetectChanges, DetectChangesMut, Ref, Tick};
 use bevy::ecs::component::Component;
@@ -12,22 +10,20 @@ use bevy::ecs::world::DeferredWorld;
 use bevy::math::Vec3;
 use bevy::shape::Aabb3d;
 
-use crate::batch::QuerySizes;
+use crate::batch::PendingBatches;
 use crate::components::{OverlapLayers, OverlapOwner, filtered};
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 use crate::{collect, tell};
 
-/// Asks which entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) lie in or near a place in the world. The
-/// answer comes a frame or two later, as [`BroadPhaseQueryResults`] of the same entity. It is kept up to date while
-/// this component is there.
+/// Finds the entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) in or near a place in the world. The result
+/// arrives a frame or two later as [`BroadPhaseQueryResults`] on the same entity, and is updated until this component
+/// is removed.
 ///
-/// [`OverlapLayers`] and [`OverlapOwner`] of the entity say what it may find, as they say what objects overlap. An
-/// entity that is an object itself does not find itself. The entity's transform does not move the query.
-///
-/// Found is what comes within `radius` of `bounds`: of a box with radius 0 what overlaps it, of a point with a radius
-/// what a sphere meets. Boxes of objects count, with the plugin's margin. A query with a NaN, with `min > max` or with
-/// a negative radius finds nothing.
+/// The query finds entities whose boxes are within `radius` of `bounds`: those that overlap it if `radius` is 0. Boxes
+/// include the plugin's margin. [`OverlapLayers`] and [`OverlapOwner`] of the querying entity filter its results. It
+/// never finds itself, and its transform does not move the query. A query with a NaN, with `min > max` or with a
+/// negative radius finds nothing.
 ///
 /// ```no_run
 /// # use bevy::prelude::*;
@@ -48,24 +44,24 @@ use crate::{collect, tell};
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(on_remove = remove_results)]
 pub struct BroadPhaseQuery {
-    /// A box in the world. It may be a point.
+    /// A box in world space; may be a point.
     pub bounds: Aabb3d,
-    /// How far from the box objects may be; may be infinite.
+    /// Largest distance from the box; may be infinite.
     pub radius: f32,
 }
 
 impl BroadPhaseQuery {
-    /// What overlaps a box. Boxes that touch overlap.
+    /// Finds entities that overlap or touch a box.
     pub const fn overlaps(bounds: Aabb3d) -> Self {
         Self { bounds, radius: 0.0 }
     }
 
-    /// Whose boxes a position lies in.
+    /// Finds entities whose boxes contain a position.
     pub fn point(position: Vec3) -> Self {
         Self::sphere(position, 0.0)
     }
 
-    /// What comes within `radius` of `center`.
+    /// Finds entities within `radius` of `center`.
     pub fn sphere(center: Vec3, radius: f32) -> Self {
         let center = center.into();
         Self {
@@ -78,67 +74,67 @@ impl BroadPhaseQuery {
     }
 }
 
-/// What the [`BroadPhaseQuery`] of this entity found. It is inserted with the first answer, and again with each one
-/// that differs: `On<Insert<BroadPhaseQueryResults>>` observes all of them. It goes with the query.
+/// Result of the entity's [`BroadPhaseQuery`]. It is inserted with the first result and again with each different one,
+/// so observe `On<Insert<BroadPhaseQueryResults>>`. It is removed with the query.
 #[derive(Component, Clone, Debug, Default, PartialEq, Eq)]
 #[component(immutable)]
 pub struct BroadPhaseQueryResults {
-    /// The entities, in their order. Some may have been despawned since.
+    /// The entities, sorted. Some may have been despawned since.
     pub entities: Vec<Entity>,
 }
 
 fn remove_results(mut world: DeferredWorld, context: HookContext) {
     let mut commands = world.commands();
-    // Where the entity is despawned, the results are gone as well.
     if let Ok(mut entity) = commands.get_entity(context.entity) {
         entity.try_remove::<BroadPhaseQueryResults>();
     }
 }
 
-/// A query of an entity. That it was added anew makes it another one.
+/// Adding a query again makes it a different one.
 #[derive(Debug, PartialEq)]
-struct Asker {
+struct Querier {
     entity: Entity,
     added: Tick,
     query: gpu_broad_phase::Query,
 }
 
-/// The queries of a frame, and of which state of the objects they were asked.
 #[derive(Debug, Default, PartialEq)]
 struct Questions {
-    self_query: Vec<Asker>,
+    queriers: Vec<Querier>,
     revision: u64,
 }
 
 #[derive(Resource, Default)]
 struct Queries {
-    asked: QuerySizes<Questions>,
-    /// What the last answer was about: it need not be asked again.
+    pending: PendingBatches<Questions>,
+    /// Queries of the last answer: they need not run again.
     answered: Questions,
 }
 
 pub(crate) fn build(app: &mut App) {
     app.init_resource::<Queries>()
-        .add_systems(PreUpdate, answer.in_set(BroadPhaseSystems::Tell).after(tell::tell))
+        .add_systems(
+            PreUpdate,
+            answer.in_set(BroadPhaseSystems::SendEvents).after(tell::tell),
+        )
         .add_systems(
             PostUpdate,
             ask.in_set(BroadPhaseSystems::Collect).after(collect::collect),
         );
 }
 
-type Asking = (
+type QuerierData = (
     Entity,
     Ref<'static, BroadPhaseQuery>,
     Option<&'static OverlapLayers>,
     Option<&'static OverlapOwner>,
 );
 
-/// Asks all queries while the last answer is of other ones or of other objects.
-fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Query<Asking>) {
+fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Query<QuerierData>) {
     let querier = |(entity, query, layers, owner): (_, Ref<BroadPhaseQuery>, _, _)| {
         let Aabb3d { min, max } = query.bounds;
         let bounds = gpu_broad_phase::Aabb::new(min.to_array(), max.to_array());
-        Asker {
+        Querier {
             entity,
             added: query.added(),
             query: gpu_broad_phase::Query {
@@ -148,16 +144,18 @@ fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Q
         }
     };
     let questions = Questions {
-        self_query: all.iter().map(querier).collect(),
+        queriers: all.iter().map(querier).collect(),
         revision: broad_phase.objects.revision(),
     };
     let batch = &mut broad_phase.bypass_change_detection().batch;
     batch.queries.clear();
-    if questions.self_query.is_empty() || questions == queries.answered {
+    if questions.queriers.is_empty() || questions == queries.answered {
         return;
     }
-    batch.queries.extend(questions.self_query.iter().map(|querier| querier.query));
-    queries.asked.push(batch.number, questions);
+    batch
+        .queries
+        .extend(questions.queriers.iter().map(|querier| querier.query));
+    queries.pending.push(batch.number, questions);
 }
 
 fn answer(
@@ -166,13 +164,13 @@ fn answer(
     all: Query<(Ref<BroadPhaseQuery>, Option<&BroadPhaseQueryResults>)>,
     mut commands: Commands,
 ) {
-    // Each answer is of all queries: the last one counts.
+    // Each answer covers all queries: the last counts.
     let answers = broad_phase.answers.iter();
-    let last = answers.filter_map(|answer| Some((queries.asked.take(answer.number)?, &answer.of_queries)));
+    let last = answers.filter_map(|answer| Some((queries.pending.take(answer.number)?, &answer.of_queries)));
     let Some((questions, of_queries)) = last.last() else {
         return;
     };
-    for (querier, found) in questions.self_query.iter().zip(of_queries) {
+    for (querier, found) in questions.queriers.iter().zip(of_queries) {
         let entities: Vec<_> = found.iter().copied().filter(|&found| found != querier.entity).collect();
         if let Ok((query, known)) = all.get(querier.entity)
             && query.added() == querier.added

@@ -1,5 +1,3 @@
-//! Steps on the renderer's device, and their outputs in its world.
-
 use bevy::app::App;
 use bevy::ecs::change_detection::DetectChanges;
 use bevy::ecs::resource::Resource;
@@ -12,28 +10,27 @@ use crate::gpu::Gpu;
 use crate::objects::ObjectEntities;
 use crate::state::BroadPhase;
 
-/// The last step's outputs on the device: a resource of the render world, for passes of yours.
+/// Outputs of the last step on the device: a render-world resource for your passes.
 ///
-/// It is there from the first step on, and absent while the CPU runs the steps. Passes of the render graph see exactly
-/// the step of the frame that they draw. Buffers may be others in each frame: make bind groups anew, or where they
-/// differ.
+/// It exists from the first step on, except while the CPU runs the steps. Passes of the render graph see exactly the
+/// step of the frame they draw. Buffers may change in any frame: rebuild bind groups then.
 #[derive(Resource, Clone)]
 #[non_exhaustive]
 pub struct BroadPhaseOutput {
     /// Pairs, counters and tables.
     pub step: StepOutput,
-    /// The boxes that move, a `gpu_broad_phase::Aabb` of 32 bytes each: object `statics + i` is box `i`. Free places
-    /// hold boxes with `gpu_broad_phase::Aabb::EXCLUDED` in the owner word. The buffer may be longer than that.
+    /// Boxes of moving objects, 32 bytes each: box `i`, a `gpu_broad_phase::Aabb`, is object `statics + i`. Free slots
+    /// have `gpu_broad_phase::Aabb::EXCLUDED` in the owner word. The buffer may be longer.
     pub objects: wgpu::Buffer,
-    /// The static boxes, where there are any: object `i` is box `i`.
+    /// Boxes of static objects, if any: box `i` is object `i`.
     pub statics: Option<wgpu::Buffer>,
-    /// Which entities the objects are.
+    /// The entities of the objects.
     pub entities: ObjectEntities,
-    /// What the steps are made from: what a `gpu_broad_phase::TableShader` needs to know.
+    /// Options of the steps, for `gpu_broad_phase::TableShader`.
     pub descriptor: BroadPhaseDescriptor<'static>,
 }
 
-/// Lets steps run along with the renderer, where there is one.
+/// Returns `false` without a renderer.
 pub(crate) fn build(app: &mut App) -> bool {
     let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
         return false;
@@ -42,13 +39,12 @@ pub(crate) fn build(app: &mut App) -> bool {
     true
 }
 
-/// Runs in the pause between two frames, so that all of the frame to come sees this step, and nothing of the frame
-/// before is still to be recorded. The output is put in place at once: commands of this schedule wait for the next
-/// frame that is drawn, and a renderer that stopped draws none.
+/// Runs between two frames, when the last one is fully recorded and all of the next sees this step. Inserts the output
+/// directly: commands of this schedule wait for the next drawn frame, and a stopped renderer draws none.
 pub(crate) fn step(world: &mut World) {
     world.resource_scope(|world, mut main: Mut<MainWorld>| {
         main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
-            // A device of another instance may compare equal to the one before, so that is not looked at.
+            // A device of another instance may compare equal.
             if let Some(device) = world.get_resource_ref::<RenderDevice>()
                 && device.is_changed()
                 && let Some(queue) = world.get_resource::<RenderQueue>()

@@ -1,16 +1,14 @@
-//! The plugin's system sets.
-
 use bevy::ecs::schedule::SystemSet;
 
-/// The system sets of the plugin.
+/// The plugin's system sets.
 #[derive(SystemSet, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BroadPhaseSystems {
-    /// In `PreUpdate`: what has arrived is told. Messages are written, observers run, and [`Overlaps`](crate::Overlaps)
-    /// and [`BroadPhaseQueryResults`](crate::BroadPhaseQueryResults) are brought up to date.
-    Tell,
-    /// In `PostUpdate`, after transforms and bounds: what changed of entities is taken over, and queries are asked.
+    /// In `PreUpdate`: sends messages, runs observers, and updates [`Overlaps`](crate::Overlaps) and
+    /// [`BroadPhaseQueryResults`](crate::BroadPhaseQueryResults).
+    SendEvents,
+    /// In `PostUpdate`, after transforms and bounds: collects changed entities and queries.
     Collect,
-    /// In `PostUpdate`, after [`Collect`](Self::Collect): the step, where no renderer runs it in its
+    /// In `PostUpdate`, after [`Collect`](Self::Collect): runs the step, unless a renderer runs it in
     /// `ExtractSchedule`.
     Step,
 }

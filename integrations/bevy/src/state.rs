@@ -1,5 +1,3 @@
-//! What the plugin keeps between frames, and the frame itself.
-
 use std::collections::VecDeque;
 
 use bevy::ecs::change_detection::DetectChangesMut;
@@ -16,37 +14,35 @@ use crate::gpu::{self, Gpu, GpuError};
 use crate::objects::Objects;
 use crate::overlaps::Update;
 
-/// How the broad phase is doing. It is up to date after [`BroadPhaseSystems::Tell`](crate::BroadPhaseSystems::Tell).
+/// State of the broad phase. Updated in [`BroadPhaseSystems::SendEvents`](crate::BroadPhaseSystems::SendEvents).
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BroadPhaseDiagnostics {
-    /// Whether steps run on a GPU device; else on the CPU engine, or not yet.
+    /// True if steps run on a GPU. False on the CPU, and before the device is open.
     pub is_on_gpu: bool,
-    /// Entities that take part.
+    /// Number of valid entities.
     pub objects: usize,
-    /// Entities that are left out because their box or transform is not valid, such as one with a NaN.
+    /// Number of entities ignored because their box or transform is invalid, such as with a NaN.
     pub invalid: usize,
-    /// Steps that the device has not answered yet, and steps whose events are still to be told.
+    /// Number of steps whose events have not been sent yet.
     pub steps_under_way: usize,
-    /// How often all pairs were read from the device in place of what changed: once at first, and again after bursts of
-    /// more events than are copied.
+    /// Number of times that all pairs were read instead of changes: at first, and after bursts of more events than are
+    /// copied.
     pub resyncs: u64,
-    /// Bytes of the broad phase's buffers on the device.
+    /// Bytes of buffers on the device.
     pub device_bytes: u64,
-    /// Entities that are gone, and whose last events have not come yet.
+    /// Number of removed entities whose last events have not arrived.
     pub leaving: usize,
 }
 
-/// All of it, in the main world.
 #[derive(Resource)]
 pub(crate) struct BroadPhase {
     pub objects: Objects,
     pub engine: Engine,
-    /// What steps found that is still to be told.
+    /// Pairs still to be sent as events.
     pub updates: VecDeque<Update>,
-    /// What is asked of the next step.
     pub batch: Batch,
-    /// What has arrived in this frame.
+    /// Arrived in this frame.
     pub answers: Vec<Answer>,
     pub descriptor: BroadPhaseDescriptor<'static>,
 }
@@ -63,13 +59,11 @@ impl BroadPhase {
         }
     }
 
-    /// Takes a device of its own where there is one.
     pub fn open_own(&mut self) {
         let opened = gpu::open(&self.descriptor);
         self.take_over(opened);
     }
 
-    /// Takes a device of the caller's.
     #[cfg(feature = "render")]
     pub fn open(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
         let opened = Gpu::new(device, queue, &self.descriptor, false);
@@ -78,7 +72,7 @@ impl BroadPhase {
 
     pub fn open_cpu(&mut self) {
         self.engine = Engine::Cpu(Cpu::default());
-        // Its answer is whole, and makes up for what was on its way from a device.
+        // The CPU finds all pairs, which replaces pending results.
         self.objects.has_changed = true;
     }
 
@@ -98,7 +92,6 @@ impl BroadPhase {
         self.open_cpu();
     }
 
-    /// Runs a step. Never waits for a device.
     pub fn step(&mut self) {
         if let Err(error) = self.engine.step(&mut self.objects, &self.batch, &self.descriptor) {
             self.fall_back(&error);
@@ -107,8 +100,7 @@ impl BroadPhase {
         self.batch.begin_next();
     }
 
-    /// Takes over what steps found that has arrived.
-    pub fn await_errors(&mut self) {
+    pub fn take_results(&mut self) {
         self.answers.clear();
         let (engine, objects) = (&mut self.engine, &mut self.objects);
         let updates = engine.take_updates(objects);
@@ -135,7 +127,6 @@ impl BroadPhase {
     }
 }
 
-/// Runs a step on what has no renderer to go along with.
 pub(crate) fn step(mut broad_phase: ResMut<BroadPhase>) {
     broad_phase.step();
 }

@@ -1,38 +1,35 @@
-//! Tells what has arrived: messages, observers and the set of overlaps.
-
 use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::entity::Entity;
 use bevy::ecs::event::Event;
 use bevy::ecs::world::{Mut, World};
 
 use crate::components::OverlapEventsEnabled;
-use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps, ErrorReport};
+use crate::overlaps::{OverlapEnd, OverlapEvents, OverlapStart, Overlaps};
 use crate::state::BroadPhase;
 
 pub(crate) fn tell(world: &mut World) {
-    let mut told = ErrorReport::default();
+    let mut events = OverlapEvents::default();
     world.resource_scope(|world, mut broad_phase: Mut<BroadPhase>| {
-        broad_phase.await_errors();
+        broad_phase.take_results();
         let mut overlaps = world.resource_mut::<Overlaps>();
-        // What began in one step and ended in the next is told in two frames: readers could not tell which came first.
-        let (updates, told) = (&mut broad_phase.updates, &mut told);
-        while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, told)) {
-            overlaps.bypass_change_detection().apply(update, told);
+        // A pair that began in one step and ended in the next is sent in two frames: readers cannot see the order.
+        let (updates, events) = (&mut broad_phase.updates, &mut events);
+        while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, events)) {
+            overlaps.bypass_change_detection().apply(update, events);
         }
-        if !(told.ended.is_empty() && told.started.is_empty()) {
+        if !(events.ended.is_empty() && events.started.is_empty()) {
             overlaps.set_changed();
         }
     });
-    // Observers see the set as it is after all of them, and so do readers of messages.
-    let ended = told.ended.iter().map(|end| [end.a, end.b]);
+    // Observers and message readers see the final set.
+    let ended = events.ended.iter().map(|end| [end.a, end.b]);
     trigger(world, ended, |a, b| OverlapEnd { a, b });
-    let started = told.started.iter().map(|start| [start.a, start.b]);
+    let started = events.started.iter().map(|start| [start.a, start.b]);
     trigger(world, started, |a, b| OverlapStart { a, b });
-    world.write_message_batch(told.ended);
-    world.write_message_batch(told.started);
+    world.write_message_batch(events.ended);
+    world.write_message_batch(events.started);
 }
 
-/// Tells observers of each entity that listens.
 fn trigger<'t, E: Event<Trigger<'t>: Default>>(
     world: &mut World,
     pairs: impl Iterator<Item = [Entity; 2]>,

@@ -1,23 +1,23 @@
-//! What ranks would send one another, and how evenly they would be loaded: the partition and the exchange of the
-//! library, with the ranks as threads of this process, or as processes where mpirun starts it.
+//! Counts the messages of many ranks and their load balance. Ranks are threads of this process, or processes under
+//! mpirun.
 //!
 //! ```sh
 //! cargo run --release --example simulate -- KIND RANKS BOXES [--per-rank]
 //! ```
 //!
-//! KIND is uniform, power-law, clustered or mesh. BOXES are those of the world, or those per rank. Each row of the
-//! table is a world that is cut by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
+//! KIND is uniform, power-law, clustered or mesh. BOXES is the number in the world, or per rank. Each table row is a
+//! world that is partitioned by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
 //!
 //! | column | meaning |
 //! |---|---|
-//! | ghosts | boxes that ranks get from others for a step, by all boxes |
+//! | ghosts | boxes that ranks receive for a step, relative to all boxes |
 //! | formula | the same for uniform cubes, by `docs/tiles.md` |
-//! | boxes, load, tests | the fullest rank's boxes, load (boxes and pairs) and box tests, by the mean |
-//! | messages, KiB | what a rank sends in a step: mean / most |
-//! | cut | calls of all ranks of a group to balance, and KiB that a rank gives to them |
-//! | moved | boxes that changed their rank when balanced |
-//! | CPU, GPU | see `Model`: milliseconds of a step, and which part of that an even share of boxes takes alone |
-//! | GPU, 1M | the same part if each rank had a million boxes |
+//! | boxes, load, tests | boxes, load (boxes and pairs) and box tests of the fullest rank, relative to the mean |
+//! | messages, KiB | sent per rank and step: mean / most |
+//! | cut | collective calls of a balance, and KiB that a rank passes to them |
+//! | moved | boxes that changed their rank |
+//! | CPU, GPU | modelled milliseconds per step (`Model`), and the share that an even share of boxes takes alone |
+//! | GPU, 1M | the same share with a million boxes per rank |
 
 use std::convert::Infallible;
 use std::env;
@@ -26,20 +26,19 @@ use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
 use gpu_broad_phase_mpi::{Communicator, Device, Owned, Ranks, RanksDescriptor, Stage, Threads};
 
-/// What a step would take on the rank that takes longest. It is a model, and nothing is measured: counts of a rank
-/// become times by the constants below.
+/// Models the time of a step on the slowest rank, from counts; nothing is measured.
 struct Model {
-    /// Seconds per box of a rank, ghosts among them.
+    /// Seconds per box of a rank, including ghosts.
     per_box: f64,
     /// Seconds per message.
     latency: f64,
-    /// Bytes per second of a rank's link.
+    /// Link bandwidth of a rank, in bytes per second.
     bandwidth: f64,
 }
 
-/// As the reference takes on one core of the project's test machine.
+/// The reference on one core of the project's test machine.
 const CPU: Model = Model { per_box: 300e-9, ..GPU };
-/// A GPU that steps a million boxes in 3 ms, behind a link of 100 Gbit/s.
+/// A GPU that steps a million boxes in 3 ms, with a 100 Gbit/s link.
 const GPU: Model = Model {
     per_box: 3e-9,
     latency: 2e-6,
@@ -47,15 +46,14 @@ const GPU: Model = Model {
 };
 
 impl Model {
-    /// Seconds of a step of a rank.
     fn time(&self, boxes: f64, ghosts: f64, messages: f64, bytes: f64, ranks: f64) -> f64 {
-        // Two sums, and the barrier at the end of the exchange. A rank receives about as much as it sends, meanwhile.
+        // Two sums, and the barrier of the exchange. A rank receives about as much as it sends, meanwhile.
         let calls = 3.0 * self.latency * ranks.log2();
         self.per_box * (boxes + ghosts) + self.latency * messages + bytes / self.bandwidth + calls
     }
 }
 
-/// A number from 0 to 1, without 1, of a box (splitmix64; Steele, Lea and Flood, 2014).
+/// A number in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
 fn unit(index: u64, which: u64) -> f32 {
     let mut z = (index * 8 + which + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -63,24 +61,23 @@ fn unit(index: u64, which: u64) -> f32 {
     ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
 }
 
-/// The side of a world of unit cubes that overlap two others each, on average.
+/// Side of a world in which a unit cube overlaps two others on average.
 fn side(count: u64) -> f32 {
     (4.0 * count as f32).cbrt()
 }
 
-/// A box of a world: a rank makes its own ones.
 fn object(kind: &str, index: u64, count: u64) -> Aabb {
     let side = side(count);
     let numbers = [0, 1, 2].map(|axis| unit(index, axis));
     let cube = |low: [f32; 3], edge: f32| Aabb::new(low, low.map(|low| low + edge));
     match kind {
         "uniform" => cube(numbers.map(|number| side * number), 1.0),
-        // Edges of 1 to 256, fewer the larger they are; their mean is near 2.
+        // Edges of 1 to 256, fewer the larger; the mean is near 2.
         "power-law" => {
             let edge = 1.0 / (1.0 - unit(index, 3) * (1.0 - 1.0 / 65_536.0)).sqrt();
             cube(numbers.map(|number| 3.0 * side * number), edge)
         }
-        // About places, of which the first have the most.
+        // Mostly around the first places.
         "clustered" => {
             let place = (64.0 * unit(index, 3) * unit(index, 4)) as u64;
             let center = [5, 6, 7].map(|which| 4.0 * side * unit(u64::MAX / 16 + place, which));
@@ -110,10 +107,9 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
     }
 }
 
-/// What a rank tells of itself.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
-struct ErrorReport {
+struct RankFigures {
     boxes: f64,
     ghosts: f64,
     tests: f64,
@@ -126,7 +122,7 @@ struct ErrorReport {
     load: f64,
 }
 
-fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> ErrorReport {
+fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> RankFigures {
     let (rank, size) = (ranks.rank() as u64, ranks.size() as u64);
     let descriptor = RanksDescriptor {
         broad_phase: BroadPhaseDescriptor {
@@ -142,7 +138,7 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> ErrorReport {
     let mut ranks = Ranks::new(ranks, &descriptor).expect("a descriptor that works");
     ranks.balance(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
-    // Now pairs are known: their load counts.
+    // The load of pairs is known now.
     ranks.partition(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
     for (object, &id) in owned.moving.boxes.iter_mut().zip(&owned.moving.ids) {
@@ -156,7 +152,7 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> ErrorReport {
     let cut = total(&ranks.stages(), "cut");
     let found = ranks.step(&owned).expect("a step");
     let sent = total(&ranks.stages(), "ghosts");
-    ErrorReport {
+    RankFigures {
         boxes: owned.moving.len() as f64,
         ghosts: found.ghosts as f64,
         tests: found.candidates as f64,
@@ -176,7 +172,7 @@ fn total(stages: &[Stage], name: &str) -> Stage {
         .expect("a stage of this name")
 }
 
-/// Ghosts by boxes for uniform cubes of edge 1: `docs/tiles.md`.
+/// Ghosts per box for uniform unit cubes; see `docs/tiles.md`.
 fn formula(kind: &str, count: u64, ranks: usize) -> Option<f64> {
     let is_known = kind == "uniform" && ranks.is_power_of_two();
     is_known.then(|| {
@@ -190,43 +186,43 @@ fn formula(kind: &str, count: u64, ranks: usize) -> Option<f64> {
     })
 }
 
-fn print(kind: &str, count: u64, told: &[ErrorReport]) {
-    let ranks = told.len() as f64;
-    let sum = |of: fn(&ErrorReport) -> f64| told.iter().map(of).sum::<f64>();
-    let most = |of: fn(&ErrorReport) -> f64| told.iter().map(of).fold(0.0, f64::max);
-    let mean = |of: fn(&ErrorReport) -> f64| sum(of) / ranks;
-    let uneven = |of: fn(&ErrorReport) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
+fn print(kind: &str, count: u64, figures: &[RankFigures]) {
+    let ranks = figures.len() as f64;
+    let sum = |of: fn(&RankFigures) -> f64| figures.iter().map(of).sum::<f64>();
+    let most = |of: fn(&RankFigures) -> f64| figures.iter().map(of).fold(0.0, f64::max);
+    let mean = |of: fn(&RankFigures) -> f64| sum(of) / ranks;
+    let uneven = |of: fn(&RankFigures) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
     let per_rank = count as f64 / ranks;
     let longest = |model: &Model| {
-        let time = |told: &ErrorReport| model.time(told.boxes, told.ghosts, told.messages, told.bytes, ranks);
-        let time = told.iter().map(time).fold(0.0, f64::max);
+        let time = |figures: &RankFigures| model.time(figures.boxes, figures.ghosts, figures.messages, figures.bytes, ranks);
+        let time = figures.iter().map(time).fold(0.0, f64::max);
         (1e3 * time, 100.0 * model.per_box * per_rank / time)
     };
     let ([cpu, gpu], many) = ([longest(&CPU), longest(&GPU)], 1e6);
-    // Ghosts lie along borders: a surface's share of a volume, or a line's of a surface.
+    // Ghosts grow like the surface of a volume, or the edge of a surface.
     let shrinks = (per_rank / many).powf(if kind == "mesh" { 0.5 } else { 1.0 / 3.0 });
     let grown = many / per_rank * shrinks;
-    let at_many = |told: &ErrorReport| {
-        let boxes = told.boxes * many / per_rank;
-        GPU.time(boxes, told.ghosts * grown, told.messages, told.bytes * grown, ranks)
+    let at_many = |figures: &RankFigures| {
+        let boxes = figures.boxes * many / per_rank;
+        GPU.time(boxes, figures.ghosts * grown, figures.messages, figures.bytes * grown, ranks)
     };
-    let at_many = told.iter().map(at_many).fold(0.0, f64::max);
-    let formula = formula(kind, count, told.len()).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share));
+    let at_many = figures.iter().map(at_many).fold(0.0, f64::max);
+    let formula = formula(kind, count, figures.len()).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share));
     println!(
         "| {kind} | {} | {count} | {:.1} % | {formula} | {:.3} | {:.3} | {:.3} | {:.1} / {} | {:.0} / {:.0} | {}, {:.0} | {:.1} % \
          | {:.2}, {:.0} % | {:.3}, {:.0} % | {:.0} % |",
-        told.len(),
-        100.0 * sum(|told| told.ghosts) / count as f64,
-        uneven(|told| told.boxes),
-        told[0].load,
-        uneven(|told| told.tests),
-        mean(|told| told.messages),
-        most(|told| told.messages),
-        mean(|told| told.bytes) / 1024.0,
-        most(|told| told.bytes) / 1024.0,
-        most(|told| told.cut_calls),
-        mean(|told| told.cut_bytes) / 1024.0,
-        100.0 * told[0].moved / count as f64,
+        figures.len(),
+        100.0 * sum(|figures| figures.ghosts) / count as f64,
+        uneven(|figures| figures.boxes),
+        figures[0].load,
+        uneven(|figures| figures.tests),
+        mean(|figures| figures.messages),
+        most(|figures| figures.messages),
+        mean(|figures| figures.bytes) / 1024.0,
+        most(|figures| figures.bytes) / 1024.0,
+        most(|figures| figures.cut_calls),
+        mean(|figures| figures.cut_bytes) / 1024.0,
+        100.0 * figures[0].moved / count as f64,
         cpu.0,
         cpu.1,
         gpu.0,
@@ -250,10 +246,10 @@ fn main() {
     if env::var_os("OMPI_COMM_WORLD_SIZE").is_some() {
         gpu_broad_phase_mpi::run(|ranks| {
             let count = world(ranks.size());
-            let told = simulate(ranks.split(0), kind, count);
-            let told: Vec<ErrorReport> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
+            let figures = simulate(ranks.split(0), kind, count);
+            let figures: Vec<RankFigures> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&figures)));
             if ranks.rank() == 0 {
-                print(kind, count, &told);
+                print(kind, count, &figures);
             }
             Ok::<_, Infallible>(())
         });

@@ -1,27 +1,24 @@
-//! Errors that all ranks hear of.
-
 use crate::communicator::Communicator;
 
-/// What went wrong on a rank. All ranks return the same error, so that none waits for another.
+/// An error on a rank, returned by all ranks, so that none waits for another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank}: {what}")]
 pub struct RankError {
-    /// The rank; the lowest, if it went wrong on several.
+    /// The lowest rank that failed.
     pub rank: usize,
     /// The reason.
     pub what: String,
 }
 
-/// Lets all ranks know whether one of them failed. Each passes its own result, and if any failed, all get the error of
-/// the lowest that did. So none goes on to wait for one that has gone. Collective.
+/// Shares errors, so that no rank waits for one that has left. Collective.
 ///
 /// # Errors
-/// Where a rank passes one.
+/// The error of the lowest rank that passes one.
 pub fn agreed<C: Communicator, T>(ranks: &C, own: Result<T, String>) -> Result<T, RankError> {
     agree(ranks, own, &mut [])
 }
 
-/// As [`agreed`], and adds up numbers of the ranks.
+/// Also sums `sums`.
 pub(crate) fn agree<C: Communicator, T>(ranks: &C, own: Result<T, String>, sums: &mut [u64]) -> Result<T, RankError> {
     let mut words = [&[own.is_err().into()], &*sums].concat();
     ranks.sum(&mut words);
@@ -29,7 +26,7 @@ pub(crate) fn agree<C: Communicator, T>(ranks: &C, own: Result<T, String>, sums:
     if words[0] == 0 {
         return own.map_err(|_| unreachable!("no rank failed"));
     }
-    // The lowest of those that failed tells.
+    // The lowest failed rank broadcasts its error.
     let mut lowest = [if own.is_err() { ranks.size() - ranks.rank() } else { 0 } as u64];
     ranks.largest(&mut lowest);
     let rank = ranks.size() - lowest[0] as usize;

@@ -1,5 +1,3 @@
-//! Questions to the ranks that may know of an answer, and the answers back.
-
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bytemuck::Pod;
@@ -12,17 +10,17 @@ use crate::communicator::Communicator;
 use crate::owned::{put, take};
 use crate::ranks::Ranks;
 
-/// Lists of rows, one per question: those of question `q` stand at `offsets[q]..offsets[q + 1]`.
+/// A list of rows per query: those of query `q` are `rows[offsets[q]..offsets[q + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows<T> {
-    /// Where each list begins, and one offset more.
+    /// Start of each list, and the end of the last.
     pub offsets: Vec<u64>,
     /// The rows of all lists.
     pub rows: Vec<T>,
 }
 
 impl<T: Copy> Rows<T> {
-    /// The list of a question.
+    /// The list of query `question`.
     pub fn of(&self, question: usize) -> &[T] {
         &self.rows[self.offsets[question] as usize..self.offsets[question + 1] as usize]
     }
@@ -37,18 +35,17 @@ impl<T: Copy> Rows<T> {
     }
 }
 
-/// Which questions go to which rank.
+/// Query indices by receiver.
 pub(crate) type Routes = Vec<(usize, Vec<u32>)>;
 
-/// Bounds of what each rank holds.
 pub(crate) struct Bounds {
     boxes: Vec<Aabb>,
     flat: BroadPhaseDescriptor<'static>,
 }
 
 impl Bounds {
-    /// Tests of rays and boxes are monotone in the box, rounding included: what meets a box meets whatever holds it.
-    /// Filters and worlds are left to the ranks.
+    /// Ray and box tests are monotone in the box, rounding included: what hits a box hits any box around it. Ranks
+    /// apply filters and worlds.
     fn step(&self, scene: &Scene<'_>) -> Result<StepResult, String> {
         cpu::step_scene(&self.flat, scene).map_err(|error| error.to_string())
     }
@@ -65,7 +62,6 @@ impl Bounds {
         given.filter(|(_, questions)| !questions.is_empty()).collect()
     }
 
-    /// Ranks whose bounds rays meet.
     pub fn of_rays(&self, rays: &[SweptRay]) -> Result<Routes, String> {
         let plain: Vec<_> = rays
             .iter()
@@ -83,7 +79,6 @@ impl Bounds {
         Ok(self.routes(&found.ray_offsets, found.ray_hits.iter().map(|hit| hit.object)))
     }
 
-    /// Ranks whose bounds lie within reach of queries.
     pub fn of_queries(&self, queries: &[Query]) -> Result<Routes, String> {
         let plain: Vec<_> = queries
             .iter()
@@ -108,13 +103,13 @@ impl Bounds {
     }
 }
 
-/// A distance that is larger by more than devices differ.
+/// Adds more than devices differ by.
 pub(crate) fn farther(distance: f32) -> f32 {
     (f64::from(distance) * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// The bounds of all ranks. Collective.
+    /// Collective.
     pub(crate) fn all_bounds(&self, own: &Aabb) -> Bounds {
         let corners = [own.min, own.max];
         let all = self.ranks.gather(bytemuck::bytes_of(&corners));
@@ -136,8 +131,8 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// Sends questions along their routes, has each rank answer those that came to it, all at once, and returns the
-    /// rows of each question, by ascending rank. Collective.
+    /// Sends queries along `routes` and returns their rows, by ascending rank. A rank answers all in one call.
+    /// Collective.
     pub(crate) fn ask<Q: Pod, T: Pod>(
         &mut self,
         questions: &[Q],
@@ -184,12 +179,12 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// As [`agree`], and an error where ranks do not all make the same call with the same settings. Collective.
+    /// Like [`agree`], and fails if calls or settings differ. Collective.
     pub(crate) fn agree_on<T>(&self, call: &str, settings: u64, own: Result<T, String>) -> Result<T, RankError> {
         let mut hasher = DefaultHasher::new();
         (call, settings).hash(&mut hasher);
         let told = hasher.finish();
-        // A rank that has failed says nothing of its own.
+        // Failed ranks do not vote.
         let mut ends = if own.is_ok() { [told, !told] } else { [0; 2] };
         self.ranks.largest(&mut ends);
         let same = own.and_then(|own| match ends == [told, !told] {
@@ -199,7 +194,6 @@ impl<C: Communicator> Ranks<C> {
         agree(&self.ranks, same, &mut [])
     }
 
-    /// As [`agree_on`](Self::agree_on), for what is asked of the boxes of a step.
     pub(crate) fn agree_to_ask(&self, call: &str, settings: u64, own: Result<(), String>) -> Result<(), RankError> {
         let after_step = if self.has_stepped {
             own

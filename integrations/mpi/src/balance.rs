@@ -1,5 +1,3 @@
-//! Moving borders, and handing boxes over.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_broad_phase::{Aabb, Dimensions};
@@ -11,31 +9,33 @@ use crate::owned::{Members, Objects, Owned, put, take};
 use crate::partition::{Span, ordered};
 use crate::ranks::Ranks;
 
-/// How the load lies after [`Ranks::balance`], the same on all ranks.
+/// Load after [`Ranks::balance`], the same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balance {
-    /// Boxes that went from one rank to another.
+    /// Boxes that changed their rank.
     pub moved: u64,
-    /// Boxes of the fullest rank, divided by the mean over ranks. 1 is even.
+    /// Boxes of the fullest rank, divided by the mean.
     pub boxes: f64,
-    /// Load of the fullest rank, divided by the mean over ranks.
+    /// Load of the fullest rank, divided by the mean.
     pub load: f64,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Moves borders so that all ranks have the same load, and hands boxes over to the ranks whose part of space their
-    /// lower corner lies in. The vectors of `owned` are replaced, and boxes come by ascending id: keep nothing by
-    /// index. What belongs to a box goes into [`user`](crate::Objects::user). The first time borders may lie anywhere.
-    /// Later each stays on its axis and moves by at most [`max_moved`](crate::RanksDescriptor::max_moved). Collective.
+    /// Moves borders to even out the load, and hands each box to the rank whose region holds its lower corner. The
+    /// first call places borders freely; later ones move each along its axis by at most
+    /// [`max_moved`](crate::RanksDescriptor::max_moved). Collective.
+    ///
+    /// The vectors of `owned` are replaced and sorted by id: keep data in [`user`](crate::Objects::user), and no
+    /// indices.
     ///
     /// # Errors
-    /// Where what a rank holds does not fit together. Nothing has been sent then.
+    /// If `owned` is inconsistent on any rank. Nothing has been sent then.
     pub fn balance(&mut self, owned: &mut Owned) -> Result<Balance, RankError> {
         self.balance_within(owned, self.is_cut.then_some(self.descriptor.max_moved))
     }
 
-    /// As [`balance`](Self::balance), with borders that may lie anywhere: where the world has changed its shape, and
-    /// more boxes than need be cross the borders that there are. Collective.
+    /// Like [`balance`](Self::balance), but places borders freely, for a world whose shape changed so that too many
+    /// boxes cross borders. Collective.
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
@@ -88,7 +88,7 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Tells the ranks that hold the ghosts of the last step how many pairs count as theirs here.
+    /// Sends pairs charged to ghosts to their owners.
     fn share_pairs_of(&mut self) {
         let message = |(rank, pairs): (usize, Vec<(u64, u32)>)| {
             let mut message = Vec::new();
@@ -117,7 +117,6 @@ impl<C: Communicator> Ranks<C> {
         });
     }
 
-    /// How many pairs of the last step count as a box's.
     fn pairs_of(&self, id: u64) -> u32 {
         let found = self.pairs_of.binary_search_by_key(&id, |&(id, _)| id);
         found.map_or(0, |place| self.pairs_of[place].1)
@@ -128,7 +127,7 @@ impl<C: Communicator> Ranks<C> {
         self.descriptor.box_load.saturating_add(of_pairs).max(1)
     }
 
-    /// Sends each box to the rank whose part its lower corner lies in. Returns how many went, static ones apart.
+    /// Sends boxes to the ranks whose regions hold their lower corners. Returns the numbers of all and of static ones.
     fn hand_over(&mut self, owned: &mut Owned, moving: &[Aabb], statics: &[Aabb]) -> [u64; 2] {
         let own = self.ranks.rank();
         let (user_bytes, has_worlds) = (self.descriptor.user_bytes, self.has_worlds());

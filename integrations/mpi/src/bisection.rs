@@ -1,15 +1,13 @@
-//! Borders that give each rank its share of the load: recursive bisection.
+//! Recursive bisection into regions of equal load.
 //!
 //! Source: Berger and Bokhari, "A partitioning strategy for nonuniform problems on multiprocessors", 1987. A border is
-//! an exact weighted quantile. It is found by a radix select over all ranks of a group: four sums of histograms, of
-//! eight bits of the coordinate each.
+//! an exact weighted quantile, found by a radix select over a group's ranks: four histogram sums of eight bits each.
 
 use bytemuck::{Pod, Zeroable};
 
 use crate::communicator::Communicator;
 use crate::partition::{Cut, Partition, Span, middle};
 
-/// A box and its load.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Dot {
@@ -17,34 +15,28 @@ pub(crate) struct Dot {
     pub weight: u32,
 }
 
-/// Cuts space between ranks.
 pub(crate) struct Bisection<C> {
-    /// The groups that this rank belongs to, without that of all ranks, each within the one before.
+    /// This rank's nested groups, without that of all ranks.
     groups: Vec<C>,
 }
 
-/// A quantile: of the weights below coordinates of an axis.
 #[derive(Clone, Copy)]
 struct Quantile {
     axis: usize,
     below: u64,
 }
 
-/// Where a quantile lies: the smallest coordinate up to which the weights come to it.
+/// The smallest coordinate at which the cumulative weight reaches a quantile.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// The coordinate, as an unsigned integer of the same order.
+    /// As an unsigned integer of the same order.
     key: u32,
-    /// Weights before it.
     before: u64,
-    /// Weights at it.
     at: u64,
 }
 
-/// Bits of a coordinate that one sum looks at.
 const DIGIT: u32 = 8;
-/// How much more an axis may cross than the best one and be preferred for its length: a fifth, and one box in a
-/// thousand.
+/// Extra crossings allowed for a longer axis: a fifth, and one box in a thousand.
 const SIMILAR: [u64; 2] = [5, 1000];
 
 const fn key(coordinate: i32) -> u32 {
@@ -70,8 +62,8 @@ impl<C: Communicator> Bisection<C> {
         Self { groups: Vec::new() }
     }
 
-    /// Borders for the loads of all ranks. Collective. With `kept`, borders stay on their axes, and each moves past at
-    /// most a share `kept.1` of its group's load. Returns this rank's load along with them.
+    /// Cuts space, and returns the partition and this rank's load. With `kept`, borders stay on their axes, and pass at
+    /// most the share `kept.1` of their group's load. Collective.
     pub fn cut(&mut self, ranks: &C, mut dots: Vec<Dot>, kept: Option<(&Partition, f64)>) -> (Partition, u64) {
         let rank = ranks.rank();
         let (mut first, mut end) = (0, ranks.size());
@@ -103,7 +95,7 @@ impl<C: Communicator> Bisection<C> {
     }
 }
 
-/// The border between the halves of a group, of which the lower one is to have `share[0]` of `share[1]` of the load.
+/// Finds the border with `share[0] / share[1]` of the group's load below it.
 fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: Option<(Cut, f64)>) -> Cut {
     let mut loads = [0; 2];
     for dot in dots {
@@ -138,7 +130,6 @@ fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: O
         .flat_map(|axis| [part(1, 8), wanted, part(7, 8)].map(|below| Quantile { axis, below }))
         .collect();
     let places = places(group, dots, &quantiles);
-    // Boxes that each border would cross.
     let borders = [0, 1, 2].map(|axis| places[3 * axis + 1].border(axis, wanted));
     let mut crossing = borders.map(|(cut, _)| {
         let axis = cut.axis as usize;
@@ -148,7 +139,7 @@ fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: O
     let mut count = [dots.len() as u64];
     group.sum(&mut crossing);
     group.sum(&mut count);
-    // Where many boxes begin at one coordinate, a border has to go past all of them.
+    // A border cannot divide boxes that begin at one coordinate.
     let least_uneven = borders.map(|(_, uneven)| uneven).into_iter().min().unwrap_or(0);
     let is_even = |axis: &usize| borders[*axis].1 <= least_uneven + all / 50;
     let fewest = (0..3).filter(is_even).map(|axis| crossing[axis]).min().unwrap_or(0);
@@ -160,7 +151,7 @@ fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: O
 }
 
 impl Place {
-    /// The border at or behind the coordinate, whichever leaves weights nearer to `wanted` below it, and how far off.
+    /// Returns the border at or behind the coordinate, whichever is nearer to `wanted`, and the deviation.
     fn border(&self, axis: usize, wanted: u64) -> (Cut, u64) {
         let off = [self.before, self.before + self.at].map(|below| below.abs_diff(wanted));
         let behind = usize::from(off[1] < off[0]);
@@ -172,7 +163,7 @@ impl Place {
     }
 }
 
-/// Where quantiles of the lower corners of a group lie.
+/// Quantiles of a group's lower corners.
 fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> Vec<Place> {
     const DIGITS: usize = 1 << DIGIT;
     let mut places = vec![Place::default(); quantiles.len()];
@@ -189,7 +180,7 @@ fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> V
         }
         group.sum(&mut histograms);
         for ((quantile, place), histogram) in quantiles.iter().zip(&mut places).zip(histograms.chunks(DIGITS)) {
-            // The last digit that weighs anything will do where sums are rounded down.
+            // Rounded sums may not reach the quantile: the last digit counts then.
             for (digit, &weight) in (0..).zip(histogram) {
                 place.at = weight;
                 place.key = place.key & (u64::MAX << (shift + DIGIT)) as u32 | digit << shift;
@@ -203,7 +194,7 @@ fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> V
     places
 }
 
-/// Gives each half of a group the dots of its side. Each rank exchanges with one of the other half.
+/// Exchanges dots so that each half of the group has its own. Each rank sends to one of the other half.
 fn swap<C: Communicator>(group: &C, dots: Vec<Dot>, cut: Cut, lower_ranks: usize) -> Vec<Dot> {
     let rank = group.rank();
     let in_upper = rank >= lower_ranks;

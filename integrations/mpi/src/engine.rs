@@ -1,5 +1,3 @@
-//! The broad phase of a rank, on a device of its own or on the CPU.
-
 use std::sync::mpsc;
 
 use gpu_broad_phase::{
@@ -8,14 +6,14 @@ use gpu_broad_phase::{
 use wgpu::util::DownloadBuffer;
 use wgpu::{AdapterInfo, Backends, Buffer, BufferUsages, DeviceType, PollType};
 
-/// Where the broad phase of a rank runs.
+/// The device of a rank's broad phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// A hardware GPU of any backend but GL; the CPU where there is none. Equally good ones take turns. A machine with
-    /// one best GPU has [`Backend::Auto`]: the CPU takes over where the GPU cannot bind the boxes.
+    /// A hardware GPU of any backend except GL, else the CPU. A machine's ranks take equally good GPUs in turn. A
+    /// single best GPU runs with [`Backend::Auto`]: the CPU takes over if it cannot bind the boxes.
     #[default]
     Auto,
-    /// An adapter of these backends, software ones among them.
+    /// An adapter of these backends, including software ones.
     Adapter(Backends),
     /// The CPU engine.
     Cpu,
@@ -23,7 +21,7 @@ pub enum Device {
 
 pub(crate) struct Engine(pub BroadPhase);
 
-/// Kinds of adapters, the best first, software last.
+/// Best first.
 const KINDS: [DeviceType; 5] = [
     DeviceType::DiscreteGpu,
     DeviceType::IntegratedGpu,
@@ -33,7 +31,6 @@ const KINDS: [DeviceType; 5] = [
 ];
 
 impl Engine {
-    /// Makes an engine for one of several ranks of a machine: the adapters that are as good as the best one take turns.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'static>,
         device: Device,
@@ -48,7 +45,6 @@ impl Engine {
         let found: Vec<_> = found.iter().map(|adapter| adapter.get_info()).collect();
         let of_kind = |&kind: &DeviceType| found.iter().find(|info| info.device_type == kind);
         let best = kinds.iter().find_map(of_kind);
-        // An adapter may stand there once per backend: those of one backend count.
         let is_as_good = |&index: &usize| {
             let info: &AdapterInfo = &found[index];
             best.is_some_and(|best| info.device_type == best.device_type && info.backend == best.backend)
@@ -63,7 +59,6 @@ impl Engine {
         broad_phase.map(Self).map_err(|error| error.to_string())
     }
 
-    /// Returns the first boxes of a buffer of the device.
     pub fn read_boxes(&self, buffer: &Buffer, count: usize) -> Result<Vec<Aabb>, String> {
         let on_device = self.0.device().zip(self.0.queue());
         let (device, queue) = on_device.ok_or("a rank on the CPU has no buffers")?;
@@ -82,7 +77,7 @@ impl Engine {
         }
         let (done, result) = mpsc::channel();
         DownloadBuffer::read_buffer(device, queue, &buffer.slice(..bytes), move |read| {
-            // Nobody listens where the device was lost meanwhile.
+            // The receiver is gone if the device was lost.
             let _ = done.send(read.map(|bytes| bytemuck::pod_collect_to_vec(&bytes)));
         });
         device
@@ -92,7 +87,6 @@ impl Engine {
         read.map_err(|error| error.to_string())
     }
 
-    /// Runs a whole step.
     pub fn step(&mut self, pairs: bool, scene: &Scene<'_>) -> Result<StepResult, String> {
         let mut descriptor = *self.0.descriptor();
         if descriptor.pairs != pairs {
@@ -102,7 +96,6 @@ impl Engine {
         block_on(self.0.step_scene(scene)).map_err(|error| error.to_string())
     }
 
-    /// Asks the boxes of the last step.
     pub fn ask(&mut self, input: &QueryInput<'_>) -> Result<StepResult, String> {
         block_on(self.0.query(input)).map_err(|error| error.to_string())
     }

@@ -1,5 +1,3 @@
-//! A program that all ranks run, and that ends on all of them when it fails on one.
-
 use std::fmt::Display;
 
 use mpi::Threading;
@@ -7,15 +5,15 @@ use mpi::traits::Communicator as _;
 
 use crate::processes::{AbortOnPanic, Processes};
 
-/// Starts MPI and runs a program on this rank, with the ranks of all processes. Call it in `main`.
+/// Starts MPI and runs `program` on this rank. Call it in `main`.
 ///
-/// If the program returns an error or panics on any rank, the job ends (`MPI_Abort`) with status 1 or 101, and the rank
-/// prints its number and the error. Without that, the others would wait for the rank until the job's time is up.
+/// If `program` returns an error or panics, the rank prints its number and the error and ends the job (`MPI_Abort`)
+/// with status 1 or 101. Otherwise, the others would wait for it.
 ///
 /// # Panics
 /// If MPI was started before.
 pub fn run<E: Display>(program: impl FnOnce(Processes) -> Result<(), E>) {
-    // Drivers of GPUs have threads of their own, which leave MPI alone.
+    // GPU drivers have threads, which do not call MPI.
     let started = mpi::initialize_with_threading(Threading::Funneled);
     let (universe, _) = started.expect("MPI is started once, and by nobody else");
     let world = universe.world();

@@ -1,14 +1,13 @@
-//! A world of boxes across the ranks of MPI, a GPU each: overlapping pairs, rays, queries and neighbours, with borders
-//! that follow the load.
+//! A broad phase for a world spread over MPI ranks, a GPU each: overlapping pairs, rays, queries and neighbours.
+//! Borders follow the load.
 //!
-//! Each rank holds some boxes ([`Owned`]) and has a part of space. [`Ranks::balance`] moves the borders and hands boxes
-//! over. [`Ranks::step`] sends boxes to the ranks whose parts they overlap, and finds the pairs on each rank's device.
-//! The joined answer is that of the undivided world, each pair on one rank. [`Ranks::closest_hits`], [`Ranks::query`],
-//! [`Ranks::nearest`] and [`Ranks::neighbors`] ask all ranks.
+//! Each rank holds some boxes ([`Owned`]) and owns a region of space. [`Ranks::balance`] moves borders and hands boxes
+//! over. [`Ranks::step`] sends boxes to the ranks whose regions they overlap and finds the pairs on each rank's device.
+//! The joined result is that of the undivided world, each pair on one rank. [`Ranks::closest_hits`], [`Ranks::query`],
+//! [`Ranks::nearest`] and [`Ranks::neighbors`] search all ranks.
 //!
-//! [`Processes`] has the ranks of a communicator of MPI. [`run`] starts MPI, and ends the job where one rank fails.
-//! [`Threads`] has the ranks as threads of one process: for
-//! tests, and to see what a thousand ranks would send.
+//! [`Processes`] are the ranks of an MPI communicator, and [`run`] starts MPI. [`Threads`] are ranks in one process,
+//! for tests and to count the traffic of a thousand ranks.
 //!
 //! ```
 //! use gpu_broad_phase::Aabb;

@@ -1,13 +1,9 @@
-//! The boxes of a step on a rank: those that it holds and those that others have sent, the ghosts.
-
 use gpu_broad_phase::{Aabb, Dimensions, NONE, Scene, Source, Statics};
 
 use crate::owned::Objects;
 
-/// Boxes that other ranks have sent.
 pub(crate) struct Ghosts {
     objects: Objects,
-    /// The rank of each.
     senders: Vec<u32>,
 }
 
@@ -17,37 +13,32 @@ impl Ghosts {
         senders: Vec::new(),
     };
 
-    /// Takes those that a rank has put at the front of a message.
     pub fn take(&mut self, sender: usize, has_worlds: bool, message: &mut &[u8]) {
         self.objects.take(has_worlds, 0, message);
         self.senders.resize(self.objects.len(), sender as u32);
     }
 }
 
-/// Boxes by ascending id. That keeps ties: the smallest index of a tie is the smallest id.
+/// Sorted by id, so that a tie by index is a tie by id.
 #[derive(Default)]
 pub(crate) struct Side {
     pub objects: Objects,
-    /// Where each stands among those that the rank holds; [`NONE`] of a ghost.
+    /// Index among the rank's own boxes; [`NONE`] for a ghost.
     pub place: Vec<u32>,
-    /// The rank that sent each ghost; [`NONE`] of what the rank holds.
+    /// Sender of each ghost; [`NONE`] for own boxes.
     senders: Vec<u32>,
 }
 
-/// All boxes of a step, static ones first.
 #[derive(Default)]
 pub(crate) struct Local {
     pub statics: Side,
     pub moving: Side,
-    /// Counts the states of the static ones.
     pub generation: u64,
 }
 
 impl Side {
-    /// Joins what a rank holds with ghosts.
-    ///
     /// # Errors
-    /// Where an id comes twice.
+    /// If two boxes have the same id.
     pub fn join(held: &Objects, ghosts: &Ghosts) -> Result<Self, String> {
         let [mut own, mut others] = [held.by_id(), ghosts.objects.by_id()].map(|places| places.into_iter().peekable());
         let mut side = Self::default();
@@ -102,7 +93,6 @@ impl Local {
         self.statics.place.len() + self.moving.place.len()
     }
 
-    /// The side of an object of the step, and its place there.
     fn side(&self, object: u32) -> (&Side, usize) {
         match (object as usize).checked_sub(self.statics.place.len()) {
             Some(place) => (&self.moving, place),
@@ -119,25 +109,23 @@ impl Local {
         object as usize >= self.statics.place.len()
     }
 
-    /// Whether the rank holds the object.
     pub fn is_held(&self, object: u32) -> bool {
         let (side, place) = self.side(object);
         side.place[place] != NONE
     }
 
-    /// The box, as it was given.
+    /// The box, as passed in.
     pub fn object(&self, object: u32) -> Aabb {
         let (side, place) = self.side(object);
         side.objects.boxes[place]
     }
 
-    /// The rank that holds the object, if it is a ghost.
+    /// The owner, if the object is a ghost.
     pub fn sender(&self, object: u32) -> Option<usize> {
         let (side, place) = self.side(object);
         Some(side.senders[place] as usize).filter(|_| side.place[place] == NONE)
     }
 
-    /// The object of an id, if it is here.
     pub fn find(&self, id: u64) -> Option<u32> {
         let statics = self.statics.place.len();
         let in_side = |side: &Side| side.objects.ids.binary_search(&id).ok();
@@ -146,10 +134,8 @@ impl Local {
     }
 }
 
-/// Bounds of no boxes: they are inverted, and nothing meets them.
 pub(crate) const NOTHING: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
 
-/// Returns the bounds of all boxes that are not ignored.
 pub(crate) fn bounds_of<'a>(objects: impl IntoIterator<Item = &'a Aabb>) -> Aabb {
     let join = |bounds: Aabb, object: &Aabb| {
         Aabb::new(

@@ -1,55 +1,47 @@
-//! The boxes that a rank holds.
-
 use std::collections::BTreeMap;
 
 use bytemuck::{NoUninit, Pod};
 use gpu_broad_phase::Aabb;
 
-/// Boxes with names that hold across ranks.
+/// Boxes with ids that are unique across ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objects {
     /// The boxes.
     pub boxes: Vec<Aabb>,
-    /// The id of each: any number that no other box of any rank has.
+    /// The id of each box: any number that no other box of any rank has.
     pub ids: Vec<u64>,
-    /// The world of each; none with one world.
+    /// The world of each box. Empty with one world.
     pub worlds: Vec<u32>,
-    /// Bytes of the caller's that go where the box goes: [`user_bytes`](crate::RanksDescriptor::user_bytes) per box.
-    /// Those of box `i` begin at `i * user_bytes`.
+    /// User data that moves with each box: [`user_bytes`](crate::RanksDescriptor::user_bytes) per box. Data of box `i`
+    /// starts at `i * user_bytes`.
     pub user: Vec<u8>,
 }
 
-/// What a rank holds: its share of the world. Any share will do for a right answer. The nearer its boxes lie to the
-/// rank's own part of space, the less is sent. [`Ranks::balance`](crate::Ranks::balance) sees to that.
+/// A rank's share of the world. Any share gives correct results, but less is sent if boxes are near the rank's region,
+/// to which [`Ranks::balance`](crate::Ranks::balance) moves them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owned {
-    /// Boxes that move.
+    /// Moving boxes.
     pub moving: Objects,
-    /// Boxes that seldom change. They never pair with one another, as
-    /// [`Statics`](gpu_broad_phase::Statics) say.
+    /// Boxes that seldom change. They never pair with each other; see [`Statics`](gpu_broad_phase::Statics).
     pub statics: Objects,
-    /// Which state of the static boxes this is. Change it on at least one rank whenever static boxes have changed on
-    /// any rank: all ranks then send theirs.
+    /// Version of the static boxes. If any rank's change, change it on at least one: all ranks then send theirs.
     pub generation: u64,
-    /// Pairs of ids that are not wanted, either first. List a row on a rank that holds one of its boxes; once is
-    /// enough. [`balance`](crate::Ranks::balance) moves it along.
+    /// Pairs of ids to exclude, in either order. List a row once, on a rank that holds one of its boxes;
+    /// [`balance`](crate::Ranks::balance) moves it along.
     pub excluded_pairs: Vec<[u64; 2]>,
 }
 
-/// Which of a rank's boxes go to each other rank.
 pub(crate) type Members = BTreeMap<usize, Vec<u32>>;
 
-/// Appends plain rows to a message.
 pub(crate) fn put<T: NoUninit>(message: &mut Vec<u8>, rows: impl IntoIterator<Item = T>) {
     for row in rows {
         message.extend_from_slice(bytemuck::bytes_of(&row));
     }
 }
 
-/// Takes rows off the front of a message.
-///
 /// # Panics
-/// Where it is shorter: no rank sends such messages.
+/// If the message is shorter, which none is.
 pub(crate) fn take<T: Pod>(message: &mut &[u8], count: usize) -> Vec<T> {
     let (rows, rest) = message.split_at(count * size_of::<T>());
     *message = rest;
@@ -69,7 +61,7 @@ impl Objects {
         self.boxes.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no boxes.
     pub const fn is_empty(&self) -> bool {
         self.boxes.is_empty()
     }
@@ -87,7 +79,6 @@ impl Objects {
         }
     }
 
-    /// Appends some of them to a message, with their number.
     pub(crate) fn put(&self, members: &[u32], user_bytes: usize, message: &mut Vec<u8>) {
         let each = || members.iter().map(|&member| member as usize);
         put(message, [members.len() as u64]);
@@ -101,7 +92,6 @@ impl Objects {
         }
     }
 
-    /// Takes what [`put`](Self::put) has appended.
     pub(crate) fn take(&mut self, has_worlds: bool, user_bytes: usize, message: &mut &[u8]) {
         let count = take::<u64>(message, 1)[0] as usize;
         self.boxes.extend(take::<Aabb>(message, count));
@@ -112,7 +102,6 @@ impl Objects {
         self.user.extend(take::<u8>(message, count * user_bytes));
     }
 
-    /// Those at `members`, in their order.
     pub(crate) fn gathered(&self, members: &[u32], user_bytes: usize) -> Self {
         let mut message = Vec::new();
         let mut gathered = Self::default();
@@ -121,7 +110,6 @@ impl Objects {
         gathered
     }
 
-    /// Their places by ascending ids.
     pub(crate) fn by_id(&self) -> Vec<u32> {
         let mut places: Vec<_> = (0..self.len() as u32).collect();
         if !self.ids.is_sorted() {

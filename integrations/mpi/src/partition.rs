@@ -1,12 +1,12 @@
-//! Which rank's part of space a point lies in.
+//! Regions of space, and their owners.
 //!
-//! Coordinates are compared as passes compare boxes: as integers in the order of the floats, in which −0 is 0. So
-//! nothing is rounded, and infinities are ordinary values.
+//! Coordinates are compared as in the passes: as integers in the order of the floats, with −0 as 0. So nothing is
+//! rounded, and infinities are ordinary values.
 
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::Aabb;
 
-/// A float as an integer of the same order, in which −0 is 0. Of a NaN, any integer.
+/// Keeps the order; a NaN maps to any integer.
 pub(crate) fn ordered(value: f32) -> i32 {
     let bits = value.to_bits();
     if bits < 1 << 31 {
@@ -16,7 +16,7 @@ pub(crate) fn ordered(value: f32) -> i32 {
     }
 }
 
-/// A box as ordered integers, both ends inclusive.
+/// Both ends are inclusive.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Span {
@@ -32,7 +32,6 @@ impl Span {
         }
     }
 
-    /// All of space.
     pub const ALL: Self = Self {
         first: [i32::MIN; 3],
         last: [i32::MAX; 3],
@@ -43,7 +42,7 @@ impl Span {
     }
 }
 
-/// A border between two groups of ranks: the upper one begins at it.
+/// A border between two groups of ranks. It belongs to the upper one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Cut {
@@ -51,22 +50,20 @@ pub(crate) struct Cut {
     pub border: i32,
 }
 
-/// Space cut in two, and each part again, until each rank has one: a tree of borders.
+/// A binary tree of borders, with one region per rank.
 ///
-/// Parts are half-open, from one border to the next, and the outermost are endless. So every point lies in just one.
+/// Regions are half-open, and the outermost ones are unbounded, so every point is in exactly one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
-    /// The border of a group of ranks stands at the first rank of its upper half. That of rank 0 is none.
+    /// Borders by the first rank of their upper half; entry 0 is unused.
     pub cuts: Vec<Cut>,
 }
 
-/// The first rank of the upper half of some ranks.
 pub(crate) const fn middle(first: usize, end: usize) -> usize {
     first + (end - first) / 2
 }
 
 impl Partition {
-    /// All of space is rank 0's.
     pub fn undivided(ranks: usize) -> Self {
         let none = Cut {
             axis: 0,
@@ -77,7 +74,6 @@ impl Partition {
         }
     }
 
-    /// The rank whose part holds a point.
     pub fn owner(&self, point: [i32; 3]) -> usize {
         let (mut first, mut end) = (0, self.cuts.len());
         while end - first > 1 {
@@ -92,7 +88,7 @@ impl Partition {
         first
     }
 
-    /// Calls `with` for each rank whose part a box overlaps, ascending.
+    /// Calls `with` for each rank whose region `span` overlaps.
     pub fn overlapped(&self, span: &Span, with: &mut impl FnMut(usize)) {
         self.overlapped_of(span, 0, self.cuts.len(), with);
     }
@@ -111,7 +107,6 @@ impl Partition {
         }
     }
 
-    /// The part of a rank.
     pub fn part(&self, rank: usize) -> Span {
         let mut part = Span::ALL;
         let (mut first, mut end) = (0, self.cuts.len());
@@ -120,7 +115,7 @@ impl Partition {
             let Cut { axis, border } = self.cuts[middle];
             let axis = axis as usize;
             if rank < middle {
-                // `ordered` never gives the smallest integer, so that no part lacks a point for this.
+                // `ordered` never returns the smallest integer, so saturation loses no point.
                 part.last[axis] = part.last[axis].min(border.saturating_sub(1));
                 end = middle;
             } else {

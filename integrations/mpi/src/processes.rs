@@ -1,5 +1,3 @@
-//! Ranks as processes of MPI.
-
 use std::cell::Cell;
 use std::thread;
 
@@ -11,7 +9,7 @@ use mpi::traits::{
 
 use crate::communicator::{Communicator, Messages};
 
-/// Ends the job (`MPI_Abort`) if a panic drops it. The other ranks would wait for this one until the job's time is up.
+/// Ends the job (`MPI_Abort`) if a panic drops it: other ranks would wait.
 pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -24,25 +22,25 @@ impl Drop for AbortOnPanic {
     }
 }
 
-/// The ranks of a communicator of MPI, a process each.
+/// The ranks of an MPI communicator, one process each.
 ///
-/// Messages take a duplicate of the communicator, so that they do not meet those of the program.
+/// Messages use a duplicate of the communicator, apart from the program's own.
 ///
-/// A panic that drops them ends the job, since the other ranks would wait. So does [`run`](crate::run) with an error. A
-/// program that starts MPI itself calls `MPI_Abort` before one rank alone leaves it.
+/// A panic that drops this value ends the job, as an error in [`run`](crate::run) does: other ranks would wait. A
+/// program that starts MPI itself must call `MPI_Abort` before one rank leaves alone.
 pub struct Processes {
     _guard: AbortOnPanic,
     ranks: SimpleCommunicator,
     rank_on_machine: usize,
-    /// Of the next exchange: one that is over for a rank may still go on for another.
+    /// Tag of the next exchange. It alternates: others may still be in the last one.
     tag: Cell<mpi::Tag>,
 }
 
-/// Bytes of a message that travel together: MPI counts them by an `i32`.
+/// Bytes per message piece: MPI counts them with an `i32`.
 const LARGEST_PIECE: usize = 1 << 30;
 
 impl Processes {
-    /// The ranks of a communicator. Collective: each rank makes its own.
+    /// Uses the ranks of `ranks`. Collective.
     pub fn new(ranks: &impl OfMpi) -> Self {
         let ranks = ranks.duplicate();
         let rank_on_machine = ranks.split_shared(ranks.rank()).rank() as usize;
@@ -54,13 +52,12 @@ impl Processes {
         }
     }
 
-    /// Takes what has come by now.
     fn receive(&self, tag: mpi::Tag, came: &mut Messages) {
         while let Some((message, status)) = self.ranks.any_process().immediate_matched_probe_with_tag(tag) {
             let mut piece = vec![0; status.count(u8::equivalent_datatype()) as usize];
             message.matched_receive_into(&mut piece[..]);
             let from = status.source_rank() as usize;
-            // Pieces of a message come in their order.
+            // Pieces arrive in order.
             match came.iter_mut().find(|(sender, _)| *sender == from) {
                 Some((_, message)) => message.append(&mut piece),
                 None => came.push((from, piece)),
@@ -103,8 +100,8 @@ impl Communicator for Processes {
     }
 
     /// Source: Hoefler, Siebert and Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange",
-    /// 2010. Sends are synchronous. A rank whose sends have all been received enters a barrier without waiting at it,
-    /// and goes on to receive until all have entered it: then nothing is under way.
+    /// 2010. Once a rank's synchronous sends were received, it enters a nonblocking barrier and keeps receiving. When
+    /// all have entered, no message is in transit.
     fn exchange(&self, messages: Messages) -> Messages {
         let tag = self.tag.get();
         self.tag.set(1 - tag);

@@ -1,5 +1,3 @@
-//! Boxes, spheres and nearest objects across ranks, and neighbours within a radius.
-
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
@@ -21,15 +19,15 @@ pub struct Near {
     pub id: u64,
     /// Squared distance, as in [`NearestObject`](gpu_broad_phase::NearestObject).
     pub squared_distance: f32,
-    /// 0 for a static box, 1 for one that moves: static ones come first at the same distance.
+    /// 0 for a static box, which comes first at equal distance, else 1.
     pub is_moving: u32,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// The boxes of the last step, on all ranks, that each query of this rank finds, by ascending id. Collective.
+    /// Finds the boxes of all ranks in the last step that match each query, by ascending id. Collective.
     ///
     /// # Errors
-    /// Before the first step, where ranks make other calls, or a device fails.
+    /// Before the first step, if ranks make different calls, or if a device fails.
     pub fn query(&mut self, queries: &[Query]) -> Result<Rows<u64>, RankError> {
         self.clock.start(&self.ranks);
         self.agree_to_ask("query", 0, Ok(()))?;
@@ -39,7 +37,7 @@ impl<C: Communicator> Ranks<C> {
             let found = ranks.ask_here(queries, QueryMode::All)?;
             let list = |query: usize| {
                 let [first, end] = [query, query + 1].map(|at| found.query_offsets[at] as usize);
-                // What others hold, they tell.
+                // The owner of a ghost reports it.
                 let held = found.query_objects[first..end]
                     .iter()
                     .filter(|&&object| ranks.local.is_held(object));
@@ -53,13 +51,14 @@ impl<C: Communicator> Ranks<C> {
         })))
     }
 
-    /// The `count` boxes of the last step, on all ranks, that lie nearest to each query of this rank and within its
-    /// radius, nearest first. Ranks that can hold nothing nearer than what a first one found are not asked. Distances
-    /// from 2^64 on, whose squares are infinite, count as one, and so do those below 2^-63, whose squares are 0.
-    /// Collective.
+    /// Finds the `count` nearest boxes of all ranks in the last step, within each query's radius, nearest first. Ranks
+    /// that cannot have anything nearer are not searched. Collective.
+    ///
+    /// Distances of 2^64 or more, whose squares are infinite, count as equal. So do those below 2^-63, whose squares
+    /// are 0.
     ///
     /// # Errors
-    /// Where ranks ask for another number, where it is 0 or more than 1,024, or a device fails.
+    /// Before the first step, if `count` is 0, above 1,024 or differs between ranks, or if a device fails.
     pub fn nearest(&mut self, queries: &[Query], count: u32) -> Result<Rows<Near>, RankError> {
         self.clock.start(&self.ranks);
         let wanted = match count {
@@ -96,7 +95,7 @@ impl<C: Communicator> Ranks<C> {
             Ok(lists.collect())
         };
         let mut found: Vec<Vec<Near>> = self.ask(queries, Ok(first), near)?;
-        // What is farther than so many others is not wanted.
+        // The last of `count` boxes bounds the distance on other ranks.
         let within = |(query, found): (&Query, &Vec<Near>)| {
             let last = found.get(count as usize - 1);
             // Squares of distances below 2^-63 are 0.
@@ -118,8 +117,8 @@ impl<C: Communicator> Ranks<C> {
         let more = self.ask(queries, routes, near)?;
         for (found, more) in found.iter_mut().zip(more) {
             found.extend(more);
-            // Two ranks tell of a box that one of them has as a ghost, and their devices may differ. Distances are not
-            // negative, so that their bits have their order.
+            // Ghosts are reported, too, and devices may differ. Distances are not negative, so their bits sort like the
+            // values.
             found.sort_unstable_by_key(|near| (near.is_moving, near.id, near.squared_distance.to_bits()));
             found.dedup_by_key(|near| (near.is_moving, near.id));
             found.sort_unstable_by_key(|near| (near.squared_distance.to_bits(), near.is_moving, near.id));
@@ -142,12 +141,14 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// For each box that this rank holds, static ones first, the boxes of all ranks within a radius of it, by ascending
-    /// id. It needs no step before it. Boxes within the radius of what another rank holds are sent there first. With
-    /// `half`, a box counts as after those with smaller ids, and moving ones count as after static ones. Collective.
+    /// Finds the boxes of all ranks within `radius` of each box of this rank, by ascending id. Lists are in the order
+    /// of boxes, static ones first. No step is needed: boxes within `radius` of another rank's are sent there first.
+    /// Collective.
+    ///
+    /// With `half`, each pair is listed once, by the earlier box: static before moving, then smaller ids first.
     ///
     /// # Errors
-    /// Where what a rank holds does not fit together, where ranks ask for other neighbours, or a device fails.
+    /// If `owned` is inconsistent, if settings differ between ranks, or if a device fails.
     pub fn neighbors(&mut self, owned: &Owned, radius: f32, half: bool) -> Result<Rows<u64>, RankError> {
         self.clock.start(&self.ranks);
         let asked = u64::from(radius.to_bits()) << 1 | u64::from(half);
@@ -203,8 +204,7 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// The places near which a point's neighbours may lie, as queries: the point and its images past borders within
-    /// reach.
+    /// Around the point and its periodic images.
     fn images(&self, point: [f32; 3], radius: f32) -> Vec<Query> {
         let periods = self.descriptor.broad_phase.periods;
         let mut images = vec![point];
@@ -244,7 +244,7 @@ impl<C: Communicator> Ranks<C> {
             statics.take(*rank, self.has_worlds(), &mut message);
             moving.take(*rank, self.has_worlds(), &mut message);
         }
-        // The next step wants those of its own.
+        // The next step needs its own static ghosts.
         self.forget_statics();
         self.local.statics = Side::join(&owned.statics, &statics)?;
         self.local.moving = Side::join(&owned.moving, &moving)?;
@@ -273,7 +273,7 @@ impl<C: Communicator> Ranks<C> {
     }
 }
 
-/// The lower corner of a box, which neighbours are counted from, if it has any.
+/// The lower corner, from which neighbours are measured. `None` for infinite and ignored boxes.
 fn point(object: &Aabb) -> Option<Aabb> {
     let is_finite = object
         .min

@@ -1,5 +1,3 @@
-//! The ranks that share a world.
-
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -16,23 +14,22 @@ use crate::partition::Partition;
 use crate::processes::Processes;
 use crate::traffic::{Clock, Counted, Stage};
 
-/// Everything that [`Ranks`] are made from. All ranks give the same, but for [`device`](Self::device).
+/// Options of [`Ranks`]. All ranks pass the same, except for [`device`](Self::device).
 #[derive(Clone, Copy, Debug)]
 pub struct RanksDescriptor {
-    /// What a step of each rank is made from. `outputs.growth` does not count: buffers always grow. `pair_filter` has
-    /// to be `None`, since it would see numbers of boxes that differ from rank to rank.
+    /// Options of each rank's broad phase. `outputs.growth` is ignored: buffers always grow. `pair_filter` must be
+    /// `None`, since object indices differ between ranks.
     pub broad_phase: BroadPhaseDescriptor<'static>,
-    /// What finds things on the rank. Ranks of one machine take its adapters in turn. Default: [`Device::Auto`].
+    /// Device of the rank; a machine's ranks take its adapters in turn. Default: [`Device::Auto`].
     pub device: Device,
-    /// Bytes of the caller's that go where a box goes. Default: 0.
+    /// Bytes of user data per box. Default: 0.
     pub user_bytes: usize,
     /// Load of a box. Default: 4.
     pub box_load: u32,
-    /// Load of a pair of the last step. It counts where the pair was found: for the box whose lower corner is larger on
-    /// more axes. Default: 1.
+    /// Load of a pair of the last step, charged to the box whose lower corner is larger on more axes. Default: 1.
     pub pair_load: u32,
-    /// How far a border moves in one [`balance`](Ranks::balance): it passes at most this share, from 0 to 1, of the
-    /// load on both of its sides. Default: 0.1.
+    /// Largest share, from 0 to 1, of the load on both sides that a border passes in one [`balance`](Ranks::balance).
+    /// Default: 0.1.
     pub max_moved: f64,
 }
 
@@ -49,39 +46,37 @@ impl Default for RanksDescriptor {
     }
 }
 
-/// The ranks that share a world, as one of them sees them: its device, its part of space, and its boxes of the last
-/// step. All methods that say so are collective: each rank calls them, in the same order.
+/// The ranks that share a world, seen from one of them: its device, its region, and its boxes of the last step. Each
+/// rank makes the collective calls, in the same order.
 pub struct Ranks<C: Communicator = Processes> {
     pub(crate) ranks: Counted<C>,
     pub(crate) clock: Clock,
     pub(crate) engine: Engine,
     pub(crate) descriptor: RanksDescriptor,
     pub(crate) partition: Partition,
-    /// Whether there has been a partition since space was undivided.
     pub(crate) is_cut: bool,
     pub(crate) bisection: Bisection<Counted<C>>,
     pub(crate) local: Local,
-    /// Whether there are boxes to ask.
     pub(crate) has_stepped: bool,
-    /// The generation of the static boxes that others know, and how many this rank held then; none after borders moved.
+    /// Generation and number of static boxes that others have. `None` after borders moved.
     pub(crate) statics_sent: Option<(u64, usize)>,
-    /// Bounds of what this rank held in the last step.
+    /// Bounds of own boxes in the last step.
     pub(crate) bounds: Aabb,
-    /// Ids that this rank held in the last step, ascending, and how many pairs count as theirs: of those that this rank
-    /// reports and, after [`share_pairs_of`](Self::share_pairs_of), of all. Those without any are left out.
+    /// Pairs charged to own boxes in the last step: ids, ascending, and counts above 0. Until
+    /// [`share_pairs_of`](Self::share_pairs_of), only those that this rank reports.
     ///
-    /// A pair counts as that of the box whose lower corner is nearer to its home point, where the work is: of a small
-    /// box within a large one, of the small one.
+    /// A pair is charged to the box with the lower corner nearer to its home point, where the work is: of a small box
+    /// within a large one, the small one.
     pub(crate) pairs_of: Vec<(u64, u32)>,
-    /// Pairs that count as ghosts', by the ranks that hold those.
+    /// Pairs charged to ghosts, by owner.
     pub(crate) pairs_of_ghosts: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Ranks with all of space on rank 0 so far. Collective.
+    /// Creates the ranks. Rank 0 owns all of space at first. Collective.
     ///
     /// # Errors
-    /// Where a rank has no device for the descriptor, or another descriptor.
+    /// If a rank has no device for `descriptor`, passes a `pair_filter`, or differs from rank 0.
     pub fn new(ranks: C, descriptor: &RanksDescriptor) -> Result<Self, RankError> {
         let mut descriptor = *descriptor;
         descriptor.broad_phase.outputs.growth = Growth::Grow;
@@ -129,34 +124,32 @@ impl<C: Communicator> Ranks<C> {
         self.ranks.ranks()
     }
 
-    /// The adapter of this rank; none where it is the CPU.
+    /// The adapter of this rank; `None` on the CPU.
     pub fn adapter(&self) -> Option<&AdapterInfo> {
         self.engine.0.adapter_info()
     }
 
-    /// The device of this rank and its queue, for passes of the caller's that move boxes; none where it is the CPU.
+    /// The device and queue of this rank, for your passes that move boxes; `None` on the CPU.
     pub fn device(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.engine.0.device().zip(self.engine.0.queue())
     }
 
-    /// Takes over the boxes that passes have moved: as many as `objects` has ids, from the start of a buffer of
-    /// [`device`](Self::device) with the usage `COPY_SRC`. They come to the host, since messages of MPI leave from
-    /// there. Not collective.
+    /// Reads moved boxes from `buffer` into `objects.boxes`, one for each of `objects.ids`, because MPI messages leave
+    /// from the host. The buffer belongs to [`device`](Self::device) and has the usage `COPY_SRC`. Not collective.
     ///
     /// # Errors
-    /// Where the rank is on the CPU, the buffer is too short, or the device is lost. Hand the error to
-    /// [`agreed`](crate::agreed), so that the other ranks hear of it.
+    /// If the rank is on the CPU, the buffer is too short or lacks `COPY_SRC`, or the device is lost. Pass the error to
+    /// [`agreed`](crate::agreed), so that the other ranks get it.
     pub fn read_boxes(&self, buffer: &wgpu::Buffer, objects: &mut Objects) -> Result<(), String> {
         objects.boxes = self.engine.read_boxes(buffer, objects.ids.len())?;
         Ok(())
     }
 
-    /// The stages of the last call on this rank.
+    /// Stages of the last call on this rank.
     pub fn stages(&self) -> Vec<Stage> {
         self.clock.stages()
     }
 
-    /// Lets the next step send static boxes again.
     pub(crate) fn forget_statics(&mut self) {
         self.statics_sent = None;
         self.local.generation += 1;
@@ -166,7 +159,7 @@ impl<C: Communicator> Ranks<C> {
         self.descriptor.broad_phase.worlds > 1
     }
 
-    /// The boxes as they are compared, moving ones and static ones, if what a rank holds fits together.
+    /// Checks lengths. Returns moving and static boxes as the broad phase compares them.
     pub(crate) fn check(&self, owned: &Owned) -> Result<[Vec<Aabb>; 2], String> {
         let worlds = self.descriptor.broad_phase.worlds;
         owned.moving.check("moving boxes", worlds, self.descriptor.user_bytes)?;

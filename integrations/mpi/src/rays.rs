@@ -1,5 +1,3 @@
-//! Rays across ranks.
-
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{NONE, QueryInput, Ray, RayHit, RayMode, Rays, Source, StepResult, SweptRay};
 
@@ -9,7 +7,7 @@ use crate::communicator::Communicator;
 use crate::engine::Engine;
 use crate::ranks::Ranks;
 
-/// A box that a ray meets.
+/// A ray's hit on a box.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Hit {
@@ -17,11 +15,11 @@ pub struct Hit {
     pub id: u64,
     /// Hit parameter: the point is `origin + t · direction`.
     pub t: f32,
-    /// 0 for a static box, 1 for one that moves: static ones come first where `t` is the same.
+    /// 0 for a static box, which comes first at equal `t`, else 1.
     pub is_moving: u32,
 }
 
-/// What can be cast: a [`Ray`] or a [`SweptRay`].
+/// A ray type: [`Ray`] or [`SweptRay`].
 pub trait Cast: Pod + Into<SweptRay> {
     #[doc(hidden)]
     fn all(rays: &[Self]) -> Rays<'_>;
@@ -40,18 +38,17 @@ impl Cast for SweptRay {
 }
 
 impl Hit {
-    /// Nearer first, then static boxes first, then smaller ids.
     fn key(&self) -> (u32, u32, u64) {
-        // Parameters are not negative, so that their bits have their order.
+        // `t` is not negative, so its bits sort like the value.
         (self.t.to_bits(), self.is_moving, self.id)
     }
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// The first box of all ranks that each ray of this rank meets. It asks the boxes of the last step. Collective.
+    /// Finds the first box of all ranks in the last step that each ray hits. Collective.
     ///
     /// # Errors
-    /// Before the first step, where ranks make other calls or cast another kind of ray, or a device fails.
+    /// Before the first step, if calls or ray types differ between ranks, or if a device fails.
     pub fn closest_hits<R: Cast>(&mut self, rays: &[R]) -> Result<Vec<Option<Hit>>, RankError> {
         let hits = self.cast(rays, RayMode::Closest, |ranks, _, found| {
             let row = |hit: &RayHit| (hit.object != NONE).then(|| ranks.hit(hit)).into_iter().collect();
@@ -63,7 +60,7 @@ impl<C: Communicator> Ranks<C> {
             .collect())
     }
 
-    /// Whether each ray of this rank meets any box of the last step, on any rank. Collective.
+    /// Returns `true` for each ray that hits a box of any rank in the last step. Collective.
     ///
     /// # Errors
     /// As [`closest_hits`](Self::closest_hits).
@@ -74,8 +71,7 @@ impl<C: Communicator> Ranks<C> {
         Ok(hits.iter().map(|hits| !hits.is_empty()).collect())
     }
 
-    /// All boxes of the last step, on all ranks, that each ray of this rank meets, in their order along the ray.
-    /// Collective.
+    /// Finds all boxes of all ranks in the last step that each ray hits, sorted along the ray. Collective.
     ///
     /// # Errors
     /// As [`closest_hits`](Self::closest_hits).
@@ -83,7 +79,7 @@ impl<C: Communicator> Ranks<C> {
         let hits = self.cast(rays, RayMode::All, |ranks, count, found| {
             let list = |ray: usize| {
                 let [first, end] = [ray, ray + 1].map(|at| found.ray_offsets[at] as usize);
-                // What others hold, they tell.
+                // The owner of a ghost reports it.
                 let held = found.ray_hits[first..end]
                     .iter()
                     .filter(|hit| ranks.local.is_held(hit.object));
@@ -105,7 +101,7 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// Casts rays on the ranks whose boxes they may meet. `rows` makes the rows of each ray out of a rank's answer.
+    /// `rows` converts a rank's result.
     fn cast<R: Cast, T: Pod>(
         &mut self,
         rays: &[R],

@@ -1,5 +1,3 @@
-//! The pairs of a step.
-
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::{Aabb, Dimensions, NONE, Pair, Scene, Source};
@@ -11,38 +9,36 @@ use crate::owned::{Members, Owned, put, take};
 use crate::partition::{Span, ordered};
 use crate::ranks::Ranks;
 
-/// The answer of a step on a rank.
+/// Result of a step on a rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepPairs {
-    /// Ids of the pairs that are this rank's to report, the smaller id first, in no particular order. Each pair of the
-    /// world stands on one rank. That rank may hold one of its boxes, or neither: [`Ranks::find`] tells who does.
+    /// Pairs that this rank reports, as ids, smaller first, in no particular order. Each pair of the world is on one
+    /// rank, which need not hold either box; see [`Ranks::find`].
     pub pairs: Vec<[u64; 2]>,
-    /// Pairs of all ranks.
+    /// Number of pairs of all ranks.
     pub all_pairs: u64,
     /// Boxes that others sent to this rank for the step.
     pub ghosts: usize,
-    /// Boxes of all ranks that take no part, because of a NaN, of inverted bounds or of a world that there is not.
+    /// Ignored boxes of all ranks: with a NaN, inverted bounds, or a world out of range.
     pub invalid: u64,
-    /// Box tests of this rank, where the descriptor counts them.
+    /// Box tests on this rank, if the descriptor counts them.
     pub candidates: u64,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// A box of the last step, and the rank that holds it, if it is here: both boxes of a pair that this rank reports
-    /// are. The narrow phase can follow in place, with what it needs of boxes that other ranks hold.
+    /// Returns a box of the last step and its owner, if the box is on this rank. Both boxes of each pair reported here
+    /// are, so the narrow phase can run in place.
     pub fn find(&self, id: u64) -> Option<(Aabb, usize)> {
         let object = self.local.find(id)?;
         let rank = self.local.sender(object).unwrap_or(self.ranks.rank());
         Some((self.local.object(object), rank))
     }
 
-    /// Finds the pairs of all ranks' boxes. Boxes that overlap other ranks' parts of space are sent there first. Of a
-    /// pair that several ranks see, the one reports it whose part holds the pair's home point: on each axis the larger
-    /// of the two lower corners. Collective.
+    /// Finds the pairs of all ranks' boxes. Boxes are first sent to the ranks whose regions they overlap. A pair is
+    /// reported where its home point is: on each axis, the larger of the two lower corners. Collective.
     ///
     /// # Errors
-    /// Where what a rank holds does not fit together, where two boxes of one id come to one rank, or where a device
-    /// fails.
+    /// If `owned` is inconsistent, if two boxes with one id reach the same rank, or if a device fails.
     pub fn step(&mut self, owned: &Owned) -> Result<StepPairs, RankError> {
         self.clock.start(&self.ranks);
         let checked = self.check(owned).and_then(|compared| {
@@ -53,7 +49,7 @@ impl<C: Communicator> Ranks<C> {
         let mut sums = [u64::from(self.statics_sent != Some(statics))];
         let ([moving, fixed], excluded) = agree(&self.ranks, checked, &mut sums)?;
         let sends_statics = sums[0] > 0;
-        // Until the step has gone well everywhere.
+        // Until all ranks have succeeded.
         self.statics_sent = None;
         self.has_stepped = false;
         self.bounds = bounds_of(moving.iter().chain(&fixed));
@@ -79,7 +75,7 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Messages with the boxes that overlap other ranks' parts, and with the excluded pairs that name them.
+    /// Messages with boxes that overlap other ranks' regions, and excluded pairs that name them.
     fn ghosts(
         &self,
         owned: &Owned,
@@ -101,7 +97,7 @@ impl<C: Communicator> Ranks<C> {
             }
             members
         };
-        // Static ghosts are kept, but excluded pairs that name them are told anew.
+        // Receivers keep static ghosts, but not the excluded pairs that name them.
         let sides = [
             (&owned.moving, others(moving), &excluded.of_moving),
             (&owned.statics, others(statics), &excluded.of_statics),
@@ -130,13 +126,13 @@ impl<C: Communicator> Ranks<C> {
             put(&mut message, rows);
             message
         };
-        // Where a rank is only overlapped by static boxes that it knows, there is nothing to send.
+        // Length of an empty message.
         let nothing = size_of::<u64>() * if sends_statics { 2 } else { 1 };
         let messages = receivers.into_iter().map(|to| (to, message(to)));
         messages.filter(|(_, message)| message.len() > nothing).collect()
     }
 
-    /// Sends messages, and joins what came with what the rank holds. Returns the excluded pairs that it knows of.
+    /// Exchanges messages and merges ghosts with own boxes. Returns all known excluded pairs.
     fn join(&mut self, owned: &Owned, messages: Messages, sends_statics: bool) -> Result<Vec<[u64; 2]>, String> {
         let mut excluded = owned.excluded_pairs.clone();
         let [mut moving, mut statics] = [const { Ghosts::EMPTY }; 2];
@@ -163,7 +159,6 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// The pairs of the boxes that are here, as far as they are this rank's to report.
     fn local_pairs(&mut self, excluded: Vec<[u64; 2]>) -> Result<StepPairs, String> {
         let local = &self.local;
         let known = |row: [u64; 2]| {
@@ -220,7 +215,7 @@ impl<C: Communicator> Ranks<C> {
     }
 }
 
-/// Excluded pairs by the boxes of this rank that they name, ascending by the box's place.
+/// Excluded pairs by the index of an own box that they name, ascending.
 struct Excluded {
     of_moving: Vec<(u32, [u64; 2])>,
     of_statics: Vec<(u32, [u64; 2])>,

@@ -1,12 +1,10 @@
-//! Ranks as threads of one process.
-
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
 use crate::communicator::{Communicator, Messages};
 
-/// A rank that is a thread, for tests and for more ranks than a machine has room for.
+/// A rank that is a thread, for tests and for more ranks than a machine can hold.
 ///
 /// ```
 /// use gpu_broad_phase_mpi::{Communicator, Threads};
@@ -23,24 +21,18 @@ pub struct Threads {
     shared: Arc<Shared>,
 }
 
-/// What the ranks have in common.
 struct Shared {
     size: usize,
     meeting: Mutex<Meeting>,
     all_came: Condvar,
-    /// What a sum or a maximum has come to so far.
     words: Mutex<Vec<u64>>,
-    /// Rows that are gathered, or bytes that are broadcast.
     rows: Mutex<Vec<u8>>,
-    /// What has come for each rank.
     inboxes: Vec<Mutex<Messages>>,
-    /// The parts of a split under way.
     parts: Mutex<HashMap<usize, Part>>,
-    /// All that ranks of this process meet by, this and the parts of all splits.
+    /// Including splits.
     family: Family,
 }
 
-/// Ranks that split off together, and what they then have in common.
 #[derive(Default)]
 struct Part {
     ranks: Vec<usize>,
@@ -52,7 +44,6 @@ type Family = Arc<Mutex<Vec<Weak<Shared>>>>;
 #[derive(Default)]
 struct Meeting {
     present: usize,
-    /// Counts the meetings.
     number: u64,
     is_broken: bool,
 }
@@ -77,12 +68,11 @@ impl Shared {
         shared
     }
 
-    /// Waits until all ranks have come.
     fn meet(&self) {
         self.meet_and(|| ());
     }
 
-    /// As [`meet`](Self::meet). The last to come does something first.
+    /// The last to arrive first calls `last`.
     fn meet_and(&self, last: impl FnOnce()) {
         let mut meeting = locked(&self.meeting);
         meeting.present += 1;
@@ -101,7 +91,7 @@ impl Shared {
     }
 }
 
-/// Breaks all meetings when a rank panics, so that the others do not wait for it.
+/// Breaks all meetings if a rank panics.
 struct Guard(Family);
 
 impl Drop for Guard {
@@ -116,10 +106,10 @@ impl Drop for Guard {
 }
 
 impl Threads {
-    /// Runs `work` as so many ranks and returns what each of them returned.
+    /// Runs `work` on `size` ranks and returns the results, by rank.
     ///
     /// # Panics
-    /// Where one of them panics, or the system has no thread for one.
+    /// If a rank panics, or the system has no thread for one.
     pub fn run<T: Send>(size: usize, work: impl Fn(Self) -> T + Sync) -> Vec<T> {
         let shared = Shared::new(size, &Family::default());
         thread::scope(|scope| {
@@ -155,7 +145,7 @@ impl Threads {
         self.shared.meet_and(|| locked(&self.shared.words).clear());
     }
 
-    /// Lets one rank after the other lay out bytes, and returns what all see then.
+    /// Returns shared bytes into which each rank has written.
     fn lay_out(&self, lay: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         lay(&mut locked(&self.shared.rows));
         self.shared.meet();

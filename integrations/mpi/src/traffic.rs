@@ -1,5 +1,3 @@
-//! What ranks send, counted.
-
 use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
 use std::rc::Rc;
@@ -7,17 +5,16 @@ use std::time::{Duration, Instant};
 
 use crate::communicator::{Communicator, Messages};
 
-/// What a rank has sent to others.
+/// Data sent by a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Messages to single ranks.
     pub messages: u64,
-    /// Bytes in those messages.
+    /// Bytes of those messages.
     pub bytes: u64,
-    /// Calls that all ranks of a group take part in: sums, maxima, gathered rows, broadcasts, and the ends of
-    /// exchanges.
+    /// Collective calls: sums, maxima, gathers, broadcasts, and the ends of exchanges.
     pub collectives: u64,
-    /// Bytes that the rank gave to those.
+    /// Bytes passed to collective calls.
     pub collective_bytes: u64,
 }
 
@@ -43,26 +40,25 @@ impl Sub for Traffic {
     }
 }
 
-/// A part of a call: how long it took on this rank, waits for others among it, and what it sent.
+/// A stage of a call on this rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// `cut` and `hand over` of [`balance`](crate::Ranks::balance); `ghosts`, `step` and `agree` of
-    /// [`step`](crate::Ranks::step); `route`, `ask`, `answer` and `reply` of rays and queries.
+    /// [`step`](crate::Ranks::step); `route`, `ask`, `answer` and `reply` of rays and queries; `route`, `ghosts`,
+    /// `step` and `agree` of [`neighbors`](crate::Ranks::neighbors).
     pub name: &'static str,
-    /// How long it took.
+    /// Duration, including waits for other ranks.
     pub time: Duration,
-    /// What this rank sent.
+    /// Data that this rank sent.
     pub traffic: Traffic,
 }
 
-/// The stages of a call. Each begins where the one before ends.
 pub(crate) struct Clock {
     stages: Vec<Stage>,
     since: Instant,
     before: Traffic,
 }
 
-/// Ranks whose traffic is counted.
 pub(crate) struct Counted<C> {
     ranks: C,
     traffic: Rc<Cell<Traffic>>,
@@ -104,13 +100,11 @@ impl Clock {
         }
     }
 
-    /// Begins a call.
     pub fn start<C>(&mut self, ranks: &Counted<C>) {
         self.stages.clear();
         (self.since, self.before) = (Instant::now(), ranks.traffic.get());
     }
 
-    /// Ends a stage of it.
     pub fn end<C>(&mut self, ranks: &Counted<C>, name: &'static str) {
         let (now, traffic) = (Instant::now(), ranks.traffic.get());
         self.stages.push(Stage {

@@ -1,4 +1,4 @@
-//! A rank that fails or panics ends the job, whatever the others wait for. The program launches itself.
+//! A rank that fails or panics ends the job. The program launches itself.
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -7,10 +7,9 @@ use gpu_broad_phase::{Aabb, Ray};
 use gpu_broad_phase_mpi::{Communicator as _, Device, Owned, Processes, Ranks, RanksDescriptor, run};
 
 const RANKS: usize = 4;
-/// The rank that fails.
 const FAILING: usize = 2;
 
-/// How a rank leaves its program, the status of the job, and what is printed.
+/// Way to leave, status of the job, printed message.
 const WAYS: [(&str, i32, &str); 5] = [
     ("error", 1, "rank 2 ends the job: user code fails"),
     ("first", 1, "rank 2 ends the job: user code fails"),
@@ -36,7 +35,7 @@ fn main() -> ExitCode {
     }
     for (way, status, told) in WAYS {
         let ended = Command::new("mpirun")
-            // The timeout is a guard against a hang.
+            // Guards against a hang.
             .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
             .args(["-n", &RANKS.to_string()])
             .arg(env::current_exe().expect("a program has a path"))
@@ -51,7 +50,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The README's program, with a rank that fails.
+/// The README's program, with a failing rank.
 fn program(processes: Processes, way: &str) -> Result<(), Box<dyn std::error::Error>> {
     let fails = processes.rank() == FAILING;
     if fails && way == "first" {

@@ -1,12 +1,12 @@
-//! The cases of ArborX's tests of its distributed tree (test/tstDistributedTreeSpatial.cpp and
-//! tstDistributedTreeNearest.cpp), in ids of ours: what rank `r` holds as its box `i` has the id `1000 r + i`.
+//! Cases of ArborX's distributed tree tests (test/tstDistributedTreeSpatial.cpp and tstDistributedTreeNearest.cpp). Box
+//! `i` of rank `r` has the id `1000 r + i`.
 
 use gpu_broad_phase::{Aabb, Query};
 use gpu_broad_phase_mpi::{Communicator as _, Device, Owned, Ranks, RanksDescriptor, Rows, Threads};
 
 const SIZES: [usize; 5] = [1, 2, 3, 4, 8];
 
-/// Ranks with a world of which each holds what `boxes` says, and no step behind them but that of the world.
+/// Steps `boxes` without balancing, then calls `ask`.
 fn on_ranks<T: Send>(
     size: usize,
     boxes: impl Fn(f32) -> Vec<Aabb> + Sync,
@@ -35,7 +35,7 @@ fn point(x: f32) -> Aabb {
     Aabb::point([x, 0.0, 0.0])
 }
 
-/// Four points per rank, a quarter apart, along a line.
+/// Four points per rank, on a line.
 fn line(rank: f32) -> Vec<Aabb> {
     (0..4).map(|at| point(rank + at as f32 / 4.0)).collect()
 }
@@ -60,7 +60,7 @@ fn hello_world() {
                 expected.push(id(opposite + 1, 0));
             }
             assert_eq!(within.of(0), expected);
-            // The point itself, and those a quarter to both sides: ties go to the smaller id.
+            // Ties go to the smaller id.
             let expected = match opposite {
                 0 => vec![id(0, 0), id(0, 1), id(0, 2)],
                 _ => vec![id(opposite, 0), id(opposite - 1, 3), id(opposite, 1)],
@@ -102,7 +102,7 @@ fn unique_leaf_on_rank_0() {
             |rank| if rank == 0.0 { vec![unit] } else { Vec::new() },
             |ranks, rank| {
                 assert!(ranks.query(&[]).unwrap().rows.is_empty());
-                // More than there are.
+                // More than exist.
                 let near = ranks
                     .nearest(&[Query::sphere([rank; 3], f32::INFINITY)], size as u32 + 1)
                     .unwrap();
@@ -135,7 +135,6 @@ fn do_not_exceed_capacity() {
         let cloud = |_| (0..512).map(|at| Aabb::point([at as f32; 3])).collect();
         on_ranks(size, cloud, |ranks, _| {
             let near = ranks.nearest(&[Query::sphere([0.0; 3], f32::INFINITY)], 512).unwrap();
-            // All ranks have the same cloud.
             let expected = (0..512).map(|at| id(at % size, at / size));
             assert_eq!(ids(&near, 0), expected.collect::<Vec<_>>());
         });
@@ -144,7 +143,7 @@ fn do_not_exceed_capacity() {
 
 #[test]
 fn non_approximate_nearest_neighbors() {
-    // Bounds that hold the query, with nothing near it: the nearest box lies on another rank.
+    // The query is within the rank's bounds, but the nearest box is elsewhere.
     let corners = |rank: f32| vec![point(rank), Aabb::point([rank + 1.0, 1.0, 1.0])];
     for size in SIZES {
         on_ranks(size, corners, |ranks, rank| {

@@ -1,4 +1,4 @@
-//! Ranks as processes of MPI. Without a launcher the program launches itself, with one number of ranks after the other.
+//! Ranks as MPI processes, launched by the program itself.
 
 mod common;
 
@@ -11,7 +11,7 @@ use gpu_broad_phase_mpi::{Communicator as _, Device, Objects, Processes, Ranks, 
 use wgpu::Backends;
 
 fn main() -> ExitCode {
-    // Set by Open MPI, and by others that hold to PMI.
+    // Set by Open MPI and PMI launchers.
     if env::var_os("OMPI_COMM_WORLD_SIZE")
         .or_else(|| env::var_os("PMI_SIZE"))
         .is_some()
@@ -75,7 +75,6 @@ fn as_rank() {
     }
 }
 
-/// Boxes that lie on the device of each rank.
 fn buffers(world: &Processes, device: Device) {
     let settings = RanksDescriptor {
         device,

@@ -1,4 +1,4 @@
-//! Ranks as threads, on the CPU, against the undivided world.
+//! Ranks as threads on the CPU, against the undivided world.
 
 mod common;
 
@@ -8,10 +8,10 @@ use gpu_broad_phase_mpi::{Communicator, Device, Objects, Owned, RankError, Ranks
 
 const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];
 
-/// What rank 0 returns of each round, on one number of ranks after the other.
+/// Results of rank 0 by round.
 fn rounds<T: Send>(count: usize, check: impl Fn(&Threads, usize) -> T + Sync) -> Vec<T> {
     let run = |round: usize| {
-        // Kinds of worlds come in turn, too: each kind is to meet each number of ranks.
+        // Each kind of world meets each rank count.
         let ranks = RANKS[(round + round / RANKS.len()) % RANKS.len()];
         Threads::run(ranks, |ranks| check(&ranks, round)).remove(0)
     };
@@ -68,7 +68,7 @@ fn on_ranks<T: Send>(size: usize, run: impl Fn(&mut Ranks<Threads>, usize) -> T 
     })
 }
 
-/// Two boxes on each rank that meet each other and nothing else.
+/// Two boxes per rank that overlap only each other.
 fn two(rank: usize) -> Objects {
     let low = [10.0 * rank as f32, 0.0, 0.0];
     Objects {
@@ -117,14 +117,14 @@ fn what_does_not_fit_together_is_an_error_on_all_ranks_and_the_next_step_is_righ
                     spoil(&mut spoiled);
                 }
                 let refused = ranks.step(&spoiled).unwrap_err();
-                // Before borders lie anywhere, all boxes go to rank 0, too: it finds ids that come twice.
+                // Rank 0 owns all of space at first, so it finds duplicate ids.
                 let finder = if wanted.starts_with("two boxes") { 0 } else { size - 1 };
                 assert!(refused.rank == finder && refused.what.contains(wanted), "{refused}");
                 let refused = ranks.query(&[Query::point([0.0; 3])]).unwrap_err();
                 assert!(refused.what.contains("no step"), "{refused}");
                 ranks.step(&owned).unwrap().all_pairs
             });
-            // Each static box meets both of its rank.
+            // A static box overlaps both boxes of its rank.
             assert_eq!(found, vec![3 * size as u64; size], "{wanted}");
         }
     }
@@ -207,7 +207,6 @@ fn static_boxes_are_sent_when_they_or_borders_have_moved_and_else_not() {
         };
         let mut ranks = Ranks::new(threads, &descriptor).unwrap();
         let mut owned = Owned::default();
-        // Slabs along a row, over all ranks.
         owned.statics.ids = (0..30).filter(|id| id % 3 == rank as u64).collect();
         let slab = |&id: &u64| Aabb::new([0.0, 0.0, id as f32], [30.0, 1.0, id as f32]);
         owned.statics.boxes = owned.statics.ids.iter().map(slab).collect();

@@ -1,7 +1,7 @@
-//! Frame times of the plugin beside avian's broad phase and Bevy's mesh ray cast, as tables. Pairs and nearest hits of
-//! both have to be the same: else it ends with status 1.
+//! Compares the plugin with avian's broad phase and Bevy's mesh ray cast. Exits with status 1 if pairs or nearest hits
+//! differ.
 //!
-//! `cargo run --release -p bevy_gpu_broad_phase_compare`; a number behind it is how many frames are timed.
+//! Run `cargo run --release -p bevy_gpu_broad_phase_compare`; an argument sets the number of timed frames.
 
 mod overlaps;
 mod picking;
@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 use bevy::prelude::*;
 use bevy::time::TimeUpdateStrategy;
 
-/// Entities in each table.
 const COUNTS: [u32; 3] = [1_000, 10_000, 50_000];
 
-/// Edges of all boxes. Positions are multiples of 1/8, so that no two boxes come nearer than 1/16 without a meeting:
-/// tolerances of an engine change no answer.
+/// Edge of all boxes. Positions are multiples of 1/8, so separate boxes are at least 1/16 apart, above engines'
+/// tolerances.
 const EDGE: f32 = 1.0 + 1.0 / 16.0;
 
 fn main() {
@@ -26,7 +25,6 @@ fn main() {
     std::process::exit(i32::from(!is_same));
 }
 
-/// An app that steps by 16 ms, however long a frame takes.
 fn app() -> App {
     let mut app = App::new();
     app.add_plugins((MinimalPlugins, TransformPlugin))
@@ -43,7 +41,7 @@ fn ready(mut app: App) -> App {
     app
 }
 
-/// The median time of a frame, in milliseconds, and whatever else is looked at behind each.
+/// Median milliseconds per frame, and the median of `behind`.
 fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -> [f64; 2] {
     let mut times: [Vec<f64>; 2] = Default::default();
     for _ in 0..frames {
@@ -58,18 +56,18 @@ fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -
     })
 }
 
-/// The number of an entity, the same in all apps.
+/// The same in all apps.
 #[derive(Component, Clone, Copy)]
 struct Number(u32);
 
-/// A place in a cube in which a box meets some four others.
+/// A position at which a box overlaps about four others.
 fn place(number: u32, count: u32) -> Vec3 {
     let side = (2.4 * count as f32).cbrt();
     let of = |axis| (noise(number * 3 + axis) * side * 8.0).floor() / 8.0;
     Vec3::new(of(0), of(1), of(2))
 }
 
-/// Moves everything by up to half a unit, anew in each frame.
+/// Moves boxes by up to half a unit.
 fn jostle(mut all: Query<(&Number, &mut Transform)>, mut frame: Local<u32>) {
     *frame += 1;
     let (frame, count) = (*frame, all.iter().len() as u32);
@@ -80,7 +78,6 @@ fn jostle(mut all: Query<(&Number, &mut Transform)>, mut frame: Local<u32>) {
     });
 }
 
-/// A number from 0 to 1 that looks random.
 fn noise(seed: u32) -> f32 {
     let mut bits = seed.wrapping_mul(0x9e37_79b9) ^ 0x5bf0_3635;
     for _ in 0..2 {

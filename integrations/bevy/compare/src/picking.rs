@@ -1,5 +1,3 @@
-//! The picking backend and Bevy's mesh ray cast, over boxes at rest.
-
 use std::collections::HashMap;
 
 use bevy::asset::AssetPlugin;
@@ -16,14 +14,14 @@ use bevy_gpu_broad_phase::{BroadPhaseObject, GpuBroadPhasePlugin};
 
 use crate::{COUNTS, EDGE, Number, app, noise, place, ready, time};
 
-/// Rays of each frame, and what each met first, at which distance.
+/// Rays, and the first hit of each with its distance.
 #[derive(Resource, Default)]
 struct Rays {
     rays: Vec<Ray3d>,
     met: HashMap<usize, (u32, f32)>,
 }
 
-/// Prints the table. Tells whether both met the same boxes first.
+/// Prints the table. Returns `true` if first hits match.
 pub fn compare(frames: usize) -> bool {
     println!("\n| entities | rays per frame | plugin, device | `MeshRayCast` |");
     println!("|--:|--:|--:|--:|");
@@ -54,7 +52,7 @@ pub fn compare(frames: usize) -> bool {
             let [theirs, _] = time(&mut bevy, frames, |_| 0.0);
             println!("| {count} | {rays} | {took:.2} ms | {theirs:.2} ms |");
             let [ours, theirs] = [&ours, &bevy].map(|app| &app.world().resource::<Rays>().met);
-            // Faces of several boxes may lie in one plane: then any of them is the first.
+            // Faces may be coplanar: then any of the boxes may be first.
             let is_alike = |(ray, &(number, distance)): (&usize, &(u32, f32))| {
                 let theirs = theirs.get(ray);
                 theirs.is_some_and(|&(other, at)| number == other || (distance - at).abs() < 1e-3)

@@ -1,4 +1,4 @@
-//! What the examples share: an app with a window or a picture, and boxes that are drawn from buffers.
+//! An app with a window or a picture, and boxes drawn from buffers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 
 const PICTURE: UVec2 = UVec2::new(640, 360);
 
-/// Where the picture goes, and after how many frames; without them there is a window.
+/// Output file and frame count, if there is no window.
 #[derive(Resource, Clone)]
 struct Picture {
     file: PathBuf,
@@ -29,12 +29,11 @@ struct Picture {
     target: Handle<Image>,
 }
 
-/// Where cameras of an example draw to: the window, or the picture.
 #[derive(Resource, Clone, Default)]
 pub struct Target(pub RenderTarget);
 
-/// An app with Bevy's plugins. `--screenshot FILE` draws some frames without a window, keeps the last one and ends.
-/// `--frames N` says how many, `--count N` how many entities.
+/// An app with Bevy's plugins. `--screenshot FILE` saves the last frame without a window. `--frames N` sets the number
+/// of frames, `--count N` that of entities.
 pub fn app(title: &str, frames: u32) -> App {
     let mut app = App::new();
     let plugins = DefaultPlugins.build();
@@ -67,7 +66,7 @@ pub fn app(title: &str, frames: u32) -> App {
             frames,
             target,
         })
-        // As fast as a picture can be taken, and the same in each run.
+        // Fast, and the same in each run.
         .insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_millis(
             16,
         )))
@@ -75,8 +74,7 @@ pub fn app(title: &str, frames: u32) -> App {
     app.take()
 }
 
-/// A camera that draws colours as they are: Bevy's default for tone mapping reads tables that come with a feature.
-/// Dithering is a part of tone mapping.
+/// Tone mapping would need a Bevy feature, and dithering is part of it.
 pub fn camera(target: &Target) -> impl Bundle {
     (
         Camera3d::default(),
@@ -86,12 +84,10 @@ pub fn camera(target: &Target) -> impl Bundle {
     )
 }
 
-/// The word behind an option of the command line.
 pub fn option(name: &str) -> Option<String> {
     std::env::args().skip_while(|word| word != name).nth(1)
 }
 
-/// `--count`, or another number.
 pub fn count(default: usize) -> usize {
     option("--count").map_or(default, |count| count.parse().expect("a number of entities"))
 }
@@ -104,7 +100,7 @@ fn take_picture(
     mut exit: MessageWriter<AppExit>,
 ) {
     *frame += 1;
-    // No window holds frames back here: without this a slow device would fall behind.
+    // No window limits the frame rate, so a slow device would fall behind.
     _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely());
     if *frame == picture.frames {
         commands
@@ -126,7 +122,7 @@ impl Take for App {
     }
 }
 
-/// Boxes to draw: `gpu_broad_phase::Aabb`s, and for each a colour of four bytes, red first.
+/// `gpu_broad_phase::Aabb`s, with an RGBA colour of four bytes each.
 #[derive(Clone)]
 pub struct Boxes {
     pub bounds: wgpu::Buffer,
@@ -134,11 +130,10 @@ pub struct Boxes {
     pub count: u32,
 }
 
-/// What is drawn in 3D cameras: a resource of the render world, for a system of its `RenderGraph`.
+/// Boxes drawn in 3D cameras, set by a system in `RenderGraph`.
 #[derive(Resource, Default)]
 pub struct Drawn(pub Vec<Boxes>);
 
-/// Draws [`Drawn`].
 pub struct BoxesPlugin;
 
 impl Plugin for BoxesPlugin {
@@ -277,7 +272,6 @@ fn make_pipeline(
     })
 }
 
-/// A buffer for passes, of this many bytes.
 pub fn buffer(device: &wgpu::Device, label: &str, bytes: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
@@ -287,7 +281,7 @@ pub fn buffer(device: &wgpu::Device, label: &str, bytes: u64) -> wgpu::Buffer {
     })
 }
 
-/// A number from 0 to 1 that looks random.
+/// A pseudorandom number from 0 to 1.
 pub fn noise(seed: u32) -> f32 {
     let mut bits = seed.wrapping_mul(0x9e37_79b9) ^ 0x5bf0_3635;
     for _ in 0..2 {

@@ -1,5 +1,3 @@
-//! Apps without a window, brute force, and random numbers.
-
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,16 +17,16 @@ use bevy_gpu_broad_phase::{
     world_aabb,
 };
 
-/// A guard against a hang: however busy the machine is, nothing takes that long.
+/// Guards against a hang.
 pub const GUARD: Duration = Duration::from_secs(600);
 
-/// One app with a device at a time: software adapters take all processors.
+/// Software adapters use all processors.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An app without a renderer: the plugin's own device, or the CPU.
+/// An app without a renderer.
 pub fn minimal(force_cpu: bool) -> App {
     let mut app = App::new();
     app.add_plugins((
@@ -39,12 +37,12 @@ pub fn minimal(force_cpu: bool) -> App {
     ready(app, !force_cpu)
 }
 
-/// An app with a renderer and no window.
+/// An app with a renderer but no window.
 pub fn rendered(pipelined: bool, force_cpu: bool) -> App {
     ready(with_renderer(pipelined, force_cpu, RenderPlugin::default()), !force_cpu)
 }
 
-/// An app with a renderer and no window, before its plugins are finished.
+/// Plugins are not finished yet.
 pub fn with_renderer(pipelined: bool, force_cpu: bool, renderer: RenderPlugin) -> App {
     let mut app = App::new();
     let window = WindowPlugin {
@@ -78,17 +76,17 @@ fn ready(mut app: App, on_gpu: bool) -> App {
     app
 }
 
-/// Loses the renderer's device, and lets Bevy hear of it. Tells since when the device was there.
+/// Destroys the renderer's device. Returns the tick at which it was set.
 pub fn lose_device(app: &App) -> Tick {
     let device = app.world().resource_ref::<RenderDevice>();
     device.wgpu_device().destroy();
-    // A destroyed device says so once it has nothing left to do.
+    // It is reported once the device is idle.
     _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely());
     device.last_changed()
 }
 
-/// A frame, and the end of what the renderer's device was handed: a busy machine needs no more frames for an answer. The
-/// device of an app without a renderer cannot be waited for.
+/// Runs a frame and waits for the renderer's device, so that a busy machine needs no more frames. The plugin's own
+/// device cannot be waited for.
 pub fn frame(app: &mut App) {
     app.update();
     match app.world().get_resource::<RenderDevice>() {
@@ -97,8 +95,7 @@ pub fn frame(app: &mut App) {
     }
 }
 
-/// Lets frames go by until steps run on the device that a renderer took in place of a lost one: Bevy opens it on
-/// another thread.
+/// Runs frames until steps use the new device, which Bevy opens on another thread.
 pub fn recover(app: &mut App, lost: Tick) {
     let hangs = Instant::now() + GUARD;
     while Instant::now() < hangs {
@@ -112,7 +109,7 @@ pub fn recover(app: &mut App, lost: Tick) {
     panic!("no other device came");
 }
 
-/// A random number generator (SplitMix64).
+/// SplitMix64.
 pub struct Random(pub u64);
 
 impl Random {
@@ -147,7 +144,6 @@ pub fn ordered(a: Entity, b: Entity) -> [Entity; 2] {
     if a < b { [a, b] } else { [b, a] }
 }
 
-/// All pairs of the world as it is, by comparing each two entities.
 pub fn brute_force(world: &mut World) -> Pairs {
     type Parts<'a> = (
         Entity,
@@ -193,14 +189,13 @@ pub fn told(world: &World) -> Pairs {
         .collect()
 }
 
-/// Lets frames go by until all steps have been heard of.
 pub fn settle(app: &mut App) {
     let hangs = Instant::now() + GUARD;
     while Instant::now() < hangs {
         app.update();
         let diagnostics = app.world().resource::<BroadPhaseDiagnostics>();
         if diagnostics.steps_under_way == 0 && diagnostics.leaving == 0 {
-            // One more, where the last answer asked for another step.
+            // The last answer may have requested another step.
             app.update();
             app.update();
             if app.world().resource::<BroadPhaseDiagnostics>().steps_under_way == 0 {

@@ -1,5 +1,3 @@
-//! Events against brute force, in worlds where everything happens.
-
 use std::collections::VecDeque;
 
 use bevy::ecs::entity_disabling::Disabled;
@@ -12,7 +10,7 @@ use bevy_gpu_broad_phase::{
 
 use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
 
-/// What messages and observers said so far.
+/// Pairs by messages and by observers.
 #[derive(Resource, Default)]
 struct Heard {
     pairs: Pairs,
@@ -71,7 +69,6 @@ fn spawn(world: &mut World, random: &mut Random) -> Entity {
     entity.id()
 }
 
-/// Changes the world as games do, and worse.
 fn shake(world: &mut World, all: &mut Vec<Entity>, random: &mut Random, frame: usize) {
     if random.below(4) == 0 || all.len() < 60 {
         for _ in 0..random.below(6) {
@@ -86,7 +83,6 @@ fn shake(world: &mut World, all: &mut Vec<Entity>, random: &mut Random, frame: u
             }
         }
     }
-    // Children go along with their parent.
     all.retain(|&entity| world.get_entity(entity).is_ok());
     let moved = if frame % 50 < 10 { 0 } else { 20 };
     for _ in 0..moved {
@@ -145,7 +141,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     for _ in 0..100 {
         all.push(spawn(app.world_mut(), &mut random));
     }
-    // Sets of frames whose events may still come, and when.
+    // Pairs of frames whose events may still arrive.
     let mut expected = VecDeque::from([Pairs::new()]);
     let mut most_behind = 0;
     for frame in 0..frames {
@@ -153,7 +149,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
         app.update();
         expected.push_back(brute_force(app.world_mut()));
         let now = told(app.world());
-        // Each state is one that the world was in, no earlier than the one before.
+        // Each state is that of a frame, in order.
         let place = expected.iter().position(|pairs| *pairs == now);
         let place = place.unwrap_or_else(|| panic!("frame {frame}: {} pairs as in no frame", now.len()));
         expected.drain(..place);
@@ -170,7 +166,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     heard.messages
 }
 
-/// Software adapters are slower than frames without anything to draw: what a window does, in the test.
+/// Waits as a window would.
 fn hold_back(app: &App, behind: usize) {
     if behind > 2
         && let Some(device) = app.world().get_resource::<bevy::render::renderer::RenderDevice>()
@@ -207,7 +203,7 @@ fn on_the_renderers_device_while_it_draws() {
     events_follow(rendered(true, false), 500, 3);
 }
 
-/// More events at once than are copied: whole pairs make up for it.
+/// More events than are copied.
 #[test]
 fn a_burst_is_made_good() {
     let _alone = alone();
@@ -275,7 +271,7 @@ fn a_box_that_is_not_valid_is_left_out_and_counted() {
     assert_eq!(state(&mut app), (false, 1, 0));
 }
 
-/// A component of the app's own that hides entities from queries, as Bevy's `Disabled` does.
+/// Hides entities from queries, like Bevy's `Disabled`.
 #[derive(Component)]
 struct Dormant;
 
@@ -307,7 +303,7 @@ fn what_hides_from_queries_is_out_while_it_hides() {
     assert!(!overlap(&mut app));
     app.world_mut().entity_mut(b).remove::<Dormant>();
     assert!(overlap(&mut app));
-    // Both at once: it is back when the last of them is gone.
+    // The entity returns with the last of both.
     app.world_mut().entity_mut(a).insert((Dormant, Disabled));
     assert!(!overlap(&mut app));
     app.world_mut().entity_mut(a).remove::<Disabled>();

@@ -1,5 +1,3 @@
-//! Lines in a picture.
-
 use std::time::{Duration, Instant};
 
 use bevy::asset::RenderAssetUsages;
@@ -16,7 +14,7 @@ use crate::common::{GUARD, alone, lose_device, recover, rendered, settle, unit_b
 #[derive(Resource, Default)]
 struct Taken(Option<Image>);
 
-/// How many pixels of a picture are mostly red, green and blue.
+/// Mostly red, green and blue pixels.
 fn colored(app: &mut App, target: &Handle<Image>) -> [usize; 3] {
     for _ in 0..5 {
         app.update();
@@ -44,7 +42,7 @@ fn colored(app: &mut App, target: &Handle<Image>) -> [usize; 3] {
     panic!("no picture came");
 }
 
-/// A picture of two boxes that overlap, one of them static, and the camera that draws it.
+/// Two overlapping boxes, one of them static.
 fn two_boxes(app: &mut App) -> (Handle<Image>, Entity) {
     app.init_resource::<Taken>();
     let mut image = Image::new_target_texture(128, 128, TextureFormat::Rgba8UnormSrgb, None);
@@ -102,7 +100,7 @@ fn lines_are_drawn_where_they_are_asked_for() {
     );
     let [other, pairs, _] = colored(&mut app, &target);
     assert!(pairs > 5 && pairs < 100 && other == 0, "{pairs} {other}");
-    // Two boxes have room for 24 lines: half of that is one box.
+    // Half of the lines is one box.
     ask(
         &mut app,
         BroadPhaseGizmos {
@@ -124,7 +122,6 @@ fn lines_are_drawn_where_they_are_asked_for() {
     ask(&mut app, BroadPhaseGizmos::default());
     assert_eq!(colored(&mut app, &target), [0, 0, 0]);
     assert_eq!(bytes(&app), without);
-    // In two dimensions, too.
     app.world_mut().entity_mut(camera).remove::<Camera3d>().insert((
         Camera2d,
         Transform::from_xyz(0.0, 0.0, 5.0),
@@ -143,7 +140,6 @@ fn lines_are_drawn_where_they_are_asked_for() {
     assert!(colored(&mut app, &target)[0] > 40);
 }
 
-/// Lines are drawn on the device that a renderer took in place of a lost one.
 #[test]
 fn lines_come_back_with_a_renderer_that_recovers() {
     let _alone = alone();

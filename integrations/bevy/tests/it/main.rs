@@ -1,5 +1,3 @@
-//! The plugin in whole apps, on the adapters that are there.
-
 mod common;
 mod events;
 #[cfg(feature = "gizmos")]

@@ -1,5 +1,3 @@
-//! Pointers over boxes.
-
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::primitives::Aabb;
 use bevy::camera::visibility::RenderLayers;
@@ -19,9 +17,9 @@ use crate::common::{Random, alone, frame, lose_device, rendered, unit_box};
 const SIDE: u32 = 64;
 const POINTER: PointerId = PointerId::Touch(7);
 
-/// A camera that looks along -z at what lies around the origin, and a pointer in its image.
+/// A camera that looks along -z at the origin, and a pointer in its image.
 fn scene(app: &mut App, at: Vec2) -> (Entity, Entity) {
-    // Bevy makes rays only where there is a window; nothing opens this one.
+    // Bevy casts pointers only with a window. This one never opens.
     app.world_mut().spawn((Window::default(), bevy::window::PrimaryWindow));
     let mut image = Image::new_target_texture(SIDE, SIDE, TextureFormat::Rgba8UnormSrgb, None);
     image.asset_usage = RenderAssetUsages::default();
@@ -66,7 +64,7 @@ fn ray(app: &App, camera: Entity, pointer: Entity) -> Ray3d {
     camera.0.viewport_to_world(camera.1, position).unwrap()
 }
 
-/// Entities under the pointer, nearest first, with the distance: each slab of each box.
+/// Entities under the pointer, nearest first, by slab tests.
 fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
     let world = app.world_mut();
     let mut boxes = world.query_filtered::<(Entity, &Aabb, &GlobalTransform), With<BroadPhaseObject>>();
@@ -89,10 +87,10 @@ fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
     hits
 }
 
-/// What is told in a frame once answers have come.
+/// Hits after answers have arrived.
 fn told(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
     for _ in 0..12 {
-        // Bevy keeps messages until its fixed time goes on, which may be longer than these frames.
+        // Bevy keeps messages until its fixed time advances.
         drain(app);
         frame(app);
     }
@@ -109,7 +107,6 @@ fn drain(app: &mut App) -> Vec<PointerHits> {
     messages.drain().collect()
 }
 
-/// The last hits of a pointer through the camera of an order.
 fn last_of(messages: &[PointerHits], pointer: PointerId, order: f32) -> Vec<(Entity, f32, Vec3)> {
     let mut messages = messages.iter().rev();
     let hits = messages.find(|hits| hits.pointer == pointer && hits.order == order);
@@ -200,7 +197,6 @@ fn what_is_not_to_be_picked_is_passed_over() {
     assert_eq!(entities(told(&mut app)), []);
 }
 
-/// What the pointer is over is told in every frame, though answers come later.
 #[test]
 fn hover_does_not_flicker() {
     let _alone = alone();
@@ -224,14 +220,12 @@ fn hover_does_not_flicker() {
     }
 }
 
-/// Each pointer has hits of its own through each camera, with the camera's order.
 #[test]
 fn pointers_do_not_mix_and_neither_do_cameras() {
     let _alone = alone();
     let mut app = rendered(true, false);
     let (front, pointer) = scene(&mut app, Vec2::new(20.0, 30.0));
     let world = app.world_mut();
-    // Looks at the same from the side, into the same image.
     let target = world.get::<RenderTarget>(front).unwrap().clone();
     let from_the_side = Transform::from_xyz(10.0, 0.0, 0.0).looking_at(Vec3::ZERO, Vec3::Y);
     let camera = Camera { order: 4, ..default() };
@@ -277,7 +271,6 @@ fn pointers_do_not_mix_and_neither_do_cameras() {
     }
 }
 
-/// Answers to rays of before picking was turned off are not told once it is on again.
 #[test]
 fn picking_that_was_off_forgets() {
     let _alone = alone();
@@ -309,7 +302,6 @@ fn picking_that_was_off_forgets() {
     }
 }
 
-/// A device that is lost while nothing but pointers is asked leaves them to the CPU.
 #[test]
 fn pointers_survive_a_lost_device() {
     let _alone = alone();

@@ -1,5 +1,3 @@
-//! Queries against brute force.
-
 use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use bevy::shape::Aabb3d;
@@ -9,23 +7,22 @@ use bevy_gpu_broad_phase::{
 
 use crate::common::{Random, alone, frame, minimal, rendered, unit_box};
 
-/// Inserted results that observers heard of.
 #[derive(Resource, Default)]
-struct Heard(Vec<Entity>);
+struct Answered(Vec<Entity>);
 
-fn await_errors(app: &mut App) {
-    app.init_resource::<Heard>().add_observer(
-        |answer: On<Insert<BroadPhaseQueryResults>>, mut heard: ResMut<Heard>| heard.0.push(answer.entity),
+fn record_results(app: &mut App) {
+    app.init_resource::<Answered>().add_observer(
+        |answer: On<Insert<BroadPhaseQueryResults>>, mut answered: ResMut<Answered>| answered.0.push(answer.entity),
     );
 }
 
-/// Lets frames go by until answers have come, and tells who got another one.
+/// Runs frames until answers arrive. Returns entities with new results.
 fn answered(app: &mut App) -> Vec<Entity> {
-    app.world_mut().resource_mut::<Heard>().0.clear();
+    app.world_mut().resource_mut::<Answered>().0.clear();
     for _ in 0..10 {
         frame(app);
     }
-    std::mem::take(&mut app.world_mut().resource_mut::<Heard>().0)
+    std::mem::take(&mut app.world_mut().resource_mut::<Answered>().0)
 }
 
 fn results(app: &App, query: Entity) -> Option<&[Entity]> {
@@ -63,8 +60,7 @@ fn query(random: &mut Random) -> BroadPhaseQuery {
     }
 }
 
-/// What a query may and must find, by comparing it with each object: a distance that is as good as the radius may fall
-/// either way.
+/// Entities that a query may and must find. Near the radius, both results are valid.
 fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
     let query = *world.get::<BroadPhaseQuery>(querier).unwrap();
     let own = |world: &World, entity| {
@@ -88,7 +84,6 @@ fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
             && (owner == 0 || owner != querier_owner)
             && entity != querier;
         let radius = f64::from(query.radius);
-        // Boxes are compared exactly.
         let slack = if radius == 0.0 { 0.0 } else { 1e-5 };
         if admits && distance <= radius + slack {
             may.push(entity);
@@ -100,12 +95,12 @@ fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
     [may, must]
 }
 
-/// Tells how many entities all queries found.
+/// Returns the number of entities found.
 fn check(app: &mut App) -> usize {
-    let mut self_query = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
-    let self_query: Vec<_> = self_query.iter(app.world()).collect();
+    let mut queriers = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
+    let queriers: Vec<_> = queriers.iter(app.world()).collect();
     let mut found = 0;
-    for querier in self_query {
+    for querier in queriers {
         let [may, must] = brute_force(app.world_mut(), querier);
         let results = results(app, querier).expect("an answer");
         assert!(results.is_sorted());
@@ -117,13 +112,12 @@ fn check(app: &mut App) -> usize {
 }
 
 fn queries_find_what_is_there(mut app: App) {
-    await_errors(&mut app);
+    record_results(&mut app);
     let (mut random, mut all) = (Random(31), Vec::new());
     for index in 0..160 {
         let at = Transform::from_translation(random.position(9.0)).with_rotation(Quat::from_rotation_x(random.unit()));
         let mut entity = app.world_mut().spawn((at, unit_box()));
         filters(&mut entity, &mut random);
-        // Some are asked about, some ask, and some do both.
         if index % 4 != 0 {
             entity.insert(BroadPhaseObject);
         }
@@ -146,7 +140,7 @@ fn queries_find_what_is_there(mut app: App) {
     }
     assert!(found > 1000, "{found}");
     answered(&mut app);
-    // Where nothing changes, nothing is told.
+    // Nothing changed.
     assert_eq!(answered(&mut app), []);
 }
 
@@ -168,16 +162,15 @@ fn queries_find_what_is_there_on_the_cpu() {
 }
 
 fn results_come_and_go_with_the_query(mut app: App) {
-    await_errors(&mut app);
+    record_results(&mut app);
     let here = BroadPhaseQuery::point(Vec3::ZERO);
-    // Even where there is nothing to find.
     let query = app.world_mut().spawn(here).id();
     assert_eq!(answered(&mut app), [query]);
     assert_eq!(results(&app, query), Some(&[][..]));
     let object = app.world_mut().spawn((BroadPhaseObject, unit_box())).id();
     assert_eq!(answered(&mut app), [query]);
     assert_eq!(results(&app, query), Some(&[object][..]));
-    // A query that is added anew does not get an answer of the one before.
+    // A query that is added again gets no old answer.
     app.world_mut().entity_mut(query).remove::<BroadPhaseQuery>();
     assert_eq!(results(&app, query), None);
     assert_eq!(answered(&mut app), []);
@@ -192,12 +185,11 @@ fn results_come_and_go_with_the_query(mut app: App) {
         assert!(results(&app, query).is_none_or(<[_]>::is_empty));
     }
     assert_eq!(results(&app, query), Some(&[][..]));
-    // And neither does one that is gone.
+    // Nor does a despawned one.
     *app.world_mut().get_mut(query).unwrap() = here;
     app.update();
     app.world_mut().despawn(query);
     assert_eq!(answered(&mut app), []);
-    // What is not valid finds nothing.
     let invalid = [
         BroadPhaseQuery::point(Vec3::NAN),
         BroadPhaseQuery::sphere(Vec3::ZERO, -1.0),
@@ -222,12 +214,11 @@ fn results_come_and_go_with_the_query_on_the_cpu() {
     results_come_and_go_with_the_query(minimal(true));
 }
 
-/// More than a first answer has room for.
 #[test]
 fn all_of_a_crowd_is_found() {
     let _alone = alone();
     let mut app = minimal(false);
-    await_errors(&mut app);
+    record_results(&mut app);
     let mut random = Random(33);
     for _ in 0..5000 {
         let at = Transform::from_translation(random.position(40.0));

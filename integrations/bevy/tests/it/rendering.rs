@@ -1,5 +1,3 @@
-//! What passes of the renderer see, and what a device does to frames.
-
 use std::sync::{Arc, Mutex};
 
 use bevy::prelude::*;
@@ -41,11 +39,10 @@ fn wait(app: &App) {
     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
 }
 
-/// The pairs of the main world in the frame that is drawn.
 #[derive(Resource, Clone, Default)]
 struct Expected(Pairs);
 
-/// What a pass of the render graph copied in each frame, and the pairs it should have seen.
+/// Copies of pairs in each frame, and the expected ones.
 #[derive(Resource, Clone, Default)]
 struct Seen(Arc<Mutex<Vec<(wgpu::Buffer, BroadPhaseOutput, Pairs)>>>);
 
@@ -79,7 +76,7 @@ fn copy(mut context: RenderContext, output: Option<Res<BroadPhaseOutput>>, expec
         .push((copied, output.clone(), expected.0.clone()));
 }
 
-/// A pass of the render graph finds, on the device, the pairs of exactly the frame that it draws.
+/// Render-graph passes see the pairs of exactly the frame they draw.
 fn passes_see_the_step_of_their_frame(pipelined: bool) {
     let mut app = with_renderer(pipelined, false, RenderPlugin::default());
     let seen = Seen::default();
@@ -117,12 +114,12 @@ fn passes_see_the_step_of_their_frame(pipelined: bool) {
             .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
             .collect();
         let capacity = output.step.pairs.as_ref().unwrap().capacity as usize;
-        // The first steps may have no room for all.
+        // The first steps may lack room.
         if expected.len() > capacity {
             continue;
         }
         let entity = |object| output.entities.entity(object).unwrap();
-        // Words 10 and 11 of the counters: pairs needed.
+        // Words 10 and 11: pairs needed.
         assert_eq!(words[10] as usize, expected.len());
         let pairs: Pairs = words[64..]
             .chunks_exact(2)
@@ -162,9 +159,8 @@ fn outputs_are_absent_on_the_cpu() {
     );
 }
 
-/// A frame ends before its step is heard of, so it did not wait for it. Nothing in the sources waits, either, but for
-/// the opening of a device. (A device that is kept busy would show more. Mesa's software Vulkan runs passes while they
-/// are submitted.)
+/// A frame ends before its step's results arrive, so it did not wait. The sources wait only to open a device. Mesa's
+/// software Vulkan runs passes during submission; a busy device would show more.
 #[test]
 fn frames_do_not_wait_for_the_device() {
     let _alone = alone();
@@ -195,7 +191,6 @@ fn frames_do_not_wait_for_the_device() {
     assert_eq!(waits, ["block_on"]);
 }
 
-/// Steps over a scene that lives take no more memory as time goes by.
 #[test]
 fn memory_does_not_grow() {
     let _alone = alone();
@@ -233,7 +228,6 @@ fn memory_does_not_grow() {
         "{seen:?}"
     );
     assert!(last.4 <= 20, "{seen:?}");
-    // A scene at rest is not stepped.
     settle(&mut app);
     for _ in 0..5 {
         app.update();
@@ -243,7 +237,7 @@ fn memory_does_not_grow() {
 
 type Handler = for<'a> fn(&'a RenderError, &'a mut World, &'a mut World) -> RenderErrorPolicy;
 
-/// A lost device costs no event, whatever Bevy's renderer does about it.
+/// No event is lost, whatever Bevy's renderer does.
 fn a_device_is_lost(handler: Handler, comes_back: bool) {
     for (pipelined, at_rest) in [(false, false), (false, true), (true, false)] {
         let mut app = rendered(pipelined, false);
@@ -296,7 +290,7 @@ fn a_renderer_that_recovers_brings_the_device_back() {
 #[derive(Resource)]
 struct Stopped;
 
-/// A renderer that stops for an error of its own leaves the device to the steps, and their outputs are not heaped up.
+/// Steps continue if the renderer stops with its own error, and outputs do not pile up.
 #[test]
 fn steps_go_on_where_the_renderer_stops() {
     let _alone = alone();
@@ -309,7 +303,6 @@ fn steps_go_on_where_the_renderer_stops() {
     let mut all = crowd(app.world_mut(), &mut random, 100, 5.0);
     settle(&mut app);
     let device = app.world().resource::<RenderDevice>().wgpu_device().clone();
-    // A buffer that nothing can use.
     _ = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("wrong on purpose"),
         size: 4,
@@ -329,7 +322,6 @@ fn steps_go_on_where_the_renderer_stops() {
     assert_eq!(told(app.world()), brute_force(app.world_mut()));
 }
 
-/// A device that lacks what passes need is told once, and the CPU steps.
 #[test]
 fn a_device_below_the_limits_leaves_the_cpu() {
     let _alone = alone();
@@ -357,8 +349,7 @@ fn a_device_below_the_limits_leaves_the_cpu() {
     assert!(!told(app.world()).is_empty());
 }
 
-/// Where there is no adapter, the CPU steps. Which backends there are is for a whole process: this takes one of its
-/// own.
+/// Backends are chosen per process, so this starts another one.
 #[test]
 fn no_adapter_leaves_the_cpu() {
     let ran = std::process::Command::new(std::env::current_exe().unwrap())

@@ -1,5 +1,3 @@
-//! Arguments.
-
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -7,10 +5,10 @@ use gpu_broad_phase::Scheme;
 use gpu_broad_phase_mpi::Device;
 use wgpu::Backends;
 
-/// Overlapping boxes, rays and queries from files, across the ranks of MPI.
+/// Overlapping boxes, rays and queries from files, across MPI ranks.
 ///
-/// Start it by mpirun. Each rank reads a slice of the files and takes a GPU of its machine, or the CPU. Results go to
-/// one NPY file. Its rows are those of the undivided world, in the same order.
+/// Start it with mpirun. Each rank reads a slice of the files and uses a GPU of its machine, or the CPU. Results go to
+/// one NPY file, with the same rows on any number of ranks.
 #[derive(Parser)]
 #[command(version)]
 pub struct Cli {
@@ -24,9 +22,9 @@ pub struct Cli {
 pub enum Command {
     /// All overlapping pairs of boxes: rows `a,b`, a < b, ascending.
     Pairs(PairsArgs),
-    /// What rays meet.
+    /// Boxes that rays hit.
     Rays(RaysArgs),
-    /// What lies in query boxes, or near them.
+    /// Boxes in or near query boxes.
     Query(QueryArgs),
     /// Points within a distance of each other: rows `a,b`, ascending.
     Neighbors(NeighborsArgs),
@@ -34,12 +32,12 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct PairsArgs {
-    /// Boxes: mins, then maxes, as 6 columns or in 2D 4; <f4 or <f8, which rounds outward.
+    /// Boxes: mins, then maxes, in 6 columns, or 4 in 2D; <f4, or <f8, which is rounded outward.
     pub boxes: PathBuf,
-    /// Every box is grown by this on every side.
+    /// Grows every box by this on every side.
     #[arg(long, default_value_t = 0.0)]
     pub margin: f32,
-    /// Where rows go.
+    /// Output file.
     #[arg(short, long)]
     pub output: PathBuf,
 }
@@ -48,13 +46,13 @@ pub struct PairsArgs {
 pub struct RaysArgs {
     /// Boxes, as for pairs.
     pub boxes: PathBuf,
-    /// Rays: origin, direction, largest t, as 7 columns or in 2D 5.
+    /// Rays: origin, direction, largest t, in 7 columns, or 5 in 2D.
     pub rays: PathBuf,
-    /// closest: rows `ray,object,t`, −1 and inf where there is none. any: rows `ray,hit`. all: rows `ray,object,t`
-    /// along each ray.
+    /// closest: rows `ray,object,t`, with −1 and inf for a miss. any: rows `ray,hit`. all: rows `ray,object,t` along
+    /// each ray.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
     pub mode: Mode,
-    /// Where rows go.
+    /// Output file.
     #[arg(short, long)]
     pub output: PathBuf,
 }
@@ -70,49 +68,49 @@ pub enum Mode {
 pub struct QueryArgs {
     /// Boxes, as for pairs.
     pub boxes: PathBuf,
-    /// Query boxes, likewise.
+    /// Query boxes, in the same format.
     pub queries: PathBuf,
-    /// What lies within this distance of the query box.
+    /// Largest distance from the query box. Default: 0, or unlimited with --nearest.
     #[arg(long, allow_negative_numbers = true)]
     pub radius: Option<f32>,
-    /// So many of the nearest: rows `query,object,distance`.
+    /// Finds this number of nearest boxes: rows `query,object,distance`.
     #[arg(long)]
     pub nearest: Option<u32>,
-    /// Where rows go.
+    /// Output file.
     #[arg(short, long)]
     pub output: PathBuf,
 }
 
 #[derive(Args)]
 pub struct NeighborsArgs {
-    /// Points: 3 columns, or in 2D 2.
+    /// Points, in 3 columns, or 2 in 2D.
     pub points: PathBuf,
-    /// The largest distance.
+    /// Largest distance.
     #[arg(long, allow_negative_numbers = true)]
     pub radius: f32,
-    /// The period of all axes, or one per axis.
+    /// Period of all axes, or one per axis.
     #[arg(long, value_delimiter = ',')]
     pub period: Vec<f32>,
-    /// Each pair from both sides.
+    /// Lists each pair in both directions.
     #[arg(long)]
     pub full: bool,
-    /// Where rows go.
+    /// Output file.
     #[arg(short, long)]
     pub output: PathBuf,
 }
 
 #[derive(Args)]
 pub struct EngineArgs {
-    /// What finds things on a rank. auto: a hardware GPU, or the CPU where there is none.
+    /// Device of each rank. auto: a hardware GPU, or the CPU if there is none.
     #[arg(long, value_enum, default_value_t = Backend::Auto, global = true)]
     pub backend: Backend,
-    /// How boxes are put into cells.
+    /// Scheme that puts boxes into cells.
     #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical, global = true)]
     pub scheme: SchemeName,
-    /// The edge of the cells of the uniform scheme, or the smallest of the adaptive one.
+    /// Cell edge of the uniform scheme, or the smallest one of the adaptive scheme.
     #[arg(long, default_value_t = 1.0, global = true)]
     pub cell_size: f32,
-    /// Nothing on standard error but what is wrong.
+    /// Prints only errors.
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }

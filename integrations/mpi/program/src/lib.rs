@@ -1,5 +1,4 @@
-//! The program `broadphase-mpi`; `broadphase-mpi --help` tells the rest. A library, so that tests can run it over
-//! ranks that are stopped.
+//! The program `broadphase-mpi`, as a library for tests over ranks that stop.
 
 #![forbid(unsafe_code)]
 
@@ -24,15 +23,14 @@ use signal_hook::iterator::Signals;
 use args::Cli;
 use run::run;
 
-/// Bad usage or input.
+/// Exit status for bad usage or input.
 const BAD: u8 = 2;
 
-/// Whether the run is over.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Runs the command that the process was given, over the ranks that `wrap` makes of those of MPI.
+/// Runs the command line over `wrap` of the MPI ranks.
 pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode {
-    // Drivers of GPUs have threads of their own, which leave MPI alone.
+    // GPU drivers have threads, which do not call MPI.
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         eprintln!("broadphase-mpi: MPI does not start");
         return ExitCode::from(BAD);
@@ -41,7 +39,6 @@ pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode
     let is_first = world.rank() == 0;
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // All ranks have the same arguments. One tells.
         Err(error) => {
             if is_first {
                 let _ = error.print();
@@ -56,7 +53,7 @@ pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode
         told(panicked);
         eprintln!("broadphase-mpi: rank {rank} panicked");
         write::remove_part();
-        // The others would wait for this rank.
+        // The other ranks would wait for this one.
         mpi::topology::SimpleCommunicator::world().abort(101);
     }));
     let result = run(&cli, wrap(Processes::new(&world)));
@@ -73,15 +70,14 @@ pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode
     }
 }
 
-/// Removes a file that is not whole when the process is told to end, as all are when one of them dies.
+/// Removes an incomplete file when signalled, as all ranks are when one dies.
 fn clean_up_when_stopped() {
-    // Where signals cannot be taken, the file stays.
     let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else {
         return;
     };
     thread::spawn(move || {
         for signal in signals.forever() {
-            // The first rank that ends in error has the others told to end, which are about to, and with its status.
+            // If a rank exits with an error, mpirun signals the others, which are about to exit with the same status.
             if !ENDS.load(Ordering::Relaxed) {
                 write::remove_part();
                 std::process::exit(128 + signal);

@@ -1,5 +1,3 @@
-//! The program `broadphase-mpi`.
-
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

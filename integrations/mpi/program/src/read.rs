@@ -1,5 +1,3 @@
-//! Rows of NumPy arrays, of which each rank reads its slice.
-
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -7,27 +5,24 @@ use std::path::Path;
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 
-/// Headers of arrays of numbers take some 80 bytes.
+/// Headers of number arrays take about 80 bytes.
 const LARGEST_HEADER: u64 = 4096;
 
-/// A slice of the rows of a file.
 pub struct Slice {
-    /// Rows of the whole file.
     pub rows: u64,
-    /// The first row of the slice.
     pub first: u64,
     pub columns: usize,
-    /// The numbers of the slice, row by row.
+    /// Row by row.
     pub values: Vec<f64>,
 }
 
-/// The rows of a rank: all have as many, or one more.
+/// Ranks differ by at most one row.
 pub fn rows_of(rows: u64, rank: usize, ranks: usize) -> Range<u64> {
     let first = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
     first(rank)..first(rank + 1)
 }
 
-/// Reads a rank's slice of a file with one of these numbers of columns.
+/// `columns` has the allowed column counts.
 pub fn slice(path: &Path, columns: &[usize], rank: usize, ranks: usize) -> Result<Slice, String> {
     let named = |error: String| format!("{}: {error}", path.display());
     read(path, columns, rank, ranks).map_err(named)
@@ -101,8 +96,8 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
     })
 }
 
-/// Refuses what the parser would hang on or overflow: brackets without end, and numbers whose product is past the
-/// file's length. In a good header they are the bytes of a number, the rows and the columns.
+/// Rejects headers on which the parser would hang or overflow: endless brackets, or numbers whose product exceeds the
+/// file's length. Valid ones are bytes per number, rows and columns.
 fn look_at(start: &[u8], length: u64) -> Result<(), String> {
     let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
@@ -120,7 +115,6 @@ fn look_at(start: &[u8], length: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Says what is wrong with a row.
 pub type Check = fn(&[f64]) -> Option<&'static str>;
 
 /// Boxes: mins, then maxes.
@@ -137,7 +131,6 @@ pub fn box_fault(row: &[f64]) -> Option<&'static str> {
 pub fn ray_fault(row: &[f64]) -> Option<&'static str> {
     let (_, vectors) = row.split_last()?;
     let (origin, direction) = vectors.split_at(vectors.len() / 2);
-    /// The largest component of a direction that a ray may have.
     const LONGEST: f64 = (1_u128 << 126) as f64;
     if row.iter().any(|number| number.is_nan()) {
         Some("a NaN")
@@ -155,7 +148,6 @@ pub fn point_fault(row: &[f64]) -> Option<&'static str> {
 }
 
 impl Slice {
-    /// Refuses the first row that is not as it should be.
     pub fn check(&self, path: &Path, check: Check) -> Result<(), String> {
         let fault = |(row, numbers): (usize, &[f64])| Some((self.first + row as u64, check(numbers)?));
         match self.rows().enumerate().find_map(fault) {
@@ -164,7 +156,7 @@ impl Slice {
         }
     }
 
-    /// The axes of rows of `vectors` vectors and `more` numbers.
+    /// Axes in rows of `vectors` vectors and `more` numbers.
     pub const fn axes(&self, vectors: usize, more: usize) -> usize {
         (self.columns - more) / vectors
     }
@@ -174,7 +166,7 @@ impl Slice {
     }
 }
 
-/// The largest float that is not above.
+/// Rounds down.
 pub fn down(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) > value {
@@ -184,13 +176,13 @@ pub fn down(value: f64) -> f32 {
     }
 }
 
-/// The smallest float that is not below.
+/// Rounds up.
 pub fn up(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) < value { near.next_up() } else { near }
 }
 
-/// Up to three numbers as a vector.
+/// Pads with 0.
 pub fn vector(values: &[f64], round: fn(f64) -> f32) -> [f32; 3] {
     let mut vector = [0.0; 3];
     for (to, &value) in vector.iter_mut().zip(values) {

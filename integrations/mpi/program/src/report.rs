@@ -1,9 +1,6 @@
-//! What a person is told.
-
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase_mpi::{Communicator, Stage};
 
-/// A stage of a rank, to be gathered.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Row {
@@ -12,14 +9,12 @@ struct Row {
     bytes: u64,
 }
 
-/// Stages of all calls, in their order.
 #[derive(Default)]
 pub struct Report {
     stages: Vec<(String, Row)>,
 }
 
 impl Report {
-    /// Adds the stages of a call.
     pub fn add(&mut self, call: &str, stages: &[Stage]) {
         self.stages.extend(stages.iter().map(|stage| {
             let row = Row {
@@ -31,8 +26,7 @@ impl Report {
         }));
     }
 
-    /// Prints a table on rank 0: times are those of the quickest rank, their mean, and those of the slowest.
-    /// Collective.
+    /// Prints a table on rank 0: fastest, mean and slowest times. Collective.
     pub fn print<C: Communicator>(&self, ranks: &C) {
         let own: Vec<_> = self.stages.iter().map(|(_, row)| *row).collect();
         let all: Vec<Row> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::cast_slice(&own)));

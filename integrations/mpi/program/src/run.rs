@@ -1,5 +1,3 @@
-//! The commands.
-
 use std::path::Path;
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Query, Ray};
@@ -10,17 +8,14 @@ use crate::read::{Check, Slice, box_fault, down, point_fault, ray_fault, rows_of
 use crate::report::Report;
 use crate::write::Output;
 
-/// Ranks, and what a person is told of them.
 struct Run<'a, C: Communicator> {
     cli: &'a Cli,
     ranks: Option<C>,
     report: Report,
 }
 
-/// A file's boxes or points on the rank that read them.
 struct Input {
     owned: Owned,
-    /// Rows of the whole file.
     rows: u64,
     dimensions: Dimensions,
 }
@@ -46,7 +41,6 @@ impl<C: Communicator> Run<'_, C> {
             .expect("they are taken once, after all that needs them")
     }
 
-    /// The slice of a file that this rank reads, each row as it should be.
     fn slice(&self, path: &Path, columns: &[usize], check: Check) -> Result<Slice, RankError> {
         let ranks = self.communicator();
         let slice = agreed(ranks, slice(path, columns, ranks.rank(), ranks.size()))?;
@@ -72,7 +66,6 @@ impl<C: Communicator> Run<'_, C> {
         Ok(input(&slice, axes, boxes.collect()))
     }
 
-    /// The ranks, with the boxes of a file evenly on them.
     fn begin(&mut self, input: &mut Input, descriptor: BroadPhaseDescriptor<'static>) -> Result<Ranks<C>, RankError> {
         let descriptor = RanksDescriptor {
             broad_phase: BroadPhaseDescriptor {
@@ -190,7 +183,7 @@ impl<C: Communicator> Run<'_, C> {
         let mut input = self.boxes(&args.boxes)?;
         let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
         let slice = self.slice(&args.queries, &[2 * axes], box_fault)?;
-        // Without one the nearest may lie as far as there is anything.
+        // Without a radius, nearest boxes may be anywhere.
         let radius = args
             .radius
             .unwrap_or(if args.nearest.is_some() { f32::MAX } else { 0.0 });
@@ -264,7 +257,7 @@ impl<C: Communicator> Run<'_, C> {
     }
 }
 
-/// A step that makes a table and no more.
+/// Only builds the table.
 fn no_pairs() -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         pairs: false,
@@ -272,7 +265,7 @@ fn no_pairs() -> BroadPhaseDescriptor<'static> {
     }
 }
 
-/// A slice as a rank's share. Ids are numbers of rows.
+/// Ids are row numbers.
 fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
     let first = slice.first;
     let moving = Objects {
@@ -290,13 +283,13 @@ fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
     }
 }
 
-/// The rows of all lists, each with the number of its list.
+/// All rows, each with the index of its list.
 fn each_row<T: Copy>(lists: &Rows<T>) -> impl Iterator<Item = (usize, &T)> {
     let count = lists.offsets.len() - 1;
     (0..count).flat_map(|list| lists.of(list).iter().map(move |row| (list, row)))
 }
 
-/// Sorts rows across ranks: each gets those whose first number lies in its share of `count`, ascending.
+/// Sorts rows across ranks, by shares of the `count` first numbers.
 fn in_order<C: Communicator>(ranks: &C, rows: Vec<[u64; 2]>, count: u64) -> Vec<[u64; 2]> {
     let ends: Vec<_> = (0..ranks.size())
         .map(|rank| rows_of(count, rank, ranks.size()).end)

@@ -1,5 +1,3 @@
-//! One file that all ranks write, each at its place.
-
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -9,19 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 use gpu_broad_phase_mpi::{Communicator, RankError, agreed};
 
-/// The file that is not whole yet, for whoever ends the process.
+/// The incomplete file, for signal and panic handlers.
 static PART: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Removes what has been written of a file that is not whole.
 pub fn remove_part() {
     let mut part = PART.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(path) = part.take() {
-        // Another rank may have been quicker.
         let _ = fs::remove_file(path);
     }
 }
 
-/// A file for results. It is written under another name and gets its own when it is whole.
+/// Gets its name when it is complete.
 pub struct Output {
     path: PathBuf,
     part: PathBuf,
@@ -31,8 +27,7 @@ pub struct Output {
 const HEADER: usize = 128;
 
 impl Output {
-    /// Opens a file before the work, so that one that cannot be written is found out first. It must be none of the
-    /// inputs. Collective.
+    /// Creates the file before the work, so that an unwritable path fails first. Rejects inputs. Collective.
     pub fn open<C: Communicator>(ranks: &C, path: &Path, inputs: &[&PathBuf]) -> Result<Self, RankError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".part");
@@ -66,7 +61,7 @@ impl Output {
         format!("{}: {error}", self.path.display())
     }
 
-    /// Writes the rows of all ranks, those of rank 0 first. `kind` is NumPy's name of a number. Collective.
+    /// Writes the rows of all ranks, by rank. `kind` is NumPy's number type. Collective.
     pub fn write<C: Communicator, T: Pod>(
         self,
         ranks: &C,
@@ -98,13 +93,12 @@ impl Output {
     }
 }
 
-/// Whether two paths lead to one file, by whatever name or link.
+/// Compares files, not names: links count.
 fn is_same(a: &Path, b: &Path) -> bool {
     let file = |path| fs::metadata(path).map(|file| (file.dev(), file.ino()));
     file(a).is_ok_and(|a| file(b).is_ok_and(|b| a == b))
 }
 
-/// The header of an array of rows, version 1.0 of the format, filled up with blanks.
 fn header(kind: &str, rows: u64, columns: usize) -> Vec<u8> {
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
     header.extend((HEADER as u16 - 10).to_le_bytes());

@@ -1,6 +1,6 @@
-//! A rank is killed at each of its calls to the others in turn. All end, and no file is left behind.
+//! Kills a rank at each of its communicator calls in turn. All ranks end, without an incomplete file.
 //!
-//! The program launches itself: as a rank it is `broadphase-mpi` over ranks of which one stops at a call and says so.
+//! The program launches itself as ranks, of which one stops at a call and prints its process id.
 
 use std::cell::Cell;
 use std::env;
@@ -14,14 +14,13 @@ use std::time::{Duration, Instant};
 
 use gpu_broad_phase_mpi::{Communicator, Messages, Processes};
 
-/// Names the rank and the call at which it stops.
+/// The rank and the call at which it stops.
 const STOP: &str = "STOP_AT";
 const RANKS: usize = 3;
 
-/// Ranks of which one stops at a call and waits for its end.
 struct Stopping {
     ranks: Processes,
-    /// Those to all and to groups of them.
+    /// Includes calls in groups.
     calls: Rc<Cell<usize>>,
 }
 
@@ -109,7 +108,7 @@ fn main() -> ExitCode {
     for call in 0.. {
         let rank = call % RANKS;
         let Some(ended) = killed(rank, call, &input, &output, Some(&whole)) else {
-            // Ranks of smaller groups have fewer calls.
+            // Ranks of smaller groups make fewer calls.
             not_reached += 1;
             if not_reached == RANKS {
                 break;
@@ -125,11 +124,11 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// How long the run took to end after a rank was killed at a call; none if it ended without so many calls.
+/// Time from the kill to the end of the run; `None` if it finished before that call.
 fn killed(rank: usize, call: usize, input: &Path, output: &Path, whole: Option<&Vec<u8>>) -> Option<Duration> {
     let _ = fs::remove_file(output);
     let mut run = Command::new("mpirun")
-        // The timeout is a guard against a hang.
+        // Guards against a hang.
         .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
         .args(["-n", &RANKS.to_string()])
         .args(["-x", STOP])
@@ -168,9 +167,9 @@ fn killed(rank: usize, call: usize, input: &Path, output: &Path, whole: Option<&
         !told.contains("time limit"),
         "rank {rank} killed at call {call}: {told}"
     );
-    // That is mpirun's. It may name a rank that it ended itself.
+    // By mpirun, which may name a rank that it ended.
     assert!(told.contains("signal 9"), "there is a message: {told}");
-    // At the last call the file may have its name already.
+    // At the last call, the file may already have its name.
     assert!(
         !output.exists() || fs::read(output).ok().as_ref() == whole,
         "a file is not whole"

@@ -1,5 +1,3 @@
-//! The program, started by mpirun on files.
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -7,11 +5,11 @@ use std::process::{Command, Output};
 use gpu_broad_phase::{Aabb, cpu};
 
 fn run(ranks: usize, arguments: &[&str]) -> Output {
-    // Open MPI makes and removes one folder for all runs of a user: one that ends would take it from one that begins.
+    // Open MPI shares one folder between a user's runs, and a run that ends removes it.
     let sessions = tempfile::tempdir().unwrap();
     Command::new("mpirun")
         .env("TMPDIR", sessions.path())
-        // The timeout is a guard against a hang.
+        // Guards against a hang.
         .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
         .args(["-n", &ranks.to_string()])
         .arg(env!("CARGO_BIN_EXE_broadphase-mpi"))
@@ -21,7 +19,7 @@ fn run(ranks: usize, arguments: &[&str]) -> Output {
         .expect("mpirun starts")
 }
 
-/// Numbers from 0 to 1, without 1 (splitmix64; Steele, Lea and Flood, 2014).
+/// Numbers in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
 fn numbers(seed: u64) -> impl Iterator<Item = f32> {
     (1..).map(move |at: u64| {
         let mut z = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -145,7 +143,7 @@ fn bad_input_on_any_rank_ends_all_with_one_message_and_leaves_no_file() {
         numbers[columns * row + column] = number;
         npy(Path::new(&at(name)), columns, &numbers);
     };
-    // Of 50 rows, rank 0 of 3 reads 16, rank 1 17 and rank 2 17.
+    // Rank 0 of 3 reads 16 of 50 rows, the others 17.
     spoiled("nan.npy", 6, 0, 5, f32::NAN);
     spoiled("inverted.npy", 6, 49, 0, 99.0);
     spoiled("flat.npy", 4, 40, 1, 99.0);
@@ -244,7 +242,7 @@ fn an_output_that_is_an_input_is_refused_by_path_and_by_link() {
     npy(Path::new(&at("rays.npy")), 7, &rays);
     std::os::unix::fs::symlink(at("boxes.npy"), at("symbolic.npy")).unwrap();
     fs::hard_link(at("boxes.npy"), at("hard.npy")).unwrap();
-    // What a result is called before it is whole.
+    // The name of an incomplete result.
     fs::copy(at("boxes.npy"), at("other.npy.part")).unwrap();
     let before: Vec<_> = ["boxes.npy", "points.npy", "rays.npy", "other.npy.part"]
         .map(|name| (name, fs::read(at(name)).unwrap()))

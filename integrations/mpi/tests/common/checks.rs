@@ -1,4 +1,4 @@
-//! Checks of ranks of any kind against the undivided world, which rank 0 steps by the reference.
+//! Compares ranks with the undivided world, stepped by rank 0 on the CPU.
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
@@ -9,7 +9,7 @@ use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDe
 
 use super::{KINDS, Kind, Rng, SPREADS, Spread, boxes, id, queries, rays, share, swept, within};
 
-/// The rows of all ranks on rank 0, those of rank 0 first; nothing elsewhere.
+/// All rows on rank 0, by rank; nothing elsewhere.
 fn collected<C: Communicator, T: Pod>(ranks: &C, rows: &[T]) -> Vec<T> {
     let came = ranks.exchange(vec![(0, bytemuck::cast_slice(rows).to_vec())]);
     came.iter()
@@ -17,7 +17,7 @@ fn collected<C: Communicator, T: Pod>(ranks: &C, rows: &[T]) -> Vec<T> {
         .collect()
 }
 
-/// Lists of all ranks on rank 0 in the order of the questions, which were dealt out in turn.
+/// All lists on rank 0, in the order of queries, which were dealt in turn.
 fn collected_lists<C: Communicator, T: Pod>(ranks: &C, lists: &[Vec<T>], count: usize) -> Vec<Vec<T>> {
     let lengths: Vec<_> = lists.iter().map(|list| list.len() as u64).collect();
     let (lengths, rows) = (collected(ranks, &lengths), collected(ranks, &lists.concat()));
@@ -66,7 +66,6 @@ fn descriptor(device: Device, rng: &mut Rng) -> RanksDescriptor {
     }
 }
 
-/// The undivided world as a scene.
 fn whole<'a>(world: &'a [Aabb], statics: usize, worlds: &'a [u32]) -> Scene<'a> {
     let (first, rest) = world.split_at(statics);
     let (first_worlds, rest_worlds) = worlds.split_at(statics.min(worlds.len()));
@@ -92,7 +91,7 @@ fn sorted_pairs(result: &StepResult) -> Vec<[u64; 2]> {
     pairs
 }
 
-/// A world of a round, and how it lies on the ranks: the same on each of them.
+/// The world of a round, the same on all ranks.
 struct Round {
     rng: Rng,
     kind: Kind,
@@ -101,7 +100,6 @@ struct Round {
     world: Vec<Aabb>,
     statics: usize,
     of_worlds: Vec<u32>,
-    /// For whoever reads of a fault.
     what: String,
 }
 
@@ -158,7 +156,7 @@ impl Round {
     }
 }
 
-/// Steps before and after boxes are handed over, with excluded pairs. Returns pairs and ghosts of all steps.
+/// Steps before and after balancing. Returns the pairs of a step, and all ghosts.
 pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 2] {
     let mut given = Round::new(round, all.size(), device, &[0, 1, 2, 5, 60, 400]);
     let count = given.world.len();
@@ -181,7 +179,7 @@ pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 
         );
     }
     found.push(ranks.step(&owned).unwrap());
-    // Static boxes are as they were.
+    // Static boxes are unchanged.
     found.push(ranks.step(&owned).unwrap());
     ranks.balance(&mut owned).unwrap();
     found.push(ranks.step(&owned).unwrap());
@@ -230,7 +228,7 @@ pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 
     [expected.len(), found.iter().map(|(.., ghosts)| ghosts).sum()]
 }
 
-/// Rays, queries and nearest boxes. Returns how many rows of each there were.
+/// Returns the number of rows of each kind.
 pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 4] {
     const COUNT: usize = 60;
     let mut given = Round::new(round, all.size(), device, &[0, 1, 300, 300]);
@@ -347,7 +345,7 @@ pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usi
     seen
 }
 
-/// Neighbours of points and of other boxes, across periods. Returns how many there were.
+/// Neighbours across periods. Returns their number.
 pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usize {
     let mut given = Round::new(round, all.size(), device, &[0, 1, 200, 200]);
     given.settings.broad_phase.periods = [0; 3].map(|_| [0.0, 6.0, 10.5][given.rng.below(3)]);
@@ -394,8 +392,7 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
     expected.len()
 }
 
-/// Boxes that fly and are handed over step by step, with their speeds. Returns how many changed their rank, and the
-/// most boxes that a rank had by the mean once all lay evenly.
+/// Flying boxes. Returns how often they changed their rank, and the largest `Balance::boxes`.
 pub fn flight<C: Communicator>(all: &C, kind: Kind, count: usize, steps: usize, device: Device) -> (u64, f64) {
     const SIDE: f32 = 24.0;
     let mut rng = Rng(count as u64);

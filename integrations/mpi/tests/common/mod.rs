@@ -1,5 +1,3 @@
-//! Worlds, and how they lie on ranks.
-
 pub mod checks;
 #[path = "../../../../tests/common/rng.rs"]
 mod rng;
@@ -14,21 +12,20 @@ impl Rng {
     }
 }
 
-/// Kinds of worlds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Cubes of one size anywhere.
     Uniform,
-    /// Cubes of edge 1 to 256, fewer the larger they are.
+    /// Cubes of edge 1 to 256, fewer the larger.
     PowerLaw,
-    /// Cubes about a few places.
+    /// Cubes around a few places.
     Clustered,
     /// Boxes of the triangles of a rolling surface.
     Mesh,
-    /// Boxes on a lattice, so that they touch one another and the borders, among points, zeros of either sign,
-    /// denormals, giants, boxes without an end, and boxes that take no part.
+    /// Boxes on a lattice that touch each other and the borders, mixed with points, zeros of either sign, denormals,
+    /// giants, unbounded and ignored boxes.
     Wild,
-    /// All at one place.
+    /// All boxes at one place.
     Heap,
 }
 
@@ -154,12 +151,12 @@ pub fn queries(count: usize, boxes: &[Aabb], rng: &mut Rng) -> Vec<Query> {
         .collect()
 }
 
-/// The id of a box: it ascends with the index, past 32 bits.
+/// Ids ascend with the index, past 32 bits.
 pub fn id(index: usize) -> u64 {
     (u64::from(u32::MAX) - 20) + 3 * index as u64
 }
 
-/// How a world lies on ranks before it is balanced.
+/// Initial spread of a world over ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
     Slices,
@@ -181,7 +178,7 @@ impl Spread {
     }
 }
 
-/// What a rank holds of a world of which the first boxes are static.
+/// A rank's share of a world. The first `statics` boxes are static.
 pub fn share(world: &[Aabb], statics: usize, worlds: u32, spread: Spread, rank: usize, ranks: usize) -> Owned {
     let mut owned = Owned::default();
     for (at, object) in world.iter().enumerate() {
@@ -202,7 +199,6 @@ pub fn share(world: &[Aabb], statics: usize, worlds: u32, spread: Spread, rank: 
     owned
 }
 
-/// Returns a radius for neighbours, and whether each two are listed once.
 pub fn within(rng: &mut Rng) -> (f32, bool) {
     ([0.0, 0.7, 2.5, 40.0][rng.below(4)], rng.below(2) == 0)
 }
