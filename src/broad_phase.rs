@@ -126,7 +126,7 @@ impl BroadPhase {
             Some(adapter) => match Whole::open(adapter, descriptor, cache).await {
                 Ok(gpu) => Engine::Gpu(Box::new(gpu)),
                 Err(error) if is_auto && is_of_device(&error) => {
-                    log::warn!("{LABEL}: {error}; the CPU engine answers");
+                    log::warn!("{LABEL}: {error}; using the CPU engine");
                     Engine::cpu(descriptor)?
                 }
                 Err(error) => return Err(error),
@@ -177,7 +177,7 @@ impl BroadPhase {
         if let Engine::Gpu(gpu) = &mut self.engine {
             match gpu.set_descriptor(descriptor) {
                 Err(error) if self.is_auto && is_of_device(&error) => {
-                    log::warn!("{LABEL}: {error}; the CPU engine answers from now on");
+                    log::warn!("{LABEL}: {error}; using the CPU engine from now on");
                 }
                 set => return set,
             }
@@ -291,7 +291,7 @@ impl BroadPhase {
                         Err(error)
                     }
                     answer => {
-                        log::warn!("{LABEL}: {error}; the CPU engine answers from now on");
+                        log::warn!("{LABEL}: {error}; using the CPU engine from now on");
                         self.engine = Engine::Cpu(Box::new(cpu));
                         answer
                     }
@@ -322,7 +322,7 @@ impl Engine {
     fn cpu(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, BroadPhaseError> {
         let cpu = CpuBroadPhase::new(&BroadPhaseDescriptor {
             label: None,
-            pair_filter: descriptor.pair_filter.map(pair_filter::kept),
+            pair_filter: descriptor.pair_filter.map(pair_filter::interned),
             ..*descriptor
         })?;
         Ok(Self::Cpu(Box::new(cpu)))

@@ -232,8 +232,8 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
     for (index, (name, device, queue)) in devices().into_iter().enumerate() {
         let label = format!("log_{index}");
         for (growth, next) in [
-            (Growth::Grow, "a later step makes room"),
-            (Growth::Fixed, "the capacity is fixed"),
+            (Growth::Grow, "a later step has room"),
+            (Growth::Fixed, "raise it or use `Growth::Grow`"),
         ] {
             let label = format!("{label}_{growth:?}");
             let descriptor = BroadPhaseDescriptor {
@@ -260,8 +260,8 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
                 gpu.counters();
             }
             let expected = [
-                format!("{label}: 1 invalid objects are ignored"),
-                format!("{label}: overflow: 39 pairs needed, room for 10; {next}"),
+                format!("{label}: 1 invalid objects ignored"),
+                format!("{label}: overflow: 39 pairs needed, the capacity is 10: {next}"),
             ];
             assert_eq!(LOG.of(&label), expected, "{name}");
         }
@@ -273,6 +273,6 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
     }
     assert_eq!(
         LOG.of("gpu_broad_phase: 3 invalid"),
-        ["gpu_broad_phase: 3 invalid objects are ignored"]
+        ["gpu_broad_phase: 3 invalid objects ignored"]
     );
 }

@@ -1,6 +1,6 @@
-//! A frame loop without a window: moving and static objects, a narrow phase over the pairs, pairs that begin and end on
-//! the host, rays through a query set, and outputs that grow. Each frame is one encoder, and no call waits. A frame
-//! that is dropped is made good by the next ones. The last frame is compared with the CPU.
+//! A frame loop without a window: moving and static objects, a narrow phase over the pairs, begin and end events on the
+//! host, rays through a query set, and growing outputs. Each frame is one encoder, and no call waits. Later frames
+//! recover from a dropped one. The last frame is compared with the CPU.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -81,7 +81,7 @@ struct World {
 impl World {
     fn new(adapter: &wgpu::Adapter) -> Result<Self, Box<dyn Error>> {
         let (device, queue) = block_on(adapter.request_device(&GpuBroadPhase::device_descriptor(adapter)))?;
-        // Far too little room, so that pairs and hits overflow.
+        // Too small on purpose, so that pairs and hits overflow.
         let capacities = Capacities {
             pairs: Some(256),
             hits: Some(16),
@@ -103,7 +103,7 @@ impl World {
         };
         let mut sensors = broad_phase.query_set("sensors", &all_hits)?;
         let tracker = PairTracker::new(None);
-        let contacts = DispatchArgs::new(None).whole_only();
+        let contacts = DispatchArgs::new(None).complete_only();
 
         let mut random = Random(7);
         let mut objects = ObjectSet::with_capacity(MOVING);
@@ -235,7 +235,7 @@ impl World {
         )
     }
 
-    /// Takes what has arrived, without waiting.
+    /// Takes results that have arrived, without waiting.
     fn receive(&mut self, frame: usize) -> Result<(), Box<dyn Error>> {
         while let Some(changes) = self.tracker.update()? {
             self.seen.begun += changes.begun.len();
@@ -288,7 +288,7 @@ impl World {
                         in_flight.push_back(self.queue.submit([encoder.finish()]));
                     }
                 }
-                // An encoder before was dropped. The next frame is right again.
+                // The previous encoder was dropped. The next frame is correct again.
                 Err(StepError::Dropped) => self.seen.skipped_frames += 1,
                 Err(error) => return Err(error.into()),
             }
@@ -297,7 +297,7 @@ impl World {
         self.receive(FRAMES)
     }
 
-    /// Compares pairs and hits of the last frame with the CPU's.
+    /// Compares the last frame's pairs and hits with the CPU engine.
     fn check(&self) -> Result<(), Box<dyn Error>> {
         let frame = FRAMES - 1;
         let rays = rays(frame);

@@ -100,7 +100,7 @@ fn large_key(table_cells: u32, world: u32) -> u32 {
     return table_cells + (world & params.large_mask);
 }
 
-fn absent_key(table_cells: u32) -> u32 {
+fn ignored_key(table_cells: u32) -> u32 {
     return table_cells + params.large_mask + 1u;
 }
 

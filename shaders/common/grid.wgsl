@@ -44,7 +44,7 @@ struct Grid {
     crowded_levels: u32,
     is_crowded: u32,
     levels: array<Level, 32>,
-    cover: Level,
+    large_table: Level,
 }
 
 // Statistics of levels, eight words each: objects, then bounds as distances `2^31 - lower` and `2^31 + upper` per axis,

@@ -38,11 +38,11 @@ fn large_table_inverse() -> vec3<f32> {
 }
 
 // Cell that an object with this lower corner reads.
-fn looked_up(low: vec3<f32>) -> vec3<i32> {
+fn lookup_cell(low: vec3<f32>) -> vec3<i32> {
     return cell_of(low, large_table_inverse()) >> large_table_shifts(grid.large_table_shift);
 }
 
-struct Covering {
+struct LargeCellBounds {
     inverse: vec3<f32>,
     shifts: vec3<u32>,
     // Range of cells that are read.
@@ -50,16 +50,16 @@ struct Covering {
     last: vec3<i32>,
 }
 
-// `grid.cover` has the bounds in cells of the highest reading level; after the choice, in cells of the table.
-fn covering_of(shift: u32) -> Covering {
+// `grid.large_table` has the bounds in cells of the highest reading level; after the choice, in cells of the table.
+fn covering_of(shift: u32) -> LargeCellBounds {
     let shifts = large_table_shifts(shift);
     let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
-    let first = vec3<i32>(grid.cover.lower_x, grid.cover.lower_y, grid.cover.lower_z) >> rest;
-    let last = vec3<i32>(grid.cover.upper_x, grid.cover.upper_y, grid.cover.upper_z) >> rest;
-    return Covering(large_table_inverse(), shifts, first, last);
+    let first = vec3<i32>(grid.large_table.lower_x, grid.large_table.lower_y, grid.large_table.lower_z) >> rest;
+    let last = vec3<i32>(grid.large_table.upper_x, grid.large_table.upper_y, grid.large_table.upper_z) >> rest;
+    return LargeCellBounds(large_table_inverse(), shifts, first, last);
 }
 
-fn large_cells_of(low: vec3<u32>, high: vec3<u32>, covering: Covering) -> LargeCells {
+fn large_cells_of(low: vec3<u32>, high: vec3<u32>, covering: LargeCellBounds) -> LargeCells {
     let reach = vec3<i32>(1i << X_DETAIL, 1, 1);
     let lower = (cell_of(flush_bits(low), covering.inverse) - reach) >> covering.shifts;
     let upper = cell_of(flush_bits(high), covering.inverse) >> covering.shifts;

@@ -27,6 +27,6 @@ fn shows_next(first: u32, capacity: u32) -> bool {
 }
 
 // The largest u32 stays.
-fn go_past_place() {
+fn advance_place() {
     place_of_next += select(1u, 0u, place_of_next == NO_PLACE);
 }

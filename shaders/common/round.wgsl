@@ -55,12 +55,12 @@ fn tests_left() -> u32 {
     return round.tests - min(tests_begun(), round.tests);
 }
 
-fn tests_beyond() -> u32 {
+fn tests_after_round() -> u32 {
     return tests_begun() - min(tests_begun(), round.tests);
 }
 
 // This round's share `x .. y` of the next `count` tests.
-fn share_of(count: u32) -> vec2<u32> {
+fn tests_in_round(count: u32) -> vec2<u32> {
     let skipped = min(round.first - min(tests_passed, round.first), count);
     let taken = min(count - skipped, tests_left());
     tests_passed += min(count, 0xffffffffu - tests_passed);

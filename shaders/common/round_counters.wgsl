@@ -14,12 +14,12 @@ fn all_iterations_taken() -> bool {
     return iterations == round.canary_iterations;
 }
 
-fn note_rounds() {
+fn record_rounds() {
     // A cut walk must not pass for a complete one.
     if (DRIVER_CUTS_LOOPS && !all_iterations_taken()) {
         atomicOr(&counters[COUNTER_UNFINISHED], STATUS_CUT);
     }
-    let beyond = tests_beyond();
+    let beyond = tests_after_round();
     if (beyond > 0u) {
         let rounds = round.first / round.tests + 1u + (beyond - 1u) / round.tests + 1u;
         atomicMax(&counters[COUNTER_ROUNDS_NEEDED], rounds);

@@ -65,7 +65,7 @@ struct Listing {
 }
 
 // Average times that a walk may meet each object in its cells; beyond this, testing each object once is cheaper.
-const MOST_MEETINGS: u32 = 4u;
+const MAX_MEETINGS: u32 = 4u;
 
 // Entries `x .. y` of a world's bucket in the large list, which worlds may share.
 fn large_list(world: u32) -> vec2<u32> {

@@ -12,7 +12,7 @@ struct SourceLayout {
     // Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
     second: u32,
     // 0 if words are copied unchanged.
-    form: u32,
+    flags: u32,
 }
 
 // Bounds from centre and half extents, in integers only, so that all devices and the host agree.
@@ -69,23 +69,23 @@ fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     return select(bound ^ side, 0u, bound == 0u);
 }
 
-// Word `part` of an element, in this crate's own layout.
-fn element_word(layout: SourceLayout, element: u32, part: u32) -> u32 {
-    let place = layout.first + layout.stride * element;
+// Word `part` of an element, in this crate's own source.
+fn element_word(source: SourceLayout, element: u32, part: u32) -> u32 {
+    let place = source.first + source.stride * element;
     let axis = part & 3u;
     let is_upper = part > 3u;
-    if (layout.form == 0u) {
+    if (source.flags == 0u) {
         return source_word(place + part);
     }
     if (axis == 3u) {
-        if ((layout.form & UNFILTERED) != 0u) {
+        if ((source.flags & UNFILTERED) != 0u) {
             return select(0xffffffffu, 0u, is_upper);
         }
         return source_word(place + part);
     }
     let low = source_word(place + axis);
-    let high = source_word(place + layout.second + axis);
-    if ((layout.form & CENTER_HALF) != 0u) {
+    let high = source_word(place + source.second + axis);
+    if ((source.flags & CENTER_HALF) != 0u) {
         return bound_around(low, high, is_upper);
     }
     return select(low, high, is_upper);

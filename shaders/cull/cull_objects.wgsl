@@ -138,11 +138,11 @@ fn upper(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
 
 // True if the table has the object. Uniform scheme: records are those of all objects. Otherwise they are in the order
 // of the entries, those left out last.
-fn takes_part(record: u32, name: u32) -> bool {
+fn is_in_table(record: u32, name: u32) -> bool {
     if (params.scheme == SCHEME_UNIFORM) {
         return classify(objects[2u * name], objects[2u * name + 1u]) < CLASS_INVALID;
     }
-    return record < starts[absent_key(grid.table_cells)];
+    return record < starts[ignored_key(grid.table_cells)];
 }
 
 fn join_bounds(local: u32) {
@@ -168,12 +168,12 @@ fn join_bounds(local: u32) {
 
 // One plane of one view per invocation.
 fn hold_common_bounds(local: u32) {
-    let view = local / MOST_PLANES;
-    let plane = local % MOST_PLANES;
+    let view = local / MAX_PLANES;
+    let plane = local % MAX_PLANES;
     if (view >= cull.view_count) {
         return;
     }
-    let planes = views[view * VIEW_VECTORS + MOST_PLANES].x;
+    let planes = views[view * VIEW_VECTORS + MAX_PLANES].x;
     if (planes == NO_VIEW) {
         atomicOr(&blind, 1u << view);
         return;
@@ -203,7 +203,7 @@ fn main(
     var is_there = false;
     if (record < params.object_count) {
         let name = records[2u * record].w;
-        is_there = takes_part(record, name);
+        is_there = is_in_table(record, name);
         if (is_there) {
             low = records[2u * record];
             high = records[2u * record + 1u];
@@ -212,7 +212,7 @@ fn main(
     if (local == 0u) {
         atomicStore(&blind, 0u);
     }
-    if (local < MOST_VIEWS / 4u) {
+    if (local < MAX_VIEWS / 4u) {
         atomicStore(&crossed[local], 0u);
     }
     lows[padded(local)] = low.xyz;
@@ -234,7 +234,7 @@ fn main(
     }
     for (var view = 0u; view < cull.view_count; view += 1u) {
         // Planes, layers, world.
-        let about = views[view * VIEW_VECTORS + MOST_PLANES];
+        let about = views[view * VIEW_VECTORS + MAX_PLANES];
         let may_see = ((blind_views >> view) & 1u) == 0u && about.z == world;
         var is_seen = may_see && (cull.filters == 0u || layers_meet(about.y, layers));
         let planes = (atomicLoad(&crossed[view / 4u]) >> (8u * (view % 4u))) & 0xffu;

@@ -1,7 +1,7 @@
 // Block and views of culling passes: eight planes, then `used planes, layers, world`.
 
-const MOST_PLANES: u32 = 8u;
-const MOST_VIEWS: u32 = 32u;
+const MAX_PLANES: u32 = 8u;
+const MAX_VIEWS: u32 = 32u;
 const VIEW_VECTORS: u32 = 9u;
 // In place of the number of planes: the view sees nothing.
 const NO_VIEW: u32 = 0xffffffffu;

@@ -9,7 +9,7 @@
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 // Entries of a bucket that are searched for an earlier one of the same cell.
-const MOST_SHARING: u32 = 8u;
+const MAX_SHARING: u32 = 8u;
 
 // Cells with entries of a record; none if it is in the large list or left out.
 fn cells_entered(record: u32) -> Placement {
@@ -48,7 +48,7 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
         if (x >= level.lower_x && x <= level.upper_x) {
             let key = key_of(level, vec3<i32>(x, cell.y, cell.z), world);
             let all = starts[key + 1u] - starts[key];
-            let count = min(all, MOST_SHARING);
+            let count = min(all, MAX_SHARING);
             is_cut = is_cut || all > count;
             for (var k = 0u; k < count; k += 1u) {
                 let other = entry_record(starts[key] + k);

@@ -11,13 +11,13 @@
 fn find(row: vec4<u32>) -> u32 {
     let hash = hash_of(row);
     var found = 0u;
-    var goes_on = true;
-    for (var probe = 0u; goes_on && probe <= event.previous_mask; probe += 1u) {
+    var continues = true;
+    for (var probe = 0u; continues && probe <= event.previous_mask; probe += 1u) {
         let entry = previous_table[(hash + probe) & event.previous_mask];
-        goes_on = entry != 0u;
-        if (goes_on && all(previous_rows[entry - 1u] == row)) {
+        continues = entry != 0u;
+        if (continues && all(previous_rows[entry - 1u] == row)) {
             found = entry;
-            goes_on = false;
+            continues = false;
         }
     }
     return found;

@@ -8,15 +8,15 @@
 @group(0) @binding(4) var<storage, read> step_counters: array<u32>;
 
 // Set in the index of a static object.
-const STATIC_SLOT: u32 = 0x80000000u;
+const STATIC_BIT: u32 = 0x80000000u;
 
-fn lasting_name(object: u32) -> vec2<u32> {
+fn permanent_id(object: u32) -> vec2<u32> {
     if (object < event.static_count) {
         var generation = 0u;
         if (object < event.static_generations) {
             generation = static_generations[object];
         }
-        return vec2<u32>(object | STATIC_SLOT, generation);
+        return vec2<u32>(object | STATIC_BIT, generation);
     }
     let index = object - event.static_count;
     var generation = 0u;
@@ -28,7 +28,7 @@ fn lasting_name(object: u32) -> vec2<u32> {
 
 fn row_of(pair: u32) -> vec4<u32> {
     let objects = pairs[pair];
-    return vec4<u32>(lasting_name(objects.x), lasting_name(objects.y));
+    return vec4<u32>(permanent_id(objects.x), permanent_id(objects.y));
 }
 
 fn shown() -> u32 {

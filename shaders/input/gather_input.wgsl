@@ -8,7 +8,7 @@ struct GatherParams {
     first: u32,
     stride: u32,
     second: u32,
-    form: u32,
+    flags: u32,
     elements: u32,
     words: u32,
     limit: u32,
@@ -39,7 +39,7 @@ fn main(
     let part = place % gather.words;
     var word = select(0u, gather.value, part == gather.row_word);
     if (gather.limit == 0u || element < counts[gather.limit - 1u]) {
-        word = element_word(SourceLayout(gather.first, gather.stride, gather.second, gather.form), element, part);
+        word = element_word(SourceLayout(gather.first, gather.stride, gather.second, gather.flags), element, part);
     }
     gathered[place] = word;
 }

@@ -33,7 +33,7 @@ fn main(
         walk_pairs(entry);
         end_rows(entry);
         store_partners(entry, before, found);
-        note_rounds();
+        record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
     put_count(tile, local, found, entry <= params.entry_capacity, false);

@@ -5,7 +5,7 @@
 // that writing seldom needs a second walk.
 
 // Upper bound of `cached_partners`.
-const MOST_CACHED: u32 = 12u;
+const MAX_CACHED: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
 
@@ -64,7 +64,7 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
 }
 
 fn visit_row(own: Own, row: Row, first: u32) {
-    let share = share_of(row.count - first);
+    let share = tests_in_round(row.count - first);
     for (var k = first + share.x; k < first + share.y; k += 1u) {
         _ = test_box(own, row_entry(row, k), true);
     }

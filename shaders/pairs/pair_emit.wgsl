@@ -14,7 +14,7 @@ fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     return meets;
 }
 
-fn goes_on(entry: u32) -> bool {
+fn needs_walk(entry: u32) -> bool {
     if (round.first == 0u) {
         return begin_entry(entry);
     }
@@ -33,7 +33,7 @@ fn main(
     }
     let entry = walking_entry(place);
     // Loop of one iteration: CPU drivers skip loops that no lane enters, but run both sides of branches.
-    for (var walks = goes_on(entry); walks; walks = false) {
+    for (var walks = needs_walk(entry); walks; walks = false) {
         begin_round();
         walk_pairs(entry);
         if (round.is_last == 0u) {

@@ -31,13 +31,13 @@ fn pair_owner(object: u32) -> u32 {
 fn names_pair(pair: vec2<u32>) -> bool {
     var slot = first_slot_of(pair);
     var found = false;
-    var goes_on = exclusions.table_mask > 0u;
-    for (var probe = 0u; goes_on && probe <= exclusions.table_mask; probe += 1u) {
+    var continues = exclusions.table_mask > 0u;
+    for (var probe = 0u; continues && probe <= exclusions.table_mask; probe += 1u) {
         let vector = 2u * exclusions.object_count + slot / 2u;
         let b = objects[vector][(slot & 1u) * 2u + 1u];
         found = b == pair.y && objects[vector][(slot & 1u) * 2u] == pair.x;
         // A free slot is all zero, and the second object of a pair is never 0.
-        goes_on = !found && b != 0u;
+        continues = !found && b != 0u;
         slot = next_slot(slot);
     }
     return found;

@@ -28,7 +28,7 @@ fn main(
             found = count_before(place);
         }
         walk_static(row);
-        note_rounds();
+        record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
     let is_row = place >= params.entry_capacity && place <= params.pair_rows;

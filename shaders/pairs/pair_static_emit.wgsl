@@ -12,7 +12,7 @@ fn accept_result(query: Query, other: u32, distance: u32) {
     write_pair(query.querier, other);
 }
 
-fn goes_on(index: u32) -> bool {
+fn needs_walk(index: u32) -> bool {
     if (round.first == 0u) {
         return write_cached(index, STATIC_CACHED);
     }
@@ -30,7 +30,7 @@ fn main(
         return;
     }
     let index = params.entry_capacity + row;
-    if (!goes_on(index)) {
+    if (!needs_walk(index)) {
         return;
     }
     begin_round();

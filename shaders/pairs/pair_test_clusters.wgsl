@@ -5,7 +5,7 @@
 
 // One iteration is one test, so that neighbouring invocations stay equally busy.
 fn visit_row(own: Own, row: Row, first: u32) {
-    let share = share_of(row.count - first);
+    let share = tests_in_round(row.count - first);
     let end = first + share.y;
     let has_clusters = grid.is_crowded != 0u;
     // Members still to test of the last cluster met.

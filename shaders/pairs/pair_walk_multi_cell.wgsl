@@ -36,7 +36,7 @@ fn group_end(group: u32, begin: u32, bucket_end: u32) -> u32 {
 }
 
 fn walk_pairs(index: u32) {
-    if (index >= starts[absent_key(grid.table_cells)]) {
+    if (index >= starts[ignored_key(grid.table_cells)]) {
         return;
     }
     let value = values[index];
@@ -53,7 +53,7 @@ fn walk_pairs(index: u32) {
     let lower = cell_of(flush_bits(unordered(low)), inverse);
 
     if (index >= starts[grid.table_cells]) {
-        let behind = share_of(max(large.y, index + 1u) - (index + 1u));
+        let behind = tests_in_round(max(large.y, index + 1u) - (index + 1u));
         for (var k = behind.x; k < behind.y; k += 1u) {
             test_large(own, index + 1u + k);
         }
@@ -68,7 +68,7 @@ fn walk_pairs(index: u32) {
     } else if (!is_primary) {
         first = group_end(group, first, bucket_end);
     }
-    let behind = share_of(bucket_end - first);
+    let behind = tests_in_round(bucket_end - first);
     for (var k = behind.x; k < behind.y; k += 1u) {
         let other_value = values[first + k];
         if (((value | other_value) & PRIMARY_FLAGS) == PRIMARY_FLAGS) {
@@ -84,7 +84,7 @@ fn walk_pairs(index: u32) {
         }
     }
     if (is_primary) {
-        let of_large = share_of(large.y - large.x);
+        let of_large = tests_in_round(large.y - large.x);
         for (var k = of_large.x; k < of_large.y; k += 1u) {
             test_large(own, large.x + k);
         }

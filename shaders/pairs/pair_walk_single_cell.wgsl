@@ -9,7 +9,7 @@
 //                       levels in the large-object table are skipped
 
 fn walk_pairs(index: u32) {
-    if (index >= starts[absent_key(grid.table_cells)]) {
+    if (index >= starts[ignored_key(grid.table_cells)]) {
         return;
     }
     let own_low = records[2u * index];
@@ -30,9 +30,9 @@ fn walk_pairs(index: u32) {
     let box_max = flush_bits(unordered(high));
     let own_level = place_single_cell(unordered(low), unordered(high), grid.base_inverse).level;
     let detail = x_detail();
-    let looks_up = own_level < grid.large_table_below;
-    if (looks_up) {
-        let key = key_of(grid.cover, looked_up(box_min), world);
+    let uses_large_table = own_level < grid.large_table_below;
+    if (uses_large_table) {
+        let key = key_of(grid.large_table, lookup_cell(box_min), world);
         let begin = starts[key];
         let count = starts[key + 1u] - begin;
         visit_row(own, Row(begin, count, 0u, count), 0u);
@@ -43,8 +43,8 @@ fn walk_pairs(index: u32) {
         let level = grid.levels[next_level];
         let at_own_level = visited == 0u;
         next_level = level.next;
-        if (looks_up && next_level >= grid.large_table_below) {
-            next_level = max(next_level, grid.cover.next);
+        if (uses_large_table && next_level >= grid.large_table_below) {
+            next_level = max(next_level, grid.large_table.next);
         }
         let inverse = axis_inverse(level.inverse, detail);
         let lower = cell_of(box_min, inverse);

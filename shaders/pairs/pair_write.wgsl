@@ -24,7 +24,7 @@ fn write_pair(own: u32, other: u32) {
     if (shows_next(params.first_pair, params.pair_capacity)) {
         pairs[place_of_next - params.first_pair] = vec2<u32>(min(own, other), max(own, other));
     }
-    go_past_place();
+    advance_place();
 }
 
 // Word with an entry's progress for the next round. Here and below, an entry is a row of counts.
@@ -36,7 +36,7 @@ fn shows_pairs(places: vec2<u32>) -> bool {
     return shows(params.first_pair, params.pair_capacity, places.x, places.y);
 }
 
-fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
+fn all_cached(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
@@ -50,7 +50,7 @@ fn begin_entry(entry: u32) -> bool {
 // Continues where an earlier round ended. Returns true if pairs are left.
 fn resume_entry(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
-    if (!shows_pairs(places) || keeps_all(places, kept)) {
+    if (!shows_pairs(places) || all_cached(places, kept)) {
         return false;
     }
     place_of_next = pair_offsets[progress_of(entry)];

@@ -8,7 +8,7 @@ fn write_cached(entry: u32, kept: u32) -> bool {
     if (!shows_pairs(places)) {
         return false;
     }
-    if (!keeps_all(places, kept)) {
+    if (!all_cached(places, kept)) {
         return true;
     }
     let own = entry_object(entry);

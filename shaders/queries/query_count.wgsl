@@ -30,7 +30,7 @@ fn main(
             found = query_offsets[answer];
         }
         walk_query(query);
-        note_rounds();
+        record_rounds();
         add_candidates(COUNTER_QUERY_CANDIDATES);
         query_offsets[answer] = found;
     } else if (index == params.querier_count) {

@@ -13,7 +13,7 @@ fn accept_result(query: Query, object: u32, distance: u32) {
     if (shows_next(params.first_result, params.result_capacity)) {
         query_objects[place_of_next - params.first_result] = object;
     }
-    go_past_place();
+    advance_place();
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)

@@ -264,7 +264,7 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
         let first_x = select(lower.x, visited.upper.x + 1, is_behind);
         let last_x = select(select(upper.x, visited.lower.x - 1, is_split), upper.x, is_behind);
         let row = long_row_of(level, first_x, last_x, y, z, query.world);
-        let share = share_of(select(row.count, 0u, distance > far));
+        let share = tests_in_round(select(row.count, 0u, distance > far));
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
@@ -288,7 +288,7 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
 // Walks from `begun` to the end of the round. Returns the current ring, or one of NO_LEVEL.
 fn walk_rings(query: Query, begun: Ring) -> Ring {
     var ring = begun;
-    for (; ring.place != NO_LEVEL && tests_beyond() == 0u;) {
+    for (; ring.place != NO_LEVEL && tests_after_round() == 0u;) {
         let level = grid.levels[min(ring.place, MAX_LEVELS - 1u)];
         if (ring.radius < 0.0) {
             ring.radius = bounded(query, gap_before(query, level) + first_depth(level));
@@ -305,7 +305,7 @@ fn walk_rings(query: Query, begun: Ring) -> Ring {
                 walk_ring(query, image_of(within, image), ring, level);
             }
         }
-        if (tests_beyond() == 0u) {
+        if (tests_after_round() == 0u) {
             ring = ring_behind(query, ring, level, look);
         }
     }
@@ -362,7 +362,7 @@ fn main(
     } else {
         ring.place = NO_LEVEL;
     }
-    note_rounds();
+    record_rounds();
     add_candidates(COUNTER_QUERY_CANDIDATES);
     if (round.is_last == 0u && ring.place == NO_LEVEL) {
         query_nearest[state()].x = NO_LEVEL;

@@ -39,7 +39,7 @@ fn accept_if_admitted(query: Query, record: u32, distance: u32) {
 }
 
 fn test_all(query: Query, listing: Listing) {
-    let share = share_of(listing.count);
+    let share = tests_in_round(listing.count);
     var members_end = members_end_of(query, share.x, share.y);
     for (var k = share.x; k < share.y;) {
         let place = listing.first + k;
@@ -102,7 +102,7 @@ fn walk_cells(query: Query, level: Level) {
     var z = select(upper.z + 1, lower.z, all(lower <= upper));
     for (; z <= upper.z;) {
         let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
-        let share = share_of(row.count);
+        let share = tests_in_round(row.count);
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);

@@ -70,11 +70,11 @@ fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
     return bitcast<vec3<f32>>(magnitude | (bits & vec3<u32>(0x80000000u)));
 }
 
-// With `is_told_more`, the last arguments are the further words of a `SweptRay`: half extents, start and world.
+// With `has_sweep`, the last arguments are the further words of a `SweptRay`: half extents, start and world.
 fn ray_of_words(
     source_head: vec4<u32>,
     source_tail: vec4<u32>,
-    is_told_more: bool,
+    has_sweep: bool,
     source_sweep: vec4<u32>,
     world: u32,
 ) -> Ray {
@@ -88,7 +88,7 @@ fn ray_of_words(
     ray.valid = all(origin_bits < vec3<u32>(0x7f800000u)) && all(direction_bits <= vec3<u32>(0x7e800000u))
         && (head.w & 0x7fffffffu) <= 0x7f800000u;
     var sweep = vec4<u32>(0u);
-    if (is_told_more) {
+    if (has_sweep) {
         sweep = source_sweep & in_play;
         ray.world = world;
         // Inside the branch: with an all-zero sweep tested, no ray was valid in Chromium.

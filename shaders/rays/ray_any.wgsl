@@ -20,7 +20,7 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(ray: Ray, part: u32) -> bool {
+fn begins_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
@@ -52,7 +52,7 @@ fn main(
         tests_passed = 0u;
     }
     count_invalid(ray.valid, COUNTER_RAYS_INVALID);
-    note_rounds();
+    record_rounds();
     add_candidates(COUNTER_RAY_CANDIDATES);
     ray_any[index] = found;
 }

@@ -18,7 +18,7 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(ray: Ray, part: u32) -> bool {
+fn begins_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
@@ -29,11 +29,11 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
 fn without_cells(ray: Ray, level: Level) {
 }
 
-fn goes_on() -> bool {
+fn resumes_slab() -> bool {
     return false;
 }
 
-fn gives_up() -> bool {
+fn drops_level() -> bool {
     return false;
 }
 

@@ -25,7 +25,7 @@ fn main(
         }
         begin_round();
         walk_ray(load_ray(index));
-        note_rounds();
+        record_rounds();
     }
     ray_cell_offsets[index] = found;
 }

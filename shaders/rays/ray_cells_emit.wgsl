@@ -12,7 +12,7 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     place_of_next = saturating_sum(first, count);
     let shown = max(first, params.first_ray_cell);
     let end = min(place_of_next, page_end(params.first_ray_cell, params.ray_cell_capacity));
-    let share = share_of(max(end, shown) - shown);
+    let share = tests_in_round(max(end, shown) - shown);
     for (var place = shown + share.x; place < shown + share.y; place += 1u) {
         let along_x = place - first;
         let along_y = along_x / sizes.x;
@@ -42,7 +42,7 @@ fn main(
     }
     begin_round();
     walk_ray(load_ray(index));
-    note_rounds();
+    record_rounds();
     if (round.is_continued != 0u) {
         ray_cell_offsets[progress] = place_of_next;
     }

@@ -37,7 +37,7 @@ fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-fn enters_part(ray: Ray, part: u32) -> bool {
+fn begins_part(ray: Ray, part: u32) -> bool {
     let state = state_of(ray.index);
     level_limit = closest_t;
     var skipped = 0u;
@@ -54,7 +54,7 @@ fn enters_part(ray: Ray, part: u32) -> bool {
             tests_passed = round.first - skipped;
         }
     }
-    if (tests_beyond() == 0u) {
+    if (tests_after_round() == 0u) {
         // The skipped tests may exceed the part before, which a hit shortens.
         tests_passed = max(tests_passed, round.first - skipped);
         if (round.is_last == 0u) {
@@ -99,9 +99,9 @@ fn main(
     let ray = load_ray(index);
     walk_ray(ray);
     count_invalid(ray.valid, COUNTER_RAYS_INVALID);
-    note_rounds();
+    record_rounds();
     add_candidates(COUNTER_RAY_CANDIDATES);
-    if (round.is_last == 0u && tests_beyond() == 0u) {
+    if (round.is_last == 0u && tests_after_round() == 0u) {
         ray_hits[state_of(index)].x = DONE;
     }
     ray_hits[index] = vec2<u32>(closest_object, select(bitcast<u32>(closest_t), INFINITY_BITS, closest_object == NONE));

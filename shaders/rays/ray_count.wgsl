@@ -21,7 +21,7 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(ray: Ray, part: u32) -> bool {
+fn begins_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
@@ -53,7 +53,7 @@ fn main(
         }
         walk_ray(ray);
         count_invalid(ray.valid, COUNTER_RAYS_INVALID);
-        note_rounds();
+        record_rounds();
         add_candidates(COUNTER_RAY_CANDIDATES);
     }
     ray_offsets[index] = found;

@@ -21,7 +21,7 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn enters_part(ray: Ray, part: u32) -> bool {
+fn begins_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
@@ -33,7 +33,7 @@ fn write_hit(object: u32, t: u32) {
     if (shows_next(params.first_hit, params.hit_capacity)) {
         ray_hits[place_of_next - params.first_hit] = vec2<u32>(object, t);
     }
-    go_past_place();
+    advance_place();
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)

@@ -1,6 +1,6 @@
 // uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows, rays/ray
 // uses: rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
-// needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
+// needs: ACCEPTS_AGAIN, accept_hit, begins_part, is_too_far, search_limit
 
 // Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
 
@@ -9,7 +9,7 @@
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 // Record to test closely before the walk continues, plus one; or 0.
-var<private> waiting: u32;
+var<private> unsure_record: u32;
 // Tests of the row before that closer test, or 0.
 var<private> row_tested: u32;
 var<private> row_y: i32;
@@ -47,7 +47,7 @@ fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit,
     let is_near = t != NO_HIT && !is_too_far(t);
     if (t != NO_HIT && is_member && high_word.w == ray.world
         && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
-        waiting = select(0u, record + 1u, t == UNSURE);
+        unsure_record = select(0u, record + 1u, t == UNSURE);
         accept_box(ray, low_word, high_word, t);
     }
     return is_near;
@@ -60,12 +60,12 @@ fn test_closely(ray: Ray, record: u32) {
 }
 
 fn test_all(ray: Ray, listing: Listing) {
-    let share = share_of(listing.count);
+    let share = tests_in_round(listing.count);
     var members_end = members_end_at(share.x, share.y);
     // Closer tests are outside the loop over boxes: CPU drivers take both sides of branches.
     for (var k = share.x; k < share.y && !is_done();) {
-        waiting = 0u;
-        for (; k < share.y && !is_done() && waiting == 0u;) {
+        unsure_record = 0u;
+        for (; k < share.y && !is_done() && unsure_record == 0u;) {
             let place = listing.first + k;
             let past = cluster_end(k, place, share.y);
             let is_member = !may_have_clusters() || past <= members_end;
@@ -78,15 +78,15 @@ fn test_all(ray: Ray, listing: Listing) {
                 let t = enter_box(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz), true);
                 is_met = t != NO_HIT && !is_too_far(t);
                 if (is_member) {
-                    waiting = select(0u, record + 1u, t == UNSURE);
+                    unsure_record = select(0u, record + 1u, t == UNSURE);
                     accept_box(ray, low, high, t);
                 }
             }
             members_end = select(past, members_end, is_member);
             k = select(select(past, k, is_met), k + 1u, is_member);
         }
-        if (waiting != 0u) {
-            test_closely(ray, waiting - 1u);
+        if (unsure_record != 0u) {
+            test_closely(ray, unsure_record - 1u);
         }
     }
 }
@@ -101,7 +101,7 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
 }
 
 // True if the slab continues after a closer test.
-fn goes_on() -> bool {
+fn resumes_slab() -> bool {
     return row_tested > 0u && !is_done();
 }
 
@@ -109,16 +109,16 @@ fn goes_on() -> bool {
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     let upper_y = min(visit.upper.y, level.upper_y);
     let upper_z = min(visit.upper.z, level.upper_z);
-    for (; row_y <= upper_y && row_z <= upper_z && waiting == 0u && !is_done() && !gives_up();) {
+    for (; row_y <= upper_y && row_z <= upper_z && unsure_record == 0u && !is_done() && !drops_level();) {
         let row = long_row_of(level, visit.lower.x, visit.upper.x, row_y, row_z, ray.world);
         meetings.count += select(min(row.count, 0xffffffffu - meetings.count), 0u, row_tested > 0u);
-        if (!looks_ahead() && !gives_up()) {
+        if (!looks_ahead() && !drops_level()) {
             let passed_before_row = tests_passed - row_tested;
-            let share = share_of(row.count - row_tested);
+            let share = tests_in_round(row.count - row_tested);
             let end = row_tested + share.y;
             var k = row_tested + share.x;
             var members_end = members_end_at(k, end);
-            for (; k < end && !is_done() && waiting == 0u;) {
+            for (; k < end && !is_done() && unsure_record == 0u;) {
                 let entry = row_entry(row, k);
                 let past = cluster_end(k, entry, min(end, select(end, row.unwrapped, k < row.unwrapped)));
                 let is_member = !may_have_clusters() || past <= members_end;
@@ -126,26 +126,26 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
                 let is_met = test_entry(ray, entry, is_member, level, visit, row_y, row_z);
                 k = select(select(members_end, k, is_met), k + 1u, is_member);
             }
-            let waits = waiting != 0u;
+            let waits = unsure_record != 0u;
             tests_passed = select(tests_passed, passed_before_row + k, waits);
             row_tested = select(0u, k, waits);
         }
         let is_last = row_y == upper_y;
-        row_z += select(0, 1, is_last && waiting == 0u);
-        row_y = select(row_y + select(0, 1, waiting == 0u), lower_y, is_last && waiting == 0u);
+        row_z += select(0, 1, is_last && unsure_record == 0u);
+        row_y = select(row_y + select(0, 1, unsure_record == 0u), lower_y, is_last && unsure_record == 0u);
     }
 }
 
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     let lower_y = max(visit.lower.y, level.lower_y);
-    if (!goes_on()) {
+    if (!resumes_slab()) {
         row_y = lower_y;
         row_z = max(visit.lower.z, level.lower_z);
     }
-    waiting = 0u;
+    unsure_record = 0u;
     visit_rows(ray, level, visit, lower_y);
-    if (waiting != 0u) {
-        test_closely(ray, waiting - 1u);
+    if (unsure_record != 0u) {
+        test_closely(ray, unsure_record - 1u);
     }
 }
 
@@ -153,7 +153,7 @@ fn walk_ray(ray: Ray) {
     if (!ray.valid || ray.t_max < 0.0) {
         return;
     }
-    if (enters_part(ray, 0u)) {
+    if (begins_part(ray, 0u)) {
         let large = large_list(ray.world);
         test_all(ray, Listing(large.x, large.y - large.x, false));
     }

@@ -35,7 +35,7 @@ fn cells_pay(
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
     let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
     meetings.count = 0u;
-    meetings.most = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
+    meetings.most = select(0xffffffffu, MAX_MEETINGS * listing.count, listing.is_of_records);
     meetings.is_ahead = !accepts_again && grid.entry_count > meetings.most;
     // A loop takes one iteration more than it has items, and each row has a loop of its own.
     let iterations_ahead = select(1.0, 1.5, looks_ahead());
@@ -48,13 +48,13 @@ fn looks_ahead() -> bool {
     return may_meet_again() && meetings.is_ahead;
 }
 
-fn gives_up() -> bool {
+fn drops_level() -> bool {
     return may_meet_again() && meetings.count > meetings.most;
 }
 
 // True if the walk so far only counted, and pays.
 fn walks_again() -> bool {
-    let again = looks_ahead() && !gives_up();
+    let again = looks_ahead() && !drops_level();
     meetings.is_ahead = false;
     meetings.count = select(meetings.count, 0u, again);
     return again;

@@ -1,10 +1,10 @@
 // uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
-// needs: COARSE_FIRST, enters_part, gives_up, goes_on, grid, search_limit, visit_slab, walks_again, without_cells
+// needs: COARSE_FIRST, begins_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again, without_cells
 
 // Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //
-// Needs `search_limit`, `without_cells` and `visit_slab`. `goes_on` visits the same slab again, `gives_up` drops the
-// level's walk, and `walks_again` restarts it. `enters_part` starts rounds.
+// Needs `search_limit`, `without_cells` and `visit_slab`. `resumes_slab` visits the same slab again, `drops_level` drops the
+// level's walk, and `walks_again` restarts it. `begins_part` starts rounds.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
@@ -42,7 +42,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     for (var walks = passage.is_walked; walks;) {
         let through = way_through(passage, slab);
         let way = select(-1, 1, passage.major_inverse >= 0.0);
-        let ends = slab == passage.past_slab || (through.x > search_limit() && !goes_on()) || gives_up();
+        let ends = slab == passage.past_slab || (through.x > search_limit() && !resumes_slab()) || drops_level();
         if (ends) {
             walks = walks_again();
             slab = passage.first_slab - way;
@@ -50,7 +50,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
             visit.upper = nowhere.upper;
         }
         if (!ends && !(through.x > through.y)) {
-            if (!goes_on()) {
+            if (!resumes_slab()) {
                 visit.previous_lower = visit.lower;
                 visit.previous_upper = visit.upper;
             }
@@ -59,9 +59,9 @@ fn walk_level(ray: Ray, index: u32) -> bool {
             visit.upper = cells.upper;
             visit_slab(ray, level, visit);
         }
-        slab += select(way, 0, goes_on());
+        slab += select(way, 0, resumes_slab());
     }
-    return passage.without_cells || (passage.is_walked && gives_up());
+    return passage.without_cells || (passage.is_walked && drops_level());
 }
 
 // Coarse layers of the adaptive scheme hold small boxes too, so they do not come first.
@@ -71,7 +71,7 @@ fn walk_levels(ray: Ray) {
     for (var visited = 0u; visited < MAX_LEVELS && rest != 0u; visited += 1u) {
         let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
         rest &= ~(1u << index);
-        if (enters_part(ray, visited + 1u)) {
+        if (begins_part(ray, visited + 1u)) {
             if (walk_level(ray, index)) {
                 without_cells(ray, grid.levels[index]);
             }

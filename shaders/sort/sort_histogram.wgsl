@@ -9,7 +9,7 @@
 
 const HISTOGRAM_WORKGROUP: u32 = 256u;
 
-var<workgroup> local_counts: array<atomic<u32>, MOST_DIGITS>;
+var<workgroup> local_counts: array<atomic<u32>, MAX_DIGITS>;
 
 @compute @workgroup_size(256)
 fn main(

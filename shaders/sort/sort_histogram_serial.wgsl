@@ -12,24 +12,24 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let strip = flat_workgroup(group, groups) * SERIAL_TILES + local;
-    if (strip >= sort.tiles) {
+    let tile = flat_workgroup(group, groups) * SERIAL_TILES + local;
+    if (tile >= sort.tiles) {
         return;
     }
-    for (var slot = strip; slot < sort.tiles << sort.bits; slot += sort.tiles) {
+    for (var slot = tile; slot < sort.tiles << sort.bits; slot += sort.tiles) {
         digit_counts[slot] = 0u;
     }
     let serial_tile_length = serial_tile_keys(grid.entry_count);
-    var index = strip * serial_tile_length;
+    var index = tile * serial_tile_length;
     let end = min(index + serial_tile_length, grid.entry_count);
     for (; index + 3u < end; index += 4u) {
-        let slots = slots_of(vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]), strip);
+        let slots = slots_of(vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]), tile);
         digit_counts[slots.x] += 1u;
         digit_counts[slots.y] += 1u;
         digit_counts[slots.z] += 1u;
         digit_counts[slots.w] += 1u;
     }
     for (; index < end; index += 1u) {
-        digit_counts[slots_of(vec4<u32>(keys[index]), strip).x] += 1u;
+        digit_counts[slots_of(vec4<u32>(keys[index]), tile).x] += 1u;
     }
 }

@@ -18,9 +18,9 @@ var<workgroup> items: array<u32, 1920>;
 // Two counts per word (nibbles n and n + 8), word-major over the threads.
 var<workgroup> counts: array<u32, 1024>;
 var<workgroup> partial: array<u32, 128>;
-var<workgroup> digit_starts: array<u32, MOST_DIGITS>;
+var<workgroup> digit_starts: array<u32, MAX_DIGITS>;
 // Place of the tile's first key of each digit.
-var<workgroup> targets: array<u32, MOST_DIGITS>;
+var<workgroup> targets: array<u32, MAX_DIGITS>;
 
 fn workgroup_scan(local: u32, value: u32) -> u32 {
     partial[local] = value;
@@ -96,7 +96,7 @@ fn main(
     // Its barriers also separate the writes above from the reads below.
     find_targets(local, min(tile, sort.tiles - 1u));
 
-    for (var round = 0u; round < MOST_DIGIT_BITS / 4u; round += 1u) {
+    for (var round = 0u; round < MAX_DIGIT_BITS / 4u; round += 1u) {
         let shift = 16u + 4u * round;
         var mine: array<u32, 15>;
         // Sixteen counters of four bits, enough for fifteen keys.

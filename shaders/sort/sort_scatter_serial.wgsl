@@ -26,26 +26,26 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let strip = flat_workgroup(group, groups) * SERIAL_TILES + local;
-    if (strip >= sort.tiles) {
+    let tile = flat_workgroup(group, groups) * SERIAL_TILES + local;
+    if (tile >= sort.tiles) {
         return;
     }
     // The counts of the tile become the places of its next keys.
     let totals = sort.tiles << sort.bits;
     var below = 0u;
     for (var digit = 0u; digit < digits(); digit += 1u) {
-        digit_counts[digit * sort.tiles + strip] += below;
+        digit_counts[digit * sort.tiles + tile] += below;
         below += digit_counts[totals + digit];
     }
     let serial_tile_length = serial_tile_keys(grid.entry_count);
-    var index = strip * serial_tile_length;
+    var index = tile * serial_tile_length;
     let end = min(index + serial_tile_length, grid.entry_count);
     for (; index + 3u < end; index += 4u) {
         let four = vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]);
         let places = vec4<u32>(index) + vec4<u32>(0u, 1u, 2u, 3u);
         let read = vec4<u32>(values[index], values[index + 1u], values[index + 2u], values[index + 3u]);
         let theirs = select(read, places | vec4<u32>(PRIMARY_FLAGS), places < vec4<u32>(sort.unwritten));
-        let slots = slots_of(four, strip);
+        let slots = slots_of(four, tile);
         // In order, since slots may be equal.
         let x = take_place(slots.x);
         let y = take_place(slots.y);
@@ -59,6 +59,6 @@ fn main(
     for (; index < end; index += 1u) {
         let key = keys[index];
         let value = select(values[index], index | PRIMARY_FLAGS, index < sort.unwritten);
-        put(take_place(slots_of(vec4<u32>(key), strip).x), key, value);
+        put(take_place(slots_of(vec4<u32>(key), tile).x), key, value);
     }
 }

@@ -18,7 +18,7 @@ const SORT_TILE: u32 = 3328u;
 // Number that fits the tile's memory. If there are more subgroups, several share one, in consecutive iterations.
 const HISTOGRAMS: u32 = 26u;
 // Two counters per word: digits `n` and `n + 128`.
-const HISTOGRAM_WORDS: u32 = MOST_DIGITS / 2u;
+const HISTOGRAM_WORDS: u32 = MAX_DIGITS / 2u;
 
 // The histograms, then the tile's sorted keys, then their values.
 var<workgroup> items: array<atomic<u32>, 3328>;
@@ -26,9 +26,9 @@ var<workgroup> items: array<atomic<u32>, 3328>;
 var<workgroup> claimed: atomic<u32>;
 var<workgroup> subgroups: u32;
 // By digit: keys of the tile, later the place of the first in the sorted tile.
-var<workgroup> digit_starts: array<u32, MOST_DIGITS>;
+var<workgroup> digit_starts: array<u32, MAX_DIGITS>;
 // By digit: offset from a place in the sorted tile to its place among all keys.
-var<workgroup> targets: array<u32, MOST_DIGITS>;
+var<workgroup> targets: array<u32, MAX_DIGITS>;
 
 fn count_lanes(lanes: vec4<u32>) -> u32 {
     let counts = countOneBits(lanes);
@@ -121,7 +121,7 @@ fn main(
         for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
             let digit = digit_of(mine[k]);
             var peers = present;
-            for (var bit = 0u; bit < MOST_DIGIT_BITS; bit += 1u) {
+            for (var bit = 0u; bit < MAX_DIGIT_BITS; bit += 1u) {
                 let has = ((digit >> bit) & 1u) != 0u;
                 let votes = subgroupBallot(has);
                 peers &= select(~votes, votes, has);

@@ -7,8 +7,8 @@
 // Invocations per workgroup: enough for the lanes of most processors.
 const SERIAL_TILES: u32 = 8u;
 
-fn slots_of(four: vec4<u32>, strip: u32) -> vec4<u32> {
-    return ((four >> vec4<u32>(sort.shift)) & vec4<u32>(digits() - 1u)) * sort.tiles + strip;
+fn slots_of(four: vec4<u32>, tile: u32) -> vec4<u32> {
+    return ((four >> vec4<u32>(sort.shift)) & vec4<u32>(digits() - 1u)) * sort.tiles + tile;
 }
 
 fn serial_tile_keys(keys: u32) -> u32 {

@@ -5,10 +5,10 @@
 // of tiles per group.
 
 // Most bits of a digit (read by the host), and digits of that width.
-const MOST_DIGIT_BITS: u32 = 8u;
-const MOST_DIGITS: u32 = 256u;
+const MAX_DIGIT_BITS: u32 = 8u;
+const MAX_DIGITS: u32 = 256u;
 // Some of these passes have 256 invocations, one per digit; `sort_scatter` sorts by four bits at a time.
-const_assert MOST_DIGITS == 1u << MOST_DIGIT_BITS && MOST_DIGIT_BITS == 8u;
+const_assert MAX_DIGITS == 1u << MAX_DIGIT_BITS && MAX_DIGIT_BITS == 8u;
 
 fn count_word(tile: u32, digit: u32) -> u32 {
     return (tile << sort.bits) + digit;

@@ -12,10 +12,10 @@ const CROWDED: u32 = 12u;
 // `costs_less`: cost of a pair in rows of finer cells; pairs added as a fixed cost; most octaves between coarse and
 // fine cells.
 const COST_OF_PAIRS: u32 = 2u;
-const FREE_PAIRS: u32 = 9u;
-const MOST_OCTAVES: u32 = 12u;
+const FIXED_PAIR_COST: u32 = 9u;
+const MAX_OCTAVES: u32 = 12u;
 // Most pairs per object that finer cells would separate, if coarser ones are chosen for walks that look far.
-const MOST_SPLIT: u32 = 64u;
+const MAX_SPLIT: u32 = 64u;
 
 @group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1097>;
 
@@ -100,12 +100,12 @@ fn mean_pairs(octave: u32) -> u32 {
 // True if the pairs of an octave cost less than the rows of finer cells. A level of finer cells is never worth more
 // rows than it has objects.
 fn costs_less(octave: u32, finer: u32) -> bool {
-    let cells = (1u << min(finer - octave, MOST_OCTAVES)) + 2u;
+    let cells = (1u << min(finer - octave, MAX_OCTAVES)) + 2u;
     let entered = entered_in(finer);
     let objects = select(entered * params.sample_stride, 0xffffffffu, entered > 0xffffffffu / params.sample_stride);
     let pairs = mean_pairs(octave);
-    return COST_OF_PAIRS * (pairs + FREE_PAIRS) < min(cells * cells, objects)
-        && pairs - min(pairs, mean_pairs(finer)) <= MOST_SPLIT;
+    return COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < min(cells * cells, objects)
+        && pairs - min(pairs, mean_pairs(finer)) <= MAX_SPLIT;
 }
 
 // First octave from `first` on that is not in the mask.

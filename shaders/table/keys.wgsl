@@ -15,7 +15,7 @@ var<workgroup> sums: array<atomic<u32>, 3>;
 fn key_of_box(low: vec4<u32>, high: vec4<u32>, world: u32) -> u32 {
     let kind = classify(low, high);
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
-        return absent_key(grid.table_cells);
+        return ignored_key(grid.table_cells);
     }
     if (kind == CLASS_FINITE) {
         let placement = place(low.xyz, high.xyz, grid.base_inverse);

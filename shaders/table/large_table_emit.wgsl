@@ -46,7 +46,7 @@ fn large_table(shift: u32) -> Level {
     cover.stride_z = saturating_product(cells.x, cells.y);
     cover.stride_world = saturating_product(cover.stride_z, cells.z);
     cover.table_size = saturating_product(cover.stride_world, params.world_count);
-    cover.table_base = absent_key(grid.table_cells) + 1u;
+    cover.table_base = ignored_key(grid.table_cells) + 1u;
     cover.table_mask = DENSE;
     return cover;
 }
@@ -90,16 +90,16 @@ fn write_grid(local: u32, shift: u32, cover: Level) {
         next_grid.large_table_below = 0u;
         next_grid.entry_count = grid.entry_count;
         next_grid.key_count = grid.key_count;
-        next_grid.cover = grid.cover;
+        next_grid.large_table = grid.large_table;
     } else {
         next_grid.large_table_below = grid.large_table_below;
         next_grid.entry_count = grid.entry_count + cover.count;
         next_grid.key_count = cover.table_base + cover.table_size + 1u;
-        next_grid.cover = cover;
+        next_grid.large_table = cover;
     }
 }
 
-fn own_large_cells(object: u32, covering: Covering) -> LargeCells {
+fn own_large_cells(object: u32, covering: LargeCellBounds) -> LargeCells {
     let name = params.first_object + object;
     return large_cells_of(objects[2u * name].xyz, objects[2u * name + 1u].xyz, covering);
 }

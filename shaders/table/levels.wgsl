@@ -133,10 +133,10 @@ fn lay_out_rest(levels: u32) {
     let below = level_below_large_table(levels);
     grid.large_table_below = below;
     grid.large_table_shift = 0u;
-    grid.key_count = absent_key(table_cells) + 1u;
+    grid.key_count = ignored_key(table_cells) + 1u;
     grid.crowded_levels = statistics[CROWDED_LEVELS];
     grid.is_crowded = u32(is_crowded(fullest));
-    grid.cover = large_table_bounds(levels, below);
+    grid.large_table = large_table_bounds(levels, below);
 }
 
 // Called by all 256 invocations.
@@ -191,7 +191,7 @@ fn write_levels(local: u32) {
     next_grid.key_count = grid.key_count;
     next_grid.crowded_levels = grid.crowded_levels;
     next_grid.is_crowded = grid.is_crowded;
-    next_grid.cover = grid.cover;
+    next_grid.large_table = grid.large_table;
     if (params.scheme != SCHEME_UNIFORM) {
         counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
     }

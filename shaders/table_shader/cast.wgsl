@@ -241,14 +241,14 @@ fn goes_to_row(hits: ptr<function, Cast>) -> bool {
     let is_last = (*hits).y == upper_y;
     let y = select((*hits).y + 1, max(visit.lower.y, level.lower_y), is_last);
     let z = (*hits).z + select(0, 1, is_last);
-    if (y > upper_y || z > min(visit.upper.z, level.upper_z) || gives_up()) {
+    if (y > upper_y || z > min(visit.upper.z, level.upper_z) || drops_level()) {
         return false;
     }
     (*hits).y = y;
     (*hits).z = z;
     let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, (*hits).ray.world);
     meetings.count += min(row.count, 0xffffffffu - meetings.count);
-    if (!looks_ahead() && !gives_up()) {
+    if (!looks_ahead() && !drops_level()) {
         take_row(hits, row);
     }
     return true;
@@ -270,12 +270,12 @@ fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
     let level = grid.levels[(*hits).visit.level];
     let slab = (*hits).slab + select(-1, 1, passage.major_inverse >= 0.0);
     let through = way_through(passage, slab);
-    if (slab == passage.past_slab || through.x > (*hits).limit || gives_up()) {
+    if (slab == passage.past_slab || through.x > (*hits).limit || drops_level()) {
         if (walks_again()) {
             begin_slabs(hits);
             return true;
         }
-        if (gives_up()) {
+        if (drops_level()) {
             list_level(hits, level);
             return true;
         }

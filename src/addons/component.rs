@@ -75,7 +75,7 @@ impl Component {
         let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));
         context.check(&step.table.context)?;
         // Submissions cannot report errors, so the next call does.
-        if self.pending.tells_wrong() || needs.iter().any(Dependency::is_lost) {
+        if self.pending.take_error() || needs.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
         Ok(context)
@@ -113,7 +113,7 @@ impl Component {
         context: &DeviceContext,
         needs: Vec<Dependency>,
     ) -> Result<Dependency, StepError> {
-        self.heed(scopes, context)?;
+        self.check_errors(scopes, context)?;
         let recordings = self.recordings.get_or_insert_with(|| Recordings::new(context.device()));
         let written = recordings.make(encoder, needs);
         self.pending.add(written.clone());
@@ -126,7 +126,7 @@ impl Component {
     }
 
     /// Drops the buffers if the device refused the recording.
-    pub fn heed(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {
+    pub fn check_errors(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {
         self.errors = scopes.end().after(std::mem::take(&mut self.errors));
         match self.errors.now() {
             None => Ok(()),

@@ -159,7 +159,7 @@ struct CullBlocks {
 
 impl Culling {
     /// Maximum number of views per call.
-    pub const MOST_VIEWS: u32 = frustum::MOST_VIEWS;
+    pub const MAX_VIEWS: u32 = frustum::MAX_VIEWS;
 
     /// Creates culling for broad phases on one device. `label` prefixes all labels; the default is
     /// `gpu_broad_phase/cull`.
@@ -179,7 +179,7 @@ impl Culling {
         self.own.prepare(broad_phase)
     }
 
-    /// Records culling for up to 32 views ([`MOST_VIEWS`](Self::MOST_VIEWS)) after a step. Never submits, waits or
+    /// Records culling for up to 32 views ([`MAX_VIEWS`](Self::MAX_VIEWS)) after a step. Never submits, waits or
     /// reads back. `step` may be a [`page`](crate::GpuBroadPhase::page), a [`query`](crate::GpuBroadPhase::query), or
     /// an earlier step if no later one is submitted before this encoder.
     ///
@@ -209,7 +209,7 @@ impl Culling {
         check_own([("views", views.buffer())], &[&self.own.buffers])?;
         let params = params(table.params.all_objects(), table.kind.1, views.count() as u32, options);
         let sizes = sizes(&params, views.is_caller_owned());
-        check_sizes("what views see", &sizes, device)?;
+        check_sizes("culling results", &sizes, device)?;
         let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
@@ -326,7 +326,7 @@ impl Culling {
         reading.map(context.device(), submission, self.timeout).await?;
         reading::check_submitted(&written, true)?;
         let seen = seen(&reading, &params);
-        reading.put_back(self.readings.shelf());
+        reading.recycle(self.readings.pool());
         seen
     }
 
@@ -345,10 +345,10 @@ impl Culling {
         let reading = self.copy_out(context, encoder, &params);
         let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let decode = move |reading: &Reading| seen(reading, &params);
-        let shelf = Arc::downgrade(self.readings.shelf());
+        let pool = Arc::downgrade(self.readings.pool());
         Ok(Readback::new(
             context,
-            shelf,
+            pool,
             encoder,
             reading,
             [written, copied],

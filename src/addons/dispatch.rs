@@ -39,7 +39,7 @@ use crate::step::output::StepOutput;
 /// `args[3]` is the number of rows. One `DispatchArgs` holds the arguments of its last call.
 pub struct DispatchArgs {
     own: Component,
-    whole_only: bool,
+    complete_only: bool,
 }
 
 passes! {
@@ -65,7 +65,7 @@ impl DispatchArgs {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
             own: Component::new(label, PASSES.iter().copied(), &[]),
-            whole_only: false,
+            complete_only: false,
         }
     }
 
@@ -76,8 +76,8 @@ impl DispatchArgs {
     /// [`query`](GpuBroadPhase::query) of the same broad phase, which replaces the status. A
     /// [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
     #[must_use]
-    pub const fn whole_only(mut self) -> Self {
-        self.whole_only = true;
+    pub const fn complete_only(mut self) -> Self {
+        self.complete_only = true;
         self
     }
 
@@ -113,7 +113,7 @@ impl DispatchArgs {
             OutputRows::RayCells => (counters::RAY_CELLS, lists(&step.rays.cells)),
             OutputRows::QueryObjects => (counters::RESULTS, lists(&step.queries.objects)),
         };
-        let missing = if self.whole_only {
+        let missing = if self.complete_only {
             output.status.union(Status::WALKS)
         } else {
             Status::default()

@@ -74,13 +74,13 @@ buffers! {
     STATIC_GENERATIONS = "static_generations": Inputs;
     GENERATIONS = "generations": Inputs;
     /// Caller's generations, before they are copied.
-    GIVEN_STATIC_GENERATIONS = "given_static_generations": Inputs;
-    GIVEN_GENERATIONS = "given_generations": Inputs;
+    SOURCE_STATIC_GENERATIONS = "source_static_generations": Inputs;
+    SOURCE_GENERATIONS = "source_generations": Inputs;
 }
 
-const ROW_SIDES: [BufferId; 2] = [buffer::ROWS_0, buffer::ROWS_1];
-const COUNTER_SIDES: [BufferId; 2] = [buffer::COUNTERS_0, buffer::COUNTERS_1];
-const GROUP_SIDES: [BufferId; 2] = [buffer::GROUPS_0, buffer::GROUPS_1];
+const ROW_BUFFERS: [BufferId; 2] = [buffer::ROWS_0, buffer::ROWS_1];
+const COUNTER_BUFFERS: [BufferId; 2] = [buffer::COUNTERS_0, buffer::COUNTERS_1];
+const GROUP_BUFFERS: [BufferId; 2] = [buffer::GROUPS_0, buffer::GROUPS_1];
 
 variables! {
     EVENT = "event";
@@ -184,18 +184,18 @@ pub struct PairEvents {
 #[derive(Clone)]
 struct Recorded {
     written: Dependency,
-    rows: RowSide,
+    rows: RowBuffers,
     context: Arc<DeviceContext>,
 }
 
 #[derive(Clone, Copy)]
-struct RowSide {
+struct RowBuffers {
     side: usize,
     capacity: u32,
     previous_capacity: u32,
 }
 
-impl RowSide {
+impl RowBuffers {
     /// Hash table size minus one; at most half is used.
     fn table_mask(self) -> u32 {
         (2 * self.capacity.max(1)).next_power_of_two() - 1
@@ -278,7 +278,7 @@ impl PairEvents {
             }
         }
         let previous = self.last_rows();
-        let recorded = RowSide {
+        let recorded = RowBuffers {
             side: previous.map_or(0, |previous| 1 - previous.side),
             capacity: pairs.capacity,
             previous_capacity: previous.map_or(0, |previous| previous.capacity),
@@ -308,9 +308,9 @@ impl PairEvents {
             context: Arc::clone(&step.table.context),
         });
         Ok(EventOutput {
-            rows: self.own.buffers.get(ROW_SIDES[recorded.side]).clone(),
+            rows: self.own.buffers.get(ROW_BUFFERS[recorded.side]).clone(),
             ended: self.own.buffers.get(buffer::ENDED).clone(),
-            counters: self.own.buffers.get(COUNTER_SIDES[recorded.side]).clone(),
+            counters: self.own.buffers.get(COUNTER_BUFFERS[recorded.side]).clone(),
             capacity: recorded.capacity,
             ended_capacity: recorded.previous_capacity,
         })
@@ -323,7 +323,7 @@ impl PairEvents {
         [pairs, step_counters]: [&wgpu::Buffer; 2],
         names: ObjectNames<'_>,
         sizes: Sizes,
-        recorded: RowSide,
+        recorded: RowBuffers,
     ) {
         // If the table grows, passes still read the old one.
         let table = self.own.buffers.existing(buffer::TABLE).cloned();
@@ -336,10 +336,10 @@ impl PairEvents {
         let mut inputs = vec![
             Input::whole(PAIRS, pairs),
             Input::whole(STEP_COUNTERS, step_counters),
-            Input::whole(ROWS, own(ROW_SIDES[recorded.side])),
-            Input::whole(COUNTERS, own(COUNTER_SIDES[recorded.side])),
-            Input::whole(PREVIOUS_ROWS, of_previous(ROW_SIDES[1 - recorded.side])),
-            Input::whole(PREVIOUS_COUNTERS, of_previous(COUNTER_SIDES[1 - recorded.side])),
+            Input::whole(ROWS, own(ROW_BUFFERS[recorded.side])),
+            Input::whole(COUNTERS, own(COUNTER_BUFFERS[recorded.side])),
+            Input::whole(PREVIOUS_ROWS, of_previous(ROW_BUFFERS[1 - recorded.side])),
+            Input::whole(PREVIOUS_COUNTERS, of_previous(COUNTER_BUFFERS[1 - recorded.side])),
             Input::whole(PREVIOUS_TABLE, previous_table),
         ];
         let mut blocks = Blocks::new(device);
@@ -348,10 +348,10 @@ impl PairEvents {
         for (id, source_id, source) in [
             (
                 buffer::STATIC_GENERATIONS,
-                buffer::GIVEN_STATIC_GENERATIONS,
+                buffer::SOURCE_STATIC_GENERATIONS,
                 names.static_generations,
             ),
-            (buffer::GENERATIONS, buffer::GIVEN_GENERATIONS, names.generations),
+            (buffer::GENERATIONS, buffer::SOURCE_GENERATIONS, names.generations),
         ] {
             let Placement { offset, bytes, layout } = source.placement(alignment);
             if let Some(layout) = layout {
@@ -380,7 +380,7 @@ impl PairEvents {
             pair_capacity: capacity,
             previous_capacity,
             table_mask: recorded.table_mask(),
-            previous_mask: last.map_or(0, RowSide::table_mask),
+            previous_mask: last.map_or(0, RowBuffers::table_mask),
             static_count: names.static_count,
             static_generations: names.static_generations.count() as u32,
             generations: names.generations.count() as u32,
@@ -402,12 +402,12 @@ impl PairEvents {
         });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
-        recorder.clear(COUNTER_SIDES[recorded.side]);
+        recorder.clear(COUNTER_BUFFERS[recorded.side]);
         recorder.clear_words(buffer::MARKS, 0, u64::from(capacity) + 1);
         recorder.clear_words(buffer::MATCHED, 0, u64::from(previous_capacity) + 1);
         let event = [EVENT.is_block(params)];
-        let groups = GROUP_SIDES[recorded.side];
-        let previous_groups = last.map_or(buffer::NOTHING, |last| GROUP_SIDES[last.side]);
+        let groups = GROUP_BUFFERS[recorded.side];
+        let previous_groups = last.map_or(buffer::NOTHING, |last| GROUP_BUFFERS[last.side]);
         recorder.stage("event_match", |stage| {
             copied.iter().for_each(|words| words.record(stage));
             let args = [DISPATCH.is_block(dispatch), dispatch::buffer::ARGS.is(groups)];
@@ -431,7 +431,7 @@ impl PairEvents {
         self.own.forget();
     }
 
-    fn last_rows(&self) -> Option<RowSide> {
+    fn last_rows(&self) -> Option<RowBuffers> {
         self.last.as_ref().map(|last| last.rows)
     }
 
@@ -508,12 +508,12 @@ impl PairEvents {
             ..EventParams::default()
         });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
-        let counters = COUNTER_SIDES[rows.side];
+        let counters = COUNTER_BUFFERS[rows.side];
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &[]);
         recorder.stage("event_begun", |stage| {
             let binds = [
                 EVENT.is_block(params),
-                ROWS.is(ROW_SIDES[rows.side]),
+                ROWS.is(ROW_BUFFERS[rows.side]),
                 COUNTERS.is(counters),
             ];
             stage.run(&EVENT_BEGUN, begun_room, &binds);
@@ -530,7 +530,7 @@ impl PairEvents {
             copy(buffer::ENDED, ROW_BYTES, ended_room.into()),
         ];
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
-        let heeded = self.own.heed(scopes, &context);
+        let heeded = self.own.check_errors(scopes, &context);
         heeded.inspect_err(|_| self.last = None)?;
         let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
@@ -561,10 +561,10 @@ impl PairEvents {
                 unread: u32::try_from(unread).unwrap_or(u32::MAX),
             })
         };
-        let shelf = Arc::downgrade(self.readings.shelf());
+        let pool = Arc::downgrade(self.readings.pool());
         Ok(Readback::new(
             &context,
-            shelf,
+            pool,
             encoder,
             reading,
             [written, copied],
@@ -577,16 +577,16 @@ impl PairEvents {
         let context = self.own.await_errors().await.inspect_err(|_| self.trim())?;
         let Recorded { written, rows, .. } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         reading::check_submitted(&written, false)?;
-        let RowSide { side, .. } = rows;
+        let RowBuffers { side, .. } = rows;
         let counters: Vec<u32> = self
-            .read_rows(&context, COUNTER_SIDES[side], 0..word::COUNT as u64)
+            .read_rows(&context, COUNTER_BUFFERS[side], 0..word::COUNT as u64)
             .await?;
         reading::check_submitted(&written, true)?;
         let [persisting, begun, ended] =
             [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
         let first = if all { 0 } else { persisting };
         let mut rows: Vec<PairEvent> = self
-            .read_rows(&context, ROW_SIDES[side], first..persisting + begun)
+            .read_rows(&context, ROW_BUFFERS[side], first..persisting + begun)
             .await?;
         Ok(Events {
             begun: rows.split_off((persisting - first) as usize),
@@ -619,18 +619,18 @@ impl PairEvents {
         let (reading, submission) = reading::submit(context, record).await?;
         reading.map(context.device(), submission, self.timeout).await?;
         let read = reading.rows(id.name, rows.end - rows.start);
-        reading.put_back(self.readings.shelf());
+        reading.recycle(self.readings.pool());
         read
     }
 }
 
-fn sizes(recorded: RowSide, generations: [u64; 2]) -> Sizes {
+fn sizes(recorded: RowBuffers, generations: [u64; 2]) -> Sizes {
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
     let [static_generations, generations] = generations.map(|count| 4 * count.max(1));
     let mut sizes = vec![
-        (ROW_SIDES[recorded.side], ROW_BYTES * rows.max(1)),
-        (COUNTER_SIDES[recorded.side], 4 * word::COUNT as u64),
-        (GROUP_SIDES[recorded.side], 16),
+        (ROW_BUFFERS[recorded.side], ROW_BYTES * rows.max(1)),
+        (COUNTER_BUFFERS[recorded.side], 4 * word::COUNT as u64),
+        (GROUP_BUFFERS[recorded.side], 16),
         (buffer::NOTHING, 4 * word::COUNT as u64),
         (buffer::TABLE, 4 * (u64::from(recorded.table_mask()) + 1)),
         (buffer::MARKS, 4 * (rows + 1)),

@@ -192,8 +192,8 @@ impl Resident {
             bound,
         );
         // Later updates are submitted after this one.
-        self.changes.shelf().put(slot_buffer);
-        self.changes.shelf().put(value_buffer);
+        self.changes.pool().put(slot_buffer);
+        self.changes.pool().put(value_buffer);
         uploaded as u64
     }
 

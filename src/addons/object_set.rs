@@ -8,7 +8,7 @@ use crate::api::error::InputError;
 use crate::api::input::Source;
 use crate::api::memory::MemoryUse;
 use crate::api::scene::{Scene, Statics};
-use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
+use crate::api::types::{Aabb, PairEvent, STATIC_BIT};
 use crate::gpu::preparation::Preparation;
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::step::broad_phase::GpuBroadPhase;
@@ -33,12 +33,12 @@ impl Handle {
     /// Index of the object in [`ObjectSet::slots`] or, if static, in [`ObjectSet::static_slots`]. Results use this
     /// index if the set has no static objects; otherwise see [`ObjectSet::object_of`].
     pub const fn index(self) -> u32 {
-        self.slot & !STATIC_SLOT
+        self.slot & !STATIC_BIT
     }
 
     /// Returns `true` for a static object.
     pub const fn is_static(self) -> bool {
-        self.slot & STATIC_SLOT != 0
+        self.slot & STATIC_BIT != 0
     }
 }
 
@@ -75,7 +75,7 @@ impl std::fmt::Debug for Handle {
 
 /// The object was removed, or the [`Handle`] belongs to another set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no object of the set")]
+#[error("stale handle {0:?}: its object was removed, or is of another set")]
 pub struct StaleHandle(
     /// The stale handle.
     pub Handle,
@@ -184,7 +184,7 @@ impl ObjectSet {
     pub fn insert_static(&mut self, object: Aabb) -> Handle {
         let (slot, generation) = self.statics.insert(object);
         Handle {
-            slot: slot | STATIC_SLOT,
+            slot: slot | STATIC_BIT,
             generation,
         }
     }
@@ -294,7 +294,7 @@ impl ObjectSet {
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
-            None => (&self.statics, object, STATIC_SLOT),
+            None => (&self.statics, object, STATIC_BIT),
             Some(index) => (&self.moving, index, 0),
         };
         let generation = part.generations.get(index as usize).copied()?;
@@ -319,6 +319,7 @@ impl ObjectSet {
         self.moving.live + self.statics.live
     }
 
+    /// Returns true if the set has no object.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -523,7 +524,10 @@ impl Part {
     /// Adds a free slot, listed as changed: the device has no box there yet.
     fn add_slot(&mut self) -> u32 {
         let index = self.boxes.len() as u32;
-        assert!(u64::from(index) + 1 < LARGEST_COUNT, "more slots than a step can have");
+        assert!(
+            u64::from(index) + 1 < LARGEST_COUNT,
+            "too many slots: a step has fewer than 2^31 objects"
+        );
         self.boxes.push(FREE);
         self.generations.push(self.first_generation);
         self.listed.push(false);

@@ -27,7 +27,7 @@ impl Backend<'_> {
     /// Describes the wanted adapter as the end of a sentence.
     pub(crate) fn wanted(self) -> String {
         match self {
-            Self::Adapter { name, .. } => format!(" that is called or numbered {name}"),
+            Self::Adapter { name, .. } => format!(" with the name or index {name}"),
             Self::Gpu(backends) if backends != wgpu::Backends::all() => format!(" for {}", names(backends)),
             _ => String::new(),
         }

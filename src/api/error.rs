@@ -7,31 +7,31 @@ use crate::api::types::OutputRows;
 #[non_exhaustive]
 pub enum DescriptorError {
     /// The cell size of [`Scheme::Uniform`](crate::Scheme::Uniform) is outside 2^-100 to 2^100.
-    #[error("cell size {0} is not between 2^-100 and 2^100")]
+    #[error("cell_size is {0}: it must be between 2^-100 and 2^100")]
     CellSize(f32),
     /// The smallest scale of [`Scheme::Adaptive`](crate::Scheme::Adaptive) is outside 2^-100 to 2^90.
-    #[error("smallest scale {0} is not between 2^-100 and 2^90")]
+    #[error("min_scale is {0}: it must be between 2^-100 and 2^90")]
     MinScale(f32),
     /// The margin is negative, infinite or not a number.
-    #[error("the margin {0} is not a finite length")]
+    #[error("margin is {0}: it must be finite and not negative")]
     Margin(f32),
     /// The headroom is outside 0 to 16.
-    #[error("the headroom {0} is not between 0 and 16")]
+    #[error("headroom is {0}: it must be between 0 and 16")]
     Headroom(f32),
     /// A period is nonzero and outside 2^-100 to 2^90.
-    #[error("the period {0} is neither 0 nor between 2^-100 and 2^90")]
+    #[error("a period is {0}: it must be 0, or between 2^-100 and 2^90")]
     Period(f32),
     /// The number of worlds is 0.
-    #[error("the number of worlds is 0")]
+    #[error("worlds is 0: it must be at least 1")]
     NoWorlds,
     /// A capacity is 0.
-    #[error("the capacity for {what} is 0")]
+    #[error("the capacity for {what} is 0: it must be at least 1")]
     ZeroCapacity {
         /// The output.
         what: &'static str,
     },
     /// Too many rounds or worlds.
-    #[error("{count} {what}, at most {limit} are possible")]
+    #[error("{count} {what}: the maximum is {limit}")]
     TooMany {
         /// Rounds or worlds.
         what: &'static str,
@@ -41,10 +41,10 @@ pub enum DescriptorError {
         limit: u64,
     },
     /// The text of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) is invalid.
-    #[error("the pair filter cannot be used")]
+    #[error("invalid pair_filter")]
     PairFilter(#[from] PairFilterError),
     /// Even a step without objects exceeds the device's or the descriptor's limits.
-    #[error("not even a step without objects fits")]
+    #[error("even a step without objects does not fit")]
     NoStepFits(#[source] InputError),
 }
 
@@ -53,12 +53,12 @@ pub enum DescriptorError {
 #[non_exhaustive]
 pub enum PairFilterError {
     /// The function `admits_pair` is missing.
-    #[error("it declares no function admits_pair: fn admits_pair(a: u32, b: u32) -> bool is needed")]
+    #[error("fn admits_pair(a: u32, b: u32) -> bool is missing")]
     Missing,
     /// A declaration other than a function, struct, constant or alias, or one with attributes.
     #[error(
-        "line {line}: {what} is not allowed: it may declare functions, structs, constants and aliases, but no variables \
-         of the module, bindings, overrides or entry points"
+        "line {line}: {what} is not allowed: declare functions, structs, constants and aliases only, without \
+         attributes"
     )]
     Declares {
         /// The line.
@@ -67,7 +67,7 @@ pub enum PairFilterError {
         what: &'static str,
     },
     /// A declared name does not begin with `admits_`, so it may collide with one of the passes.
-    #[error("line {line}: the name {name} does not begin with admits_")]
+    #[error("line {line}: the name {name} must begin with admits_")]
     Name {
         /// The line.
         line: u32,
@@ -83,15 +83,15 @@ pub enum PairFilterError {
         what: &'static str,
     },
     /// A brace or a parenthesis closes without an opening one.
-    #[error("line {line}: something is closed that was not opened")]
+    #[error("line {line}: closing bracket without an opening one")]
     Unopened {
         /// The line.
         line: u32,
     },
     /// A call of a function that synchronizes or exchanges values with other invocations.
     #[error(
-        "line {line}: {name} is not allowed: pairs are tested one by one, and nothing is known of the invocations that \
-         test others"
+        "line {line}: {name} is not allowed: the function tests one pair and cannot exchange values with other \
+         invocations"
     )]
     Calls {
         /// The line.
@@ -108,7 +108,7 @@ pub enum PairFilterError {
         message: String,
     },
     /// `admits_pair` has another signature.
-    #[error("it has to declare fn admits_pair(a: u32, b: u32) -> bool: {message}")]
+    #[error("the function must be fn admits_pair(a: u32, b: u32) -> bool: {message}")]
     Signature {
         /// Message of the compiler.
         message: String,
@@ -120,10 +120,10 @@ pub enum PairFilterError {
 #[non_exhaustive]
 pub enum InputError {
     /// The radius of [`SelfQuery::Within`](crate::SelfQuery::Within) is negative, infinite or not a number.
-    #[error("the radius {0} is not a finite length")]
+    #[error("the radius is {0}: it must be finite and not negative")]
     Radius(f32),
     /// With several worlds, each object needs one world id.
-    #[error("{worlds} worlds are given for {objects} objects")]
+    #[error("{objects} objects have {worlds} world ids: pass one per object")]
     WorldsMissing {
         /// World ids in the input.
         worlds: u64,
@@ -132,9 +132,8 @@ pub enum InputError {
     },
     /// A buffer would exceed the largest binding of the device.
     #[error(
-        "{what}: {needed} bytes are needed, the device binds at most {limit}: GpuBroadPhase::device_descriptor asks \
-         for \
-         all that an adapter has, and larger worlds are stepped in tiles"
+        "{what}: {needed} bytes needed, the device binds at most {limit}: request the device with \
+         GpuBroadPhase::device_descriptor, or step the world in tiles"
     )]
     BufferTooLarge {
         /// The buffer.
@@ -145,7 +144,7 @@ pub enum InputError {
         limit: u64,
     },
     /// The step's buffers exceed [`max_bytes`](crate::OutputOptions::max_bytes), even with the smallest outputs.
-    #[error("{needed} bytes of buffers are needed, at most {limit} are allowed")]
+    #[error("the step needs {needed} bytes of buffers, max_bytes allows {limit}")]
     MemoryLimit {
         /// Bytes needed.
         needed: u64,
@@ -155,24 +154,22 @@ pub enum InputError {
     /// The host needs part of a [`Scene`](crate::Scene) that is only on a device.
     ///
     /// Read it back and pass the copy. In place of a count on the device, pass sources of that length.
-    #[error(
-        "the host needs the {what} of the step, which only the device has: read it back and give a copy on the host"
-    )]
+    #[error("the {what} must be on the host: read the buffer back and pass the copy")]
     NotOnHost {
         /// That part of the scene.
         what: &'static str,
     },
     /// A [`TableShader`](crate::TableShader) cannot use this prefix for its names.
     #[error(
-        "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the \
-         front, where no name comes out that is used already"
+        "invalid prefix {prefix:?}: use ASCII letters, digits and _, begin with a letter or one _, and avoid names in \
+         use"
     )]
     Prefix {
         /// The prefix.
         prefix: String,
     },
     /// The scene has no object with this index.
-    #[error("there is no object {index}: the scene has {count}")]
+    #[error("object {index} does not exist: the scene has {count}")]
     NoObject {
         /// The index.
         index: u32,
@@ -180,7 +177,7 @@ pub enum InputError {
         count: u64,
     },
     /// The input has more objects, rays, queries or views than possible.
-    #[error("{count} {what}, at most {limit} are possible")]
+    #[error("{count} {what}: the maximum is {limit}")]
     TooMany {
         /// The input.
         what: &'static str,
@@ -190,7 +187,7 @@ pub enum InputError {
         limit: u64,
     },
     /// A number that must be above zero is 0.
-    #[error("the number of {what} is 0")]
+    #[error("the number of {what} is 0: it must be at least 1")]
     Zero {
         /// The counted thing.
         what: &'static str,
@@ -202,7 +199,7 @@ pub enum InputError {
         what: &'static str,
     },
     /// An offset or a stride in your buffer is not a multiple of 4 bytes.
-    #[error("the {of} of {what} is {bytes} bytes, which is not a multiple of 4")]
+    #[error("the {of} of {what} is {bytes} bytes: it must be a multiple of 4")]
     Misaligned {
         /// The input.
         what: &'static str,
@@ -214,7 +211,7 @@ pub enum InputError {
     /// An input is a buffer that the call itself writes, such as an output of the step before.
     ///
     /// Copy it first.
-    #[error("the buffer of {what} is the {output} of what is recorded, which is written anew: copy it first")]
+    #[error("the buffer of {what} is {output}, which this call overwrites: copy it first")]
     OwnOutput {
         /// The input.
         what: &'static str,
@@ -222,7 +219,7 @@ pub enum InputError {
         output: &'static str,
     },
     /// Elements that are bound directly are not packed, or their offset is not a multiple of `alignment`.
-    #[error("the {what} have to lie one behind the other, from a multiple of {alignment} bytes on")]
+    #[error("the {what} must be packed, at an offset that is a multiple of {alignment} bytes")]
     NotInPlace {
         /// The input: pairs or views.
         what: &'static str,
@@ -230,7 +227,7 @@ pub enum InputError {
         alignment: u32,
     },
     /// The stride in your buffer is smaller than an element.
-    #[error("the stride of {what} is {stride} bytes, each takes {needed}")]
+    #[error("the stride of {what} is {stride} bytes: it must be at least {needed}")]
     Stride {
         /// The input.
         what: &'static str,
@@ -250,7 +247,7 @@ pub enum InputError {
         available: u64,
     },
     /// Your buffer is too small for its offset, stride and count.
-    #[error("the buffer of {what} has {available} bytes, {needed} are needed")]
+    #[error("the buffer of {what} has {available} bytes: offset, stride and count need {needed}")]
     BufferTooSmall {
         /// The input.
         what: &'static str,
@@ -270,9 +267,8 @@ pub enum CreateError {
     Descriptor(#[from] DescriptorError),
     /// The device was requested with a limit that is too low.
     #[error(
-        "the device's limit {limit} is {available}, {needed} is needed: request the device with \
-         GpuBroadPhase::device_descriptor or \
-         required_limits"
+        "the device's limit {limit} is {available}, {needed} is required: request the device with \
+         GpuBroadPhase::device_descriptor or required_limits"
     )]
     Limit {
         /// Name of the limit in `wgpu::Limits`.
@@ -286,10 +282,10 @@ pub enum CreateError {
     #[error("the device refused the pipelines: {0}")]
     Device(String),
     /// The device is lost. Browsers do not report it here: use the device's own lost callback.
-    #[error("the device is lost")]
+    #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
     /// The object was used or prepared for another device before.
-    #[error("this was made for another device: each device needs things of its own")]
+    #[error("prepared for another device: create one per device")]
     OtherDevice,
 }
 
@@ -301,23 +297,23 @@ pub enum StepError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The step lacks an output, because its descriptor or its input does not ask for it.
-    #[error("the step has no {rows:?}: its descriptor or its input does not ask for them")]
+    #[error("the step has no {rows:?}: request them in its descriptor or input")]
     NoOutput {
         /// The output.
         rows: OutputRows,
     },
     /// Pair events need all pairs of a step, but this output is a [`page`](crate::GpuBroadPhase::page).
-    #[error("pair events need a step's own output; this one shows its pairs from place {first} on")]
+    #[error("pair events need all pairs of a step, this page begins at pair {first}: pass the step's own output")]
     Page {
         /// First pair of the page.
         first: u32,
     },
     /// A [`TableShader`](crate::TableShader) or [`DebugDraw`](crate::DebugDraw) was created for another scheme, or a
     /// `TableShader` for another choice of filters.
-    #[error("this was made for another scheme or choice of filters: make it from the descriptor of this broad phase")]
+    #[error("created for another scheme or choice of filters: create it from this broad phase's descriptor")]
     OtherTable,
     /// No step was recorded yet.
-    #[error("no step has been recorded yet")]
+    #[error("no step recorded: call step first")]
     NoStep,
     /// An encoder that this depends on was dropped, or submitted in another order than recorded.
     ///
@@ -326,19 +322,16 @@ pub enum StepError {
     /// - **The last call ran at the wrong time**, after a later step or before its own, so its output is wrong. If no
     ///   read-back reported it, the next call returns this error once and records nothing. Then calls work again.
     #[error(
-        "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it \
-         again; pair events need a reset first"
+        "an encoder that this call depends on was dropped or submitted out of order: record again; pair events \
+         need a reset first"
     )]
     Dropped,
     /// The input or the step is on another device than this object, or than its first step.
-    #[error("the step is of another device than before: each device needs things of its own")]
+    #[error("the step or its input is on another device: create a broad phase and its components per device")]
     OtherDevice,
     /// A [`QuerySet`](crate::QuerySet), or [`PairEvents`](crate::PairEvents) without a
     /// [`reset`](crate::PairEvents::reset), got a step of another broad phase.
-    #[error(
-        "this is of another broad phase: query sets belong to the one that made them, and pair events to that of their \
-         first step until a reset"
-    )]
+    #[error("the step is of another broad phase: use its own query set, or reset the pair events")]
     OtherBroadPhase,
     /// The device refused the recording: a buffer is on another device, or memory is exhausted.
     ///
@@ -349,7 +342,7 @@ pub enum StepError {
     /// The device is lost, found by this call or reported by [`mark_lost`](crate::GpuBroadPhase::mark_lost).
     ///
     /// Drop the encoder, since it may hold parts of the step.
-    #[error("the device is lost")]
+    #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
 }
 
@@ -358,7 +351,7 @@ pub enum StepError {
 #[non_exhaustive]
 pub enum ReadBackError {
     /// No step was recorded yet.
-    #[error("no step has been recorded yet")]
+    #[error("no step recorded: call step first")]
     NoStep,
     /// The last recording was not submitted, or not in the order of the recordings.
     ///
@@ -368,16 +361,16 @@ pub enum ReadBackError {
     /// - An earlier step was submitted after it and overwrote its results.
     ///
     /// Submit in the order of recording, and step again.
-    #[error("what was recorded last was not submitted, or not in the order of the recordings")]
+    #[error("the last recording was not submitted, or out of order: submit in the order of recording, then step again")]
     NotSubmitted,
     /// A buffer could not be mapped.
-    #[error("the results could not be mapped: {0}")]
+    #[error("cannot read the results back: {0}")]
     Map(String),
     /// The device refused the last recording, or a browser reports an earlier error: see [`StepError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
     /// The device is lost.
-    #[error("the device is lost")]
+    #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
     /// The device did not finish within [`timeout`](crate::OutputOptions::timeout).
     #[error("the device did not finish within {0:?}")]
@@ -399,15 +392,15 @@ pub enum BroadPhaseError {
     /// The CPU engine cannot run the WGSL of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
     ///
     /// Pass the same rule as a function to [`step_scene_where`](crate::BroadPhase::step_scene_where).
-    #[error("the CPU engine cannot run a pair filter: give the same rule as a function to step_scene_where")]
+    #[error("the CPU engine cannot run a WGSL pair_filter: pass the rule to step_scene_where")]
     PairFilterOnCpu,
     /// A query needs a step first, and there is none or it failed.
-    #[error("there is no step yet, or the last one failed")]
+    #[error("no step to query, or the last one failed: call step first")]
     NoStep,
     /// The program was built without any backend of wgpu.
     #[error(
-        "no backend of wgpu is compiled in: turn on the feature `backends` of gpu-broad-phase, or one of wgpu's own, \
-         such as `vulkan`"
+        "no wgpu backend is compiled in: enable the feature `backends` of gpu-broad-phase, or one of wgpu, such \
+         as `vulkan`"
     )]
     NoBackend,
     /// No adapter matches the request.
@@ -417,7 +410,7 @@ pub enum BroadPhaseError {
         wanted: String,
     },
     /// The adapter returned no device.
-    #[error("the adapter gave no device: {0}")]
+    #[error("the adapter returned no device: {0}")]
     NoDevice(String),
     /// The broad phase could not be created on the device.
     #[error(transparent)]
@@ -429,13 +422,13 @@ pub enum BroadPhaseError {
     #[error(transparent)]
     ReadBack(ReadBackError),
     /// The device is lost.
-    #[error("the device is lost")]
+    #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
     /// The driver ends shader loops early, however short they are.
     #[error("the driver ends loops of shaders early, however short they are")]
     LoopsCut,
     /// The result has more rows than 32-bit offsets can address.
-    #[error("{needed} {what} are more than the {limit} that can be returned")]
+    #[error("{needed} {what}: one result holds at most {limit}")]
     TooManyResults {
         /// The output, such as `pairs`.
         what: &'static str,

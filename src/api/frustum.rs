@@ -8,10 +8,10 @@ use crate::api::types::Aabb;
 use crate::shared::wgsl::number;
 
 /// Maximum views per call, the bits of a word of `CullOutput::words`.
-pub(crate) const MOST_VIEWS: u32 = number("cull/view", "MOST_VIEWS");
+pub(crate) const MAX_VIEWS: u32 = number("cull/view", "MAX_VIEWS");
 
 pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
-    count_within("views", count, MOST_VIEWS).map(|_| ())
+    count_within("views", count, MAX_VIEWS).map(|_| ())
 }
 
 /// A view for culling: the convex set inside all of its planes. 144 bytes.
@@ -59,14 +59,14 @@ const LOST: f32 = 1.0 / (1 << 21) as f32;
 
 impl Frustum {
     /// Maximum planes of a view.
-    pub const MOST_PLANES: usize = number("cull/view", "MOST_PLANES") as usize;
+    pub const MAX_PLANES: usize = number("cull/view", "MAX_PLANES") as usize;
 
     /// Creates a view of planes `normal.x, normal.y, normal.z, d`, on all layers, in world 0.
     ///
     /// More than eight planes fail to compile.
     pub const fn new<const COUNT: usize>(planes: [[f32; 4]; COUNT]) -> Self {
-        const { assert!(COUNT <= Self::MOST_PLANES, "a view has at most eight planes") };
-        let mut all = [[0.0; 4]; Self::MOST_PLANES];
+        const { assert!(COUNT <= Self::MAX_PLANES, "a view has at most eight planes") };
+        let mut all = [[0.0; 4]; Self::MAX_PLANES];
         let mut place = 0;
         while place < COUNT {
             all[place] = planes[place];
@@ -100,8 +100,8 @@ impl Frustum {
         let mut view = Self::default();
         for (plane, is_lost) in [sum(1.0, x), sum(-1.0, x), sum(1.0, y), sum(-1.0, y), near, sum(-1.0, z)] {
             // Without a normal, all points are inside, or no point is.
-            let says_nothing = is_lost && plane[3] >= 0.0;
-            if !says_nothing {
+            let has_no_effect = is_lost && plane[3] >= 0.0;
+            if !has_no_effect {
                 view.planes[view.plane_count as usize] = plane;
                 view.plane_count += 1;
             }

@@ -179,21 +179,21 @@ impl<'a, T> Source<'a, T> {
         };
         let (element, stride) = (origin.element_bytes(), origin.stride_bytes());
         let bytes = (self.count() - 1) * u64::from(stride) + u64::from(element);
-        let is_own_form = (origin.layout, origin.words) == Default::default();
+        let is_default_layout = (origin.layout, origin.words) == Default::default();
         let before = origin.offset % u64::from(alignment);
-        if before == 0 && is_own_form && stride == element {
+        if before == 0 && is_default_layout && stride == element {
             return Placement {
                 offset: origin.offset,
                 bytes,
                 layout: None,
             };
         }
-        let mut form = 0;
+        let mut flags = 0;
         if origin.layout == BoxLayout::CenterHalf {
-            form |= CENTER_HALF;
+            flags |= CENTER_HALF;
         }
         if origin.words != BoxWords::Filters {
-            form |= UNFILTERED;
+            flags |= UNFILTERED;
         }
         Placement {
             offset: origin.offset - before,
@@ -202,7 +202,7 @@ impl<'a, T> Source<'a, T> {
                 first: before as u32 / 4,
                 stride: stride / 4,
                 second: if origin.words == BoxWords::Tight { 3 } else { 4 },
-                form,
+                flags,
             }),
         }
     }

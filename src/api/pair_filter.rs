@@ -86,7 +86,7 @@ impl<'a> Tokens<'a> {
 }
 
 /// True if a WGSL function synchronizes or exchanges values with other invocations.
-fn looks_beside(name: &str) -> bool {
+fn is_cross_invocation(name: &str) -> bool {
     let exchanges = |prefix| {
         let rest: Option<&str> = name.strip_prefix(prefix);
         rest.is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
@@ -98,14 +98,14 @@ fn looks_beside(name: &str) -> bool {
 /// Fails unless the text declares the function, and only functions, structs, constants and aliases with the prefix.
 pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
     let mut tokens = Tokens::of(text);
-    let mut is_there = false;
+    let mut has_function = false;
     // The previous token if it is a word.
     let mut before: Option<(u32, String)> = None;
     // Open braces and parentheses, with their lines.
     let mut open: Vec<(u32, &'static str)> = Vec::new();
     while let Some((line, token)) = tokens.token()? {
         let called = before.take().filter(|_| token == Token::Sign('('));
-        if let Some((line, name)) = called.filter(|(_, name)| looks_beside(name)) {
+        if let Some((line, name)) = called.filter(|(_, name)| is_cross_invocation(name)) {
             return Err(PairFilterError::Calls { line, name });
         }
         if let Token::Word(word) = &token {
@@ -126,7 +126,7 @@ pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
                     if !name.starts_with(PREFIX) {
                         return Err(PairFilterError::Name { line, name });
                     }
-                    is_there |= word == "fn" && name == FUNCTION;
+                    has_function |= word == "fn" && name == FUNCTION;
                 }
                 "var" => return Err(PairFilterError::Declares { line, what: "var" }),
                 "override" => return Err(PairFilterError::Declares { line, what: "override" }),
@@ -143,7 +143,7 @@ pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
             _ => {}
         }
     }
-    match (open.pop(), is_there) {
+    match (open.pop(), has_function) {
         (Some((line, what)), _) => Err(PairFilterError::Unclosed { line, what }),
         (None, false) => Err(PairFilterError::Missing),
         (None, true) => Ok(()),

@@ -77,15 +77,11 @@ pub enum SnapshotError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The first bytes are not those of a snapshot.
-    #[error(
-        "this is no snapshot of gpu-broad-phase, or one that was changed on its way: send it as a binary file, or in \
-         an archive"
-    )]
+    #[error("not a snapshot of gpu-broad-phase, or changed in transfer: send it as a binary file or in an archive")]
     NotASnapshot,
     /// Written in another format by another version.
     #[error(
-        "the snapshot has format {format} and this version reads {FORMAT}: read it with gpu-broad-phase \
-         {written_by}, which wrote it"
+        "the snapshot has format {format}, this version reads {FORMAT}: use gpu-broad-phase {written_by}, which wrote it"
     )]
     OtherFormat {
         /// Format number of the file.
@@ -94,7 +90,7 @@ pub enum SnapshotError {
         written_by: String,
     },
     /// Begins as a snapshot, but is cut short or damaged.
-    #[error("the snapshot is cut short or damaged ({reason}): have it sent or written once more")]
+    #[error("the snapshot is cut short or damaged ({reason}): transfer or write it again")]
     Damaged {
         /// Details.
         reason: String,
@@ -262,9 +258,9 @@ impl Snapshot {
         let (summed, sum) = bytes
             .split_last_chunk()
             .filter(|(summed, _)| summed.len() >= MAGIC.len())
-            .ok_or_else(|| SnapshotError::damaged("it ends at its beginning"))?;
+            .ok_or_else(|| SnapshotError::damaged("incomplete header"))?;
         if crc32fast::hash(summed) != u32::from_le_bytes(*sum) {
-            return Err(SnapshotError::damaged("its checksum is another one"));
+            return Err(SnapshotError::damaged("wrong checksum"));
         }
         let stored = &summed[MAGIC.len()..];
         let (head, stored) = postcard::take_from_bytes::<Head<'_>>(stored).map_err(SnapshotError::damaged)?;
@@ -276,7 +272,7 @@ impl Snapshot {
         }
         let ((descriptor, input), rest) = postcard::take_from_bytes(stored).map_err(SnapshotError::damaged)?;
         if !rest.is_empty() {
-            return Err(SnapshotError::damaged(format!("{} bytes too many", rest.len())));
+            return Err(SnapshotError::damaged(format!("{} extra bytes", rest.len())));
         }
         Ok(Self { descriptor, input })
     }
@@ -322,7 +318,7 @@ mod rows {
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
         let bytes = <&[u8]>::deserialize(deserializer)?;
         if !bytes.len().is_multiple_of(size_of::<T>()) {
-            return Err(Error::custom("rows that are cut"));
+            return Err(Error::custom("incomplete row"));
         }
         let mut rows = vec![T::zeroed(); bytes.len() / size_of::<T>()];
         bytemuck::cast_slice_mut(&mut rows).copy_from_slice(bytes);

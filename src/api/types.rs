@@ -9,7 +9,7 @@ use crate::shared::wgsl::number;
 pub const NONE: u32 = u32::MAX;
 
 /// Set in the index of a static object in event names. Indices are below 2^29.
-pub(crate) const STATIC_SLOT: u32 = number("events/event_rows", "STATIC_SLOT");
+pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");
 
 /// An axis-aligned bounding box with its filter words. 32 bytes.
 ///

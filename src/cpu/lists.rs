@@ -7,7 +7,7 @@ use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
 /// Maximum cached items per run and in all. Larger runs are walked again.
-const MOST_OF_RUN: usize = 1 << 20;
+const MAX_OF_RUN: usize = 1 << 20;
 const MOST: usize = 1 << 27;
 
 /// A pass that finds items row by row.
@@ -62,7 +62,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
                 let mut count = 0u32;
                 let walked = walk.walk(row, |item| {
                     count = count.wrapping_add(1);
-                    if found.len() < MOST_OF_RUN {
+                    if found.len() < MAX_OF_RUN {
                         found.push(item);
                     }
                 });

@@ -13,7 +13,7 @@ use crate::shared::runs::{Walked, in_runs};
 /// Maximum cached objects of all queries. Further runs are walked again.
 const MOST: usize = 1 << 27;
 /// Maximum cached objects per run.
-const MOST_OF_RUN: usize = 1 << 20;
+const MAX_OF_RUN: usize = 1 << 20;
 
 /// Query results per walk.
 pub(crate) struct QueryLists<'a> {
@@ -69,7 +69,7 @@ impl<'a> QueryLists<'a> {
                     let mut count = 0u32;
                     let candidates = walk_query(params, input, overrides, &query, |object, _| {
                         count += 1;
-                        if found.len() < MOST_OF_RUN {
+                        if found.len() < MAX_OF_RUN {
                             found.push(object);
                         }
                     });

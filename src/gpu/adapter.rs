@@ -45,13 +45,13 @@ pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Op
 
 pub(crate) async fn choose_hardware() -> Option<wgpu::Adapter> {
     /// Cached, because enumerating takes longer than many steps.
-    static THERE_IS_NONE: AtomicBool = AtomicBool::new(false);
-    if THERE_IS_NONE.load(Ordering::Relaxed) {
+    static NO_HARDWARE: AtomicBool = AtomicBool::new(false);
+    if NO_HARDWARE.load(Ordering::Relaxed) {
         return None;
     }
     let backends = wgpu::Backends::all() - wgpu::Backends::GL;
     let chosen = choose(backends, None).await.filter(is_hardware);
-    THERE_IS_NONE.store(chosen.is_none(), Ordering::Relaxed);
+    NO_HARDWARE.store(chosen.is_none(), Ordering::Relaxed);
     chosen
 }
 

@@ -36,7 +36,7 @@ type Decode<T> = Box<dyn FnOnce(&Reading) -> Result<T, ReadBackError> + Send + S
 struct Slot {
     state: Mutex<State>,
     /// Receives the staging buffer once the result was taken.
-    shelf: Weak<Pool<Buffer>>,
+    pool: Weak<Pool<Buffer>>,
 }
 
 enum State {
@@ -55,7 +55,7 @@ impl<T> Readback<T> {
     /// first, on the thread of the device callback.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
-        shelf: Weak<Pool<Buffer>>,
+        pool: Weak<Pool<Buffer>>,
         encoder: &wgpu::CommandEncoder,
         reading: Reading,
         [of, copied]: [Dependency; 2],
@@ -64,7 +64,7 @@ impl<T> Readback<T> {
     ) -> Self {
         let slot = Arc::new(Slot {
             state: Mutex::new(State::UnderWay(None)),
-            shelf,
+            pool,
         });
         let arrival = Arrival(Arc::clone(&slot));
         let buffer = reading.buffer().clone();
@@ -116,7 +116,7 @@ impl<T> Readback<T> {
                 let answer = if self.copied.was_right() {
                     decode(&reading)
                 } else {
-                    self.of.tells_wrong();
+                    self.of.take_error();
                     Err(ReadBackError::NotSubmitted)
                 };
                 self.slot.give_back(reading);
@@ -185,8 +185,8 @@ impl Slot {
     }
 
     fn give_back(&self, reading: Reading) {
-        if let Some(shelf) = self.shelf.upgrade() {
-            reading.put_back(&shelf);
+        if let Some(pool) = self.pool.upgrade() {
+            reading.recycle(&pool);
         }
     }
 }

@@ -149,9 +149,9 @@ impl Reading {
         }
     }
 
-    pub fn put_back(self, shelf: &Pool<staging::Buffer>) {
+    pub fn recycle(self, pool: &Pool<staging::Buffer>) {
         self.staging.buffer.unmap();
-        shelf.put(self.staging);
+        pool.put(self.staging);
     }
 
     pub fn buffer(&self) -> &wgpu::Buffer {
@@ -278,15 +278,15 @@ pub(crate) async fn submit(
 
 /// Fails if the recording was dropped or its dependencies did not run. `is_done`: the outcome is certain.
 pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(), ReadBackError> {
-    let is_there = if is_done {
-        written.is_there()
+    let is_valid = if is_done {
+        written.is_valid()
     } else {
-        written.may_be_there()
+        written.may_be_valid()
     };
-    if is_there {
+    if is_valid {
         return Ok(());
     }
-    written.tells_wrong();
+    written.take_error();
     Err(ReadBackError::NotSubmitted)
 }
 

@@ -235,6 +235,7 @@ macro_rules! passes {
             $(from $root:literal { $($hole:ident: $choice:literal),+ })? $(if $is_needed:expr)?;
     )+ }) => {
         $(
+            #[doc = concat!("Pass `", $name, "`.")]
             $(#[$doc])*
             pub static $constant: $crate::gpu::shader::Pass = $crate::gpu::shader::Pass::new(
                 $name,

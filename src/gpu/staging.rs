@@ -166,7 +166,7 @@ impl Staging {
         self.free.lock().iter().map(|free| free.buffer.size()).sum()
     }
 
-    pub fn shelf(&self) -> &Arc<Pool<Buffer>> {
+    pub fn pool(&self) -> &Arc<Pool<Buffer>> {
         &self.free
     }
 }

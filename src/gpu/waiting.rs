@@ -17,7 +17,7 @@ pub(crate) fn wait(
         use crate::shared::cancel::CancelToken;
 
         /// Interval between checks of the token.
-        const GLANCE: Duration = Duration::from_millis(50);
+        const CHECK_INTERVAL: Duration = Duration::from_millis(50);
         let poll = |timeout: Duration| {
             let wait = wgpu::PollType::Wait {
                 submission_index: Some(submission.clone()),
@@ -31,8 +31,8 @@ pub(crate) fn wait(
         let began = std::time::Instant::now();
         loop {
             let left = timeout.saturating_sub(began.elapsed());
-            match poll(left.min(GLANCE)) {
-                Err(wgpu::PollError::Timeout) if left > GLANCE && !token.is_stopped() => {}
+            match poll(left.min(CHECK_INTERVAL)) {
+                Err(wgpu::PollError::Timeout) if left > CHECK_INTERVAL && !token.is_stopped() => {}
                 ended => return ended,
             }
         }

@@ -205,7 +205,7 @@ pub struct GatherParams {
     /// See [`SourceLayout`].
     pub second: u32,
     /// See [`SourceLayout`].
-    pub form: u32,
+    pub flags: u32,
     /// Elements.
     pub elements: u32,
     /// Words per row.
@@ -336,7 +336,7 @@ pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
 }
 
 /// Maximum cached partners per entry.
-pub const MOST_CACHED_PARTNERS: u32 = number("pairs/pair_count_sparse", "MOST_CACHED");
+pub const MAX_CACHED_PARTNERS: u32 = number("pairs/pair_count_sparse", "MAX_CACHED");
 /// Cell sizes considered for the finest cell.
 pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
@@ -354,13 +354,13 @@ impl From<SourceLayout> for GatherParams {
             first,
             stride,
             second,
-            form,
+            flags,
         } = layout;
         Self {
             first,
             stride,
             second,
-            form,
+            flags,
             ..Self::default()
         }
     }
@@ -372,7 +372,7 @@ impl GatherParams {
             first: self.first,
             stride: self.stride,
             second: self.second,
-            form: self.form,
+            flags: self.flags,
         }
     }
 }

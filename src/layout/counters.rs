@@ -3,7 +3,7 @@
 use super::blocks;
 use super::grid::Params;
 use crate::api::counters::{Counters, Status, word};
-use crate::api::frustum::MOST_VIEWS;
+use crate::api::frustum::MAX_VIEWS;
 use crate::shared::wgsl::number;
 
 /// Counter words of events.
@@ -35,7 +35,7 @@ pub mod cull_word {
     /// Objects that the first view sees; one word per view.
     pub const SEEN: usize = number("cull/view", "CULL_SEEN") as usize;
     /// Buffer words.
-    pub const COUNT: usize = SEEN + super::MOST_VIEWS as usize;
+    pub const COUNT: usize = SEEN + super::MAX_VIEWS as usize;
 }
 
 impl Counters {

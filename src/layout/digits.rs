@@ -8,16 +8,16 @@ use crate::shared::wgsl::number;
 const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
 /// Maximum bits of a digit counted in workgroup memory.
-const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MOST_DIGIT_BITS");
+const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
 /// Maximum digit bits of serial tiles. With more, the written locations outgrow the caches.
 const SERIAL_DIGIT_BITS: u32 = 11;
 /// Approximate keys per serial tile: few counters, but work for all processors.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
 /// Minimum number of serial tiles, and their granularity: enough for two processors.
-const FEWEST_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
+const MIN_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
 /// Maximum number of serial tiles. A loop visits each, and llvmpipe ends loops after 65,535 iterations.
-const MOST_SERIAL_TILES: u32 = 1 << 15;
+const MAX_SERIAL_TILES: u32 = 1 << 15;
 
 pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
     let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
@@ -39,7 +39,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
             // Cost: moving the keys, counting in a table of this size, and starting passes.
             let words = |&count: &u32| {
                 let bits = key_bits.div_ceil(count);
-                let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
+                let counting = (10 * u64::from(serial_tiles(keys, bits) + 1)) << bits;
                 u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
             };
             let counts = key_bits.div_ceil(SERIAL_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
@@ -52,7 +52,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
         SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
         // There may be fewer keys than capacity; all processors get a share.
-        SortStrategy::SerialTiles => (0, strips(keys, each)),
+        SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
     let group_tiles = 1 << bits_below(tiles).div_ceil(2);
     let mut sums = 0;
@@ -73,10 +73,10 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
         .collect()
 }
 
-fn strips(keys: u32, bits: u32) -> u32 {
+fn serial_tiles(keys: u32, bits: u32) -> u32 {
     let tile = (4u32 << bits).clamp(*SERIAL_TILE_KEYS.start(), *SERIAL_TILE_KEYS.end());
-    let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_SERIAL_TILES);
-    wanted.clamp(FEWEST_SERIAL_TILES, MOST_SERIAL_TILES)
+    let wanted = keys.div_ceil(tile).next_multiple_of(MIN_SERIAL_TILES);
+    wanted.clamp(MIN_SERIAL_TILES, MAX_SERIAL_TILES)
 }
 
 pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {

@@ -274,7 +274,7 @@ pub struct Grid {
     /// The large-object table: larger boxes in every cell that they cover, for pairs of smaller boxes. `table_base` is
     /// the key of its first cell, `count` its entries, `next` the finest level too coarse to be entered. Bounds are in
     /// its own cells; cells of x have no finer detail.
-    pub cover: Level,
+    pub large_table: Level,
 }
 
 impl Grid {
@@ -394,7 +394,7 @@ impl Params {
         grid.table_cells + (world & self.large_mask)
     }
 
-    pub(crate) fn absent_key(&self, grid: &Grid) -> u32 {
+    pub(crate) fn ignored_key(&self, grid: &Grid) -> u32 {
         grid.table_cells + self.large_mask + 1
     }
 

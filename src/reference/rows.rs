@@ -113,7 +113,7 @@ impl CellTable<'_> {
 
     /// First entry of ignored objects.
     pub(crate) fn absent_begin(&self, params: &Params) -> u32 {
-        self.starts[params.absent_key(self.grid) as usize]
+        self.starts[params.ignored_key(self.grid) as usize]
     }
 
     /// Entries of a world on a level; in hashed buckets, those of all worlds.

@@ -7,20 +7,20 @@ use crate::shared::outward::bound_around;
 /// Words of an element, in this crate's own layout.
 pub fn element_words(layout: &SourceLayout, words: &[u32], element: usize, count: usize) -> Vec<u32> {
     let place = layout.first as usize + layout.stride as usize * element;
-    if layout.form == 0 {
+    if layout.flags == 0 {
         return words[place..][..count].to_vec();
     }
     let corner = |is_upper: bool| {
         let bounds = (0..3).map(move |axis| {
             let [low, high] = [0, layout.second as usize].map(|corner| words[place + corner + axis]);
             match is_upper {
-                _ if layout.form & CENTER_HALF != 0 => bound_around(low, high, is_upper),
+                _ if layout.flags & CENTER_HALF != 0 => bound_around(low, high, is_upper),
                 false => low,
                 true => high,
             }
         });
         let filter = match is_upper {
-            _ if layout.form & UNFILTERED == 0 => words[place + 3 + 4 * usize::from(is_upper)],
+            _ if layout.flags & UNFILTERED == 0 => words[place + 3 + 4 * usize::from(is_upper)],
             false => Aabb::ALL_LAYERS,
             true => 0,
         };

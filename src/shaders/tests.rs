@@ -427,7 +427,7 @@ fn structs_lie_in_memory_as_the_shaders_read_them() {
     assert_eq!(
         members,
         offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, occupied, fullest_level,
-            large_table_below, large_table_shift, key_count, crowded_levels, is_crowded, levels, cover)
+            large_table_below, large_table_shift, key_count, crowded_levels, is_crowded, levels, large_table)
     );
 }
 
@@ -491,10 +491,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "CountParams",
         offsets!(CountParams: rows, stride, limit_word, row_word, value),
     );
-    check::<SourceLayout>("SourceLayout", offsets!(SourceLayout: first, stride, second, form));
+    check::<SourceLayout>("SourceLayout", offsets!(SourceLayout: first, stride, second, flags));
     check::<GatherParams>(
         "GatherParams",
-        offsets!(GatherParams: first, stride, second, form, elements, words, limit, row_word, value),
+        offsets!(GatherParams: first, stride, second, flags, elements, words, limit, row_word, value),
     );
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::cancel::CancelToken;
 
 /// Indices between checks of the token.
-const GLANCE: u32 = 64;
+const CHECK_INTERVAL: u32 = 64;
 /// Indices per run: large enough to hide overhead, small enough to balance threads.
 pub(crate) const LENGTH: u32 = 1024;
 
@@ -26,8 +26,8 @@ pub(crate) struct Walked {
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let of = |index: u32| {
-        if let Some(token) = token.as_ref().filter(|_| index.is_multiple_of(GLANCE)) {
-            token.add_done(GLANCE);
+        if let Some(token) = token.as_ref().filter(|_| index.is_multiple_of(CHECK_INTERVAL)) {
+            token.add_done(CHECK_INTERVAL);
         }
         of(index)
     };

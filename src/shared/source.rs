@@ -12,7 +12,7 @@ pub struct SourceLayout {
     /// Boxes: words from lower to upper corner, or from center to half extents.
     pub second: u32,
     /// Flags [`UNFILTERED`] and [`CENTER_HALF`]; 0 for plain words.
-    pub form: u32,
+    pub flags: u32,
 }
 
 /// Boxes without filter words.

@@ -94,7 +94,7 @@ const RIGHT: u8 = 1;
 /// Submitted; a dependency was not valid.
 const WRONG: u8 = 2;
 /// Like `WRONG`, and reported.
-const TOLD: u8 = 3;
+const REPORTED: u8 = 3;
 const DROPPED: u8 = 4;
 
 #[derive(Debug)]
@@ -177,7 +177,7 @@ impl Draft {
 
 impl Dependency {
     /// Returns true if the recording was right and its part is not overwritten.
-    pub fn is_there(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.recording.state() == RIGHT && self.is_last()
     }
 
@@ -186,9 +186,9 @@ impl Dependency {
         self.recording.state() == UNDECIDED
     }
 
-    /// Returns true if [`is_there`](Self::is_there) holds or may hold once the device is done.
-    pub fn may_be_there(&self) -> bool {
-        self.is_there() || self.is_undecided()
+    /// Returns true if [`is_valid`](Self::is_valid) holds or may hold once the device is done.
+    pub fn may_be_valid(&self) -> bool {
+        self.is_valid() || self.is_undecided()
     }
 
     /// Returns true if that is no longer possible.
@@ -206,9 +206,9 @@ impl Dependency {
     }
 
     /// Returns true once if the recording was wrong. Every result with this error calls it.
-    pub fn tells_wrong(&self) -> bool {
+    pub fn take_error(&self) -> bool {
         let state = &self.recording.state;
-        let told = state.compare_exchange(WRONG, TOLD, Ordering::AcqRel, Ordering::Acquire);
+        let told = state.compare_exchange(WRONG, REPORTED, Ordering::AcqRel, Ordering::Acquire);
         told.is_ok()
     }
 
@@ -233,10 +233,10 @@ impl Pending {
     }
 
     /// Returns true if one was wrong and not yet reported. Drops those that are submitted or dropped.
-    pub fn tells_wrong(&mut self) -> bool {
+    pub fn take_error(&mut self) -> bool {
         let mut is_wrong = false;
         self.0.retain(|written| {
-            is_wrong |= written.tells_wrong();
+            is_wrong |= written.take_error();
             matches!(written.recording.state(), OPEN | UNDECIDED)
         });
         is_wrong
@@ -270,7 +270,7 @@ impl Mark {
             writes,
             needs,
         } = &self.0;
-        let state = if needs.iter().all(Dependency::is_there) {
+        let state = if needs.iter().all(Dependency::is_valid) {
             RIGHT
         } else {
             WRONG

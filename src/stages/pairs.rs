@@ -118,7 +118,7 @@ variables! {
 
 use variable::*;
 
-pub(crate) use crate::layout::blocks::MOST_CACHED_PARTNERS;
+pub(crate) use crate::layout::blocks::MAX_CACHED_PARTNERS;
 /// Partners cached per entry if twelve exceed the binding limit or memory is short.
 pub(crate) const FEW_CACHED_PARTNERS: u32 = 8;
 const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
@@ -151,9 +151,9 @@ impl PairPlan {
 
     pub fn fit_partners(&self, params: &mut Params, binding_limit: u64) {
         let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
-        params.cached_partners = match (params.is_uniform(), fits(MOST_CACHED_PARTNERS)) {
+        params.cached_partners = match (params.is_uniform(), fits(MAX_CACHED_PARTNERS)) {
             (true, _) => 0,
-            (false, true) => MOST_CACHED_PARTNERS,
+            (false, true) => MAX_CACHED_PARTNERS,
             (false, false) => FEW_CACHED_PARTNERS,
         };
     }
@@ -489,7 +489,7 @@ impl PairBlocks {
 /// an entry has about four to eight box tests per pair, and some have twice the mean.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
-    if mean < u64::from(MOST_CACHED_PARTNERS) {
+    if mean < u64::from(MAX_CACHED_PARTNERS) {
         0
     } else {
         mean.min(MAX_BIT_WORDS) as u32

@@ -173,7 +173,7 @@ impl QueryPlan {
             // The single offset of zero lists.
             outputs.push(Readable::known::<u32>(buffer::OFFSETS, 1));
         }
-        if asks_all(params) {
+        if wants_lists(params) {
             let rows = [last, params.first_result, params.result_capacity];
             outputs.extend([
                 Readable::counted::<u32>(
@@ -185,7 +185,7 @@ impl QueryPlan {
                 Readable::known::<u32>(buffer::OFFSETS, queries + 1),
             ]);
         }
-        if asks_nearest(params) {
+        if wants_nearest(params) {
             let rows = queries * u64::from(params.nearest);
             outputs.push(Readable::known::<NearestObject>(buffer::NEAREST, rows));
         }
@@ -193,7 +193,7 @@ impl QueryPlan {
     }
 
     pub fn order(&self, params: &Params) -> Option<order::Ordered> {
-        asks_all(params).then(|| order::Ordered {
+        wants_lists(params).then(|| order::Ordered {
             stage: "query_order",
             rows: buffer::OBJECTS,
             offsets: buffer::OFFSETS,
@@ -244,7 +244,7 @@ impl QueryPlan {
         if params.query_count == 0 && self.has_lists(params) {
             recorder.clear_words(buffer::OFFSETS, 0, 1);
         }
-        if asks_all(params) {
+        if wants_lists(params) {
             recorder.rounds("query_count", &blocks.rounds, |stage, round| {
                 stage.run(
                     self.walk(&QUERY_COUNT, params),
@@ -275,20 +275,20 @@ impl QueryPlan {
                 );
             });
         };
-        if asks_all(params) {
+        if wants_lists(params) {
             walk("query_emit", &QUERY_EMIT);
         }
-        if asks_nearest(params) && first {
+        if wants_nearest(params) && first {
             walk("query_nearest", &QUERY_NEAREST);
         }
     }
 }
 
-const fn asks_all(params: &Params) -> bool {
+const fn wants_lists(params: &Params) -> bool {
     params.query_count > 0 && params.nearest == 0
 }
 
-const fn asks_nearest(params: &Params) -> bool {
+const fn wants_nearest(params: &Params) -> bool {
     params.query_count > 0 && params.nearest > 0
 }
 
@@ -296,7 +296,7 @@ impl QueryBlocks {
     fn binds(&self, params: &Params, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = round.binds(params, sorted);
         if params.self_query != self_query::NOBODY {
-            binds.push(buffer::QUERIES.is(match round.asked_by {
+            binds.push(buffer::QUERIES.is(match round.queried_by {
                 TableOf::Moving => table::buffer::RECORDS,
                 TableOf::Static => statics::buffer::RECORDS,
             }));

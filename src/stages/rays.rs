@@ -109,9 +109,9 @@ const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
 /// Hits cached per ray before any measurement.
 pub(crate) const FIRST_CACHED_HITS: u32 = 8;
 /// Maximum hits cached per ray.
-pub(crate) const MOST_CACHED_HITS: u32 = 64;
+pub(crate) const MAX_CACHED_HITS: u32 = 64;
 /// Minimum hits cached per ray, or none: fewer do not pay for their memory.
-const FEWEST_CACHED_HITS: u64 = 4;
+const MIN_CACHED_HITS: u64 = 4;
 /// Maximum bytes of the hit cache.
 pub(crate) const CACHED_HITS_BYTES: u64 = 64 << 20;
 /// Number of rays from which sorting pays.
@@ -175,7 +175,7 @@ impl RayPlan {
         let beside = hit_bytes * rays + 4;
         let most = binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * rays);
         let pays = u64::from(wanted.unwrap_or(FIRST_CACHED_HITS));
-        params.cached_hits = if self.all_hits(params) && most >= FEWEST_CACHED_HITS {
+        params.cached_hits = if self.all_hits(params) && most >= MIN_CACHED_HITS {
             pays.min(most) as u32
         } else {
             0
@@ -453,12 +453,12 @@ pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
 pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
-    if mean > u64::from(MOST_CACHED_HITS) {
+    if mean > u64::from(MAX_CACHED_HITS) {
         0
     } else {
         // Powers of two, so that it seldom changes.
         most_rays
             .next_power_of_two()
-            .clamp(FIRST_CACHED_HITS.into(), MOST_CACHED_HITS.into()) as u32
+            .clamp(FIRST_CACHED_HITS.into(), MAX_CACHED_HITS.into()) as u32
     }
 }

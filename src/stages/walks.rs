@@ -16,14 +16,14 @@ pub(crate) enum TableOf {
 }
 
 /// Maximum tables that one ray or query walks; static querying objects walk one more.
-pub(crate) const MOST_TABLES: usize = 3;
+pub(crate) const MAX_TABLES: usize = 3;
 
 pub(crate) struct WalkRound {
     params: Block,
     round: Block,
     table: TableOf,
     /// The querying objects, in a self-query.
-    pub asked_by: TableOf,
+    pub queried_by: TableOf,
     pub walks: u32,
     pub is_first: bool,
 }
@@ -53,7 +53,7 @@ impl WalkRound {
             }
         }
         let mut all = Vec::new();
-        for (params, table, asked_by, walks, [continues, is_continued]) in walks {
+        for (params, table, queried_by, walks, [continues, is_continued]) in walks {
             let params = blocks.push(&params);
             let rounds = shape.rounds_of(walks, test_iterations, kept).enumerate();
             all.extend(rounds.map(|(index, round)| Self {
@@ -64,7 +64,7 @@ impl WalkRound {
                     ..round
                 }),
                 table,
-                asked_by,
+                queried_by,
                 walks,
                 is_first: index == 0,
             }));

@@ -222,7 +222,7 @@ impl GpuBroadPhase {
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
                 label: None,
-                pair_filter: descriptor.pair_filter.map(pair_filter::kept),
+                pair_filter: descriptor.pair_filter.map(pair_filter::interned),
                 ..*descriptor
             },
         }
@@ -300,7 +300,7 @@ impl GpuBroadPhase {
         self.statics = None;
         self.descriptor = BroadPhaseDescriptor {
             label: None,
-            pair_filter: descriptor.pair_filter.map(pair_filter::kept),
+            pair_filter: descriptor.pair_filter.map(pair_filter::interned),
             ..descriptor
         };
         Ok(())
@@ -338,7 +338,7 @@ impl GpuBroadPhase {
             this.record_outputs(encoder, true);
             Ok(())
         })?;
-        self.bring_counters(encoder)?;
+        self.record_counter_read_back(encoder)?;
         self.output()
     }
 
@@ -360,7 +360,7 @@ impl GpuBroadPhase {
             this.record_outputs(encoder, true);
             Ok(())
         })?;
-        self.bring_counters(encoder)?;
+        self.record_counter_read_back(encoder)?;
         self.output()
     }
 

@@ -137,7 +137,7 @@ mod tests {
     use crate::api::descriptor::RayMode;
     use crate::layout::query_sizes::QuerySizes;
     use crate::stages::pairs::FEW_CACHED_PARTNERS;
-    use crate::stages::rays::{FIRST_CACHED_HITS, MOST_CACHED_HITS, SORTED_RAYS};
+    use crate::stages::rays::{FIRST_CACHED_HITS, MAX_CACHED_HITS, SORTED_RAYS};
 
     fn cast(rays: u64, hint: Demand, max_bytes: Option<u64>) -> Result<Plan, InputError> {
         let descriptor = BroadPhaseDescriptor {
@@ -189,7 +189,7 @@ mod tests {
             pairs: 1 << 20,
             rounds: 3,
             bit_words: 64,
-            cached_hits: Some(MOST_CACHED_HITS),
+            cached_hits: Some(MAX_CACHED_HITS),
             ..Demand::default()
         };
         let whole = cast(5000, Demand::default(), None).unwrap();

@@ -46,7 +46,7 @@ impl Placer<'_> {
         self.placed.push(placed);
     }
 
-    pub fn place_limit(&mut self, id: BufferId, limit: Option<DeviceCount<'_>>) {
+    pub fn place_count(&mut self, id: BufferId, limit: Option<DeviceCount<'_>>) {
         self.placed.extend(limit.map(|DeviceCount { buffer, word }| Input {
             variable: id.into(),
             buffer: buffer.clone(),
@@ -64,8 +64,8 @@ impl Placer<'_> {
                 Rays::Swept(source) => self.place(plan.rays.source(), source),
             }
         }
-        self.place_limit(rays::buffer::LIMITS, queries.ray_count);
-        self.place_limit(queries::buffer::LIMITS, queries.query_count);
+        self.place_count(rays::buffer::LIMITS, queries.ray_count);
+        self.place_count(queries::buffer::LIMITS, queries.query_count);
         match queries.queries {
             _ if params.query_count == 0 => {}
             Queries::None => {}

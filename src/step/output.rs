@@ -53,7 +53,7 @@ pub struct Table {
     /// uniform scheme.
     ///
     /// With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical), entries of the large-object table
-    /// ([`grid::Grid::cover`]) follow those of the objects.
+    /// ([`grid::Grid::large_table`]) follow those of the objects.
     pub entries: Option<wgpu::Buffer>,
     pub(crate) kind: TableKind,
     pub(crate) params: Params,

@@ -29,14 +29,14 @@ fn main(@builtin(local_invocation_index) a: u32) {
 ";
 
 /// Leaks one copy per text, since descriptors are copied without a lifetime.
-pub(crate) fn kept(text: &str) -> &'static str {
+pub(crate) fn interned(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&known) = kept.get(text) {
+    let mut interned = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&known) = interned.get(text) {
         return known;
     }
     let text: &'static str = String::from(text).leak();
-    kept.insert(text);
+    interned.insert(text);
     text
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn equal_texts_are_kept_once() {
-        let [one, again, other] = ["a text", "a text", "another"].map(|text| kept(&String::from(text)));
+        let [one, again, other] = ["a text", "a text", "another"].map(|text| interned(&String::from(text)));
         assert_eq!((one, other), ("a text", "another"));
         assert!(std::ptr::eq(one, again));
     }

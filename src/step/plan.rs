@@ -453,8 +453,8 @@ pub(crate) fn check_smallest_step(
 mod tests {
     use super::*;
     use crate::api::types::Aabb;
-    use crate::stages::pairs::{FEW_CACHED_PARTNERS, MOST_CACHED_PARTNERS};
-    use crate::stages::rays::{CACHED_HITS_BYTES, MOST_CACHED_HITS};
+    use crate::stages::pairs::{FEW_CACHED_PARTNERS, MAX_CACHED_PARTNERS};
+    use crate::stages::rays::{CACHED_HITS_BYTES, MAX_CACHED_HITS};
 
     fn of(objects: u64) -> StepSizes<'static> {
         StepSizes {
@@ -475,7 +475,7 @@ mod tests {
             plan.unwrap().shape.params.cached_partners
         };
         let most = (128 << 20) / size_of::<Aabb>() as u64;
-        assert_eq!([1_000_000, most].map(kept), [MOST_CACHED_PARTNERS, FEW_CACHED_PARTNERS]);
+        assert_eq!([1_000_000, most].map(kept), [MAX_CACHED_PARTNERS, FEW_CACHED_PARTNERS]);
     }
 
     #[test]
@@ -496,7 +496,7 @@ mod tests {
     fn kept_hits_stay_within_a_binding_and_their_share() {
         for rays in [1, 5000, 1 << 20, 3 << 20] {
             let hint = Demand {
-                cached_hits: Some(MOST_CACHED_HITS),
+                cached_hits: Some(MAX_CACHED_HITS),
                 ..Demand::default()
             };
             let plan = Plan::new(

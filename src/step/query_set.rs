@@ -171,7 +171,7 @@ impl QuerySet {
             own.record_outputs(encoder, true);
             Ok(())
         })?;
-        self.own.bring_counters(encoder)?;
+        self.own.record_counter_read_back(encoder)?;
         self.own.output()
     }
 

@@ -124,7 +124,7 @@ impl GpuBroadPhase {
         };
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
         let result = result(&answer, stages, self.context.queue().get_timestamp_period())?;
-        readings.into_iter().for_each(|reading| self.put_back(reading));
+        readings.into_iter().for_each(|reading| self.recycle(reading));
         Ok(result)
     }
 
@@ -156,8 +156,8 @@ impl GpuBroadPhase {
     /// Returns `true` if the result is or may become valid. The caller reports an error otherwise.
     pub(crate) fn is_answered(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| {
-            recorded.answers.tells_wrong();
-            recorded.answers.may_be_there()
+            recorded.answers.take_error();
+            recorded.answers.may_be_valid()
         })
     }
 
@@ -177,7 +177,7 @@ impl GpuBroadPhase {
         submission: wgpu::SubmissionIndex,
     ) -> Result<Counters, ReadBackError> {
         let counters = self.map_counters(&reading, submission).await?;
-        self.put_back(reading);
+        self.recycle(reading);
         Ok(counters)
     }
 
@@ -221,8 +221,8 @@ impl GpuBroadPhase {
             .await
     }
 
-    pub(crate) fn put_back(&self, reading: Reading) {
-        reading.put_back(self.readings.shelf());
+    pub(crate) fn recycle(&self, reading: Reading) {
+        reading.recycle(self.readings.pool());
     }
 }
 

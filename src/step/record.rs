@@ -26,7 +26,7 @@ use crate::stages::shape::COUNTERS;
 use crate::stages::sort::KeyValueBuffers;
 use crate::stages::table::statics::StaticTable;
 use crate::stages::table::{self, statics};
-use crate::stages::walks::MOST_TABLES;
+use crate::stages::walks::MAX_TABLES;
 use crate::stages::{self, rays};
 
 /// Timing of stages.
@@ -57,15 +57,15 @@ impl GpuBroadPhase {
         }
         self.poll_counters();
         // The submission itself could not report this.
-        if self.pending.tells_wrong() {
+        if self.pending.take_error() {
             log::warn!(
-                "{}: encoders were submitted in another order than recorded: an answer is lost",
+                "{}: encoders were submitted out of order: one result is lost",
                 self.label
             );
             return Err(StepError::Dropped);
         }
         // Submitting in pieces would leave a debug group open.
-        let is_split = self.splits_submissions && MOST_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
+        let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         self.bindings.begin();
@@ -184,7 +184,7 @@ impl GpuBroadPhase {
         if reads_worlds {
             placer.place(plan.table.worlds(), input.worlds);
         }
-        placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
+        placer.place_count(table::buffer::OBJECT_LIMITS, input.object_count);
         if reads_list {
             placer.place(pairs::buffer::EXCLUDED, input.excluded_pairs);
         }

@@ -40,12 +40,12 @@ impl GpuBroadPhase {
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
         let period = self.context.queue().get_timestamp_period();
         let arrives = {
-            let shelf = Arc::downgrade(&self.counter_readback.arrived);
+            let pool = Arc::downgrade(&self.counter_readback.arrived);
             let (copied, number, stages) = (copied.clone(), recorded.answers.number(), stages.clone());
             move |reading: &Reading| {
                 let received = received(reading, plan, number, &stages, period);
-                if let (Some(shelf), Ok(received)) = (shelf.upgrade(), received) {
-                    shelf.lock().push((received, copied));
+                if let (Some(pool), Ok(received)) = (pool.upgrade(), received) {
+                    pool.lock().push((received, copied));
                 }
             }
         };
@@ -59,11 +59,11 @@ impl GpuBroadPhase {
             result.counters.status = result.counters.status.union(answer.lacking());
             Ok(result)
         };
-        let shelf = Arc::downgrade(self.readings.shelf());
+        let pool = Arc::downgrade(self.readings.pool());
         let recordings = [recorded.answers.clone(), copied];
         Ok(Readback::new(
             &self.context,
-            shelf,
+            pool,
             encoder,
             reading,
             recordings,
@@ -88,7 +88,7 @@ impl GpuBroadPhase {
     }
 
     /// The last recording must have ended.
-    pub(super) fn bring_counters(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
+    pub(super) fn record_counter_read_back(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         let scopes = Scopes::begin(self.context.device());
         let brought = self.record_read_back(encoder, Outputs::default()).map(drop);
         self.settle(scopes)?;

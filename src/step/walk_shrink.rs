@@ -4,7 +4,7 @@
 const MOST: u32 = 3;
 /// Half of the uncut steps before walks lengthen the first time; each cut doubles it.
 const FIRST_PATIENCE: u32 = 32;
-const MOST_PATIENCE: u32 = 1 << 16;
+const MAX_PATIENCE: u32 = 1 << 16;
 
 /// Each cut shortens walks. They lengthen again after some uncut steps, more each time, so that a scene that needs
 /// short walks is seldom cut again.
@@ -38,7 +38,7 @@ impl WalkShrink {
         }
         if was_cut {
             self.level = (self.level + 1).min(MOST);
-            self.patience = (2 * self.patience).min(MOST_PATIENCE);
+            self.patience = (2 * self.patience).min(MAX_PATIENCE);
             self.whole_steps = 0;
         } else if self.level > 0 {
             self.whole_steps += 1;

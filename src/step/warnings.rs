@@ -21,9 +21,9 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
         return;
     }
     let next = if grows {
-        "a later step makes room"
+        "a later step has room"
     } else {
-        "the capacity is fixed"
+        "raise it or use `Growth::Grow`"
     };
     let tables = [
         ("cell entries", counters.entries_needed, counters.entries_capacity),
@@ -43,7 +43,7 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
     let (rounds, room) = (counters.rounds_needed, counters.rounds_capacity);
     let rounds = (Status::ROUNDS, "rounds of walks", rounds.into(), room);
     for (_, name, needed, capacity) in shorts.chain([rounds]).filter(|&(bit, ..)| status.has(bit)) {
-        log::warn!("{label}: overflow: {needed} {name} needed, room for {capacity}; {next}");
+        log::warn!("{label}: overflow: {needed} {name} needed, the capacity is {capacity}: {next}");
     }
     if status.has(Status::CUT) {
         log::warn!("{label}: the driver ended loops early: pairs, hits or results may be missing");
@@ -62,7 +62,7 @@ fn warn_of_invalid(label: &str, counters: &Counters, before: Option<&Counters>) 
         ),
     ] {
         if count > before.unwrap_or(0) {
-            log::warn!("{label}: {count} invalid {name} are ignored");
+            log::warn!("{label}: {count} invalid {name} ignored");
         }
     }
 }

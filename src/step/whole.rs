@@ -269,7 +269,7 @@ impl Whole {
         result.map_err(|error| self.cause(error))
     }
 
-    fn note_loss(&mut self) -> bool {
+    fn poll_lost(&mut self) -> bool {
         let _ = self.device().poll(wgpu::PollType::Poll);
         let lost = self.lost.load(Ordering::Relaxed);
         if lost {
@@ -280,7 +280,7 @@ impl Whole {
 
     /// A lost device causes many other errors.
     fn cause(&mut self, error: impl Into<BroadPhaseError>) -> BroadPhaseError {
-        if self.note_loss() {
+        if self.poll_lost() {
             return ReadBackError::DeviceLost.into();
         }
         error.into()
@@ -294,7 +294,7 @@ impl Whole {
             label: Some("gpu_broad_phase/whole"),
         });
         end_if_stopped();
-        self.note_loss();
+        self.poll_lost();
         let recorded = self.broad_phase.guarded(&mut encoder, record);
         if CancelToken::current().is_some_and(|token| token.is_stopped()) {
             // The recording may be partly submitted.

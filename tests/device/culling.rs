@@ -679,7 +679,7 @@ fn lists_that_are_too_large_are_refused() {
         };
         let answer = culling.record(&mut encoder, &step, Source::Host(&all), options);
         let expected = InputError::BufferTooLarge {
-            what: "what views see",
+            what: "culling results",
             needed: 4 * 32 * count,
             limit,
         };

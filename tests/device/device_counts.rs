@@ -486,7 +486,7 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
             ..Default::default()
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut args = [DispatchArgs::new(None), DispatchArgs::new(None).whole_only()];
+        let mut args = [DispatchArgs::new(None), DispatchArgs::new(None).complete_only()];
         for frame in 0..3 {
             let what = format!("frame {frame} on {}", adapter.name);
             let mut encoder = encoder(&adapter);

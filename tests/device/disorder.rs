@@ -55,13 +55,13 @@ fn boxes(number: usize) -> Vec<Aabb> {
     (0..BOXES).map(one).collect()
 }
 
-struct QuerySizes {
+struct Inputs {
     rays: [Ray; 1],
     queries: [Aabb; 1],
     views: [Frustum; 1],
 }
 
-impl QuerySizes {
+impl Inputs {
     fn new() -> Self {
         Self {
             rays: [Ray::new([0.5, 0.5, 99.0], [0.0, 0.0, -1.0], 200.0)],
@@ -143,7 +143,7 @@ struct Counts {
 
 struct World<'a> {
     adapter: &'a TestAdapter,
-    asked: QuerySizes,
+    asked: Inputs,
     gpu: GpuBroadPhase,
     objects: ObjectSet,
     handles: Vec<Handle>,
@@ -176,7 +176,7 @@ impl<'a> World<'a> {
         let mut objects = ObjectSet::new();
         Self {
             adapter,
-            asked: QuerySizes::new(),
+            asked: Inputs::new(),
             handles: boxes(0).into_iter().map(|object| objects.insert(object)).collect(),
             walls: [0, 1].map(|at| objects.insert_static(wall(at))),
             objects,

@@ -376,7 +376,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
         let seen = components
             .culling
             .record(&mut open, &out, Source::Host(&views), options)
-            .expect("what views see");
+            .expect("culling results");
         let refused = components
             .culling
             .record(&mut open, &out, Source::device(&seen.visible, 0).at(0), options)

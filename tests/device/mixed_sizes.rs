@@ -104,7 +104,7 @@ fn larger_boxes_meet_all_that_they_reach_through_the_large_object_table() {
             let trace = trace(descriptor, &scene).unwrap();
             let has_large_table = trace.grid.large_table_below > 0;
             covered[variant] += u32::from(has_large_table);
-            uncovered_levels += u32::from(has_large_table && trace.grid.cover.next < 32);
+            uncovered_levels += u32::from(has_large_table && trace.grid.large_table.next < 32);
             let mut expected = brute_force::scene_pairs(descriptor, &scene).unwrap();
             expected.sort_unstable();
             assert!(pairs_of(&trace) == expected, "reference, {what}");
@@ -142,9 +142,9 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     let descriptor = BroadPhaseDescriptor::default();
     let trace = trace(&descriptor, &scene).unwrap();
     assert!(
-        trace.grid.large_table_below > 1 && trace.grid.cover.upper_x >= 0,
+        trace.grid.large_table_below > 1 && trace.grid.large_table.upper_x >= 0,
         "{:?}",
-        trace.grid.cover
+        trace.grid.large_table
     );
     let mut expected = brute_force::scene_pairs(&descriptor, &scene).unwrap();
     expected.sort_unstable();
@@ -308,7 +308,7 @@ fn the_large_object_table_saves_box_tests() {
     let (tests, pairs) = (each(counters.pair_candidates), each(counters.pairs_needed));
     println!(
         "{tests:.1} box tests and {pairs:.1} pairs an object, {} entries of larger ones",
-        table.cover.count
+        table.large_table.count
     );
     assert!(table.large_table_below > 0 && tests < 20.0);
 }

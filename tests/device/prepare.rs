@@ -23,7 +23,7 @@ fn pipelines(device: &wgpu::Device) -> isize {
 }
 
 /// Everything a frame loop may query.
-struct QuerySizes {
+struct Inputs {
     boxes: [Vec<Aabb>; 2],
     statics: Vec<Aabb>,
     rays: Vec<Ray>,
@@ -33,7 +33,7 @@ struct QuerySizes {
     strided: [wgpu::Buffer; 3],
 }
 
-impl QuerySizes {
+impl Inputs {
     fn new(device: &wgpu::Device) -> Self {
         let mut rng = Rng(31);
         let boxes = uniform(400, &mut rng);
@@ -188,7 +188,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
     const ALONE: [usize; 5] = [4, 8, 0, 7, 3];
     for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
-        let asked = QuerySizes::new(&device);
+        let asked = Inputs::new(&device);
         let modes = SCHEMES.iter().flat_map(|&scheme| RAY_MODES.map(|mode| (scheme, mode)));
         for (number, (scheme, ray_mode)) in modes.enumerate() {
             let is_all = ray_mode == RayMode::All;

@@ -573,11 +573,11 @@ fn several_steps_and_queries_of_one_encoder_each_see_their_own_input() {
 fn neighbors_across_the_border_are_exact_on_every_device() {
     for adapter in adapters() {
         let mut rng = Rng(68);
-        for (period, part, iterations) in [(100.0, 1e-6, 1), (0.1, 1e-4, 900), (3.3, 0.03, 0), (7e4, 0.0, 3)] {
+        for (period, part, most) in [(100.0, 1e-6, 1), (0.1, 1e-4, 900), (3.3, 0.03, 0), (7e4, 0.0, 3)] {
             let radius: f32 = period * part;
             let points: Vec<_> = (0..300)
                 .map(|_| {
-                    let border = period * (rng.below(2 * iterations + 1) as f32 - iterations as f32);
+                    let border = period * (rng.below(2 * most + 1) as f32 - most as f32);
                     Aabb::point([0; 3].map(|_| border + radius * (4.0 * rng.unit() - 2.0)))
                 })
                 .collect();

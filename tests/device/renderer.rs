@@ -79,7 +79,7 @@ fn view(turn: f32) -> Frustum {
     ])
 }
 
-struct QuerySizes {
+struct Frame {
     number: usize,
     boxes: Vec<Aabb>,
     excluded: Vec<Pair>,
@@ -94,7 +94,7 @@ struct QuerySizes {
     events: Readback<Events>,
 }
 
-impl QuerySizes {
+impl Frame {
     /// Results must have arrived. Returns the pairs.
     fn check(
         mut self,
@@ -189,7 +189,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         };
         let pipelines = counted()[2];
         let mut world = World::new(&mut Rng(2026));
-        let mut asked: VecDeque<(QuerySizes, Option<wgpu::SubmissionIndex>)> = VecDeque::new();
+        let mut asked: VecDeque<(Frame, Option<wgpu::SubmissionIndex>)> = VecDeque::new();
         let mut pairs_before = BTreeSet::new();
         let mut recorded = Vec::new();
         let mut steady_memory = None;
@@ -256,7 +256,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
                 ..Default::default()
             };
             sensors.record(&mut encoder, &step, senses).expect("a set");
-            let frame = QuerySizes {
+            let frame = Frame {
                 number,
                 step: gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
                 picking: picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),

@@ -316,10 +316,7 @@ fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
     longer.extend([0; 4]);
     seal(&mut longer);
     let error = read(&longer).unwrap_err().to_string();
-    assert!(
-        error.contains("4 bytes too many") && error.contains("once more"),
-        "{error}"
-    );
+    assert!(error.contains("4 extra bytes") && error.contains("again"), "{error}");
 }
 
 #[test]

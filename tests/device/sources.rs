@@ -655,7 +655,7 @@ fn lists_and_views_are_bound_as_they_lie() {
             culled.map_err(|error| (error, 1))?;
             adapter.queue.submit([encoder.finish()]);
             let found = pollster::block_on(gpu.read_back()).expect("a result");
-            let seen = pollster::block_on(culling.read_back()).expect("what views see");
+            let seen = pollster::block_on(culling.read_back()).expect("culling results");
             Ok((found.pairs, seen.objects))
         };
         let (list, views) = (Source::device(&excluded, 2), Source::<Frustum>::device(&frusta, 2));

@@ -730,9 +730,7 @@ fn prefixes_that_begin_no_name_are_refused() {
         let refused = TableShader::new(&descriptor, prefix, 0).unwrap_err();
         assert_eq!(refused, expected);
         assert!(
-            refused
-                .to_string()
-                .starts_with(&format!("{prefix:?} cannot begin the names")),
+            refused.to_string().starts_with(&format!("invalid prefix {prefix:?}")),
             "{refused}"
         );
         let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
@@ -767,7 +765,7 @@ fn a_table_of_another_kind_is_refused() {
         assert_eq!(refused, StepError::OtherTable);
         assert_eq!(
             refused.to_string(),
-            "this was made for another scheme or choice of filters: make it from the descriptor of this broad phase"
+            "created for another scheme or choice of filters: create it from this broad phase's descriptor"
         );
     }
 }

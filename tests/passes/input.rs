@@ -13,7 +13,7 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
         row_word: 4 * stride - 1 - rows % 3,
         value: 0x0dd5,
     };
-    let given: Vec<u32> = (0..4 * stride * rows).map(|_| rng.bits() as u32).collect();
+    let layout: Vec<u32> = (0..4 * stride * rows).map(|_| rng.bits() as u32).collect();
     let limits = [9, 7, limit];
     let found = bench.run(
         &shaders::DEVICE_COUNT,
@@ -21,24 +21,24 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
         uniform(&params),
         &[
             ("limits", bytes(&limits)),
-            ("given", bytes(&given)),
-            ("asked", poison::<u32>(given.len())),
+            ("layout", bytes(&layout)),
+            ("asked", poison::<u32>(layout.len())),
         ],
     );
-    found.check("asked", &device_count::device_count(&params, &limits, &given));
+    found.check("asked", &device_count::device_count(&params, &limits, &layout));
 }
 
 /// Random layout, with words up to the end of the last element.
-pub fn strewn(elements: u32, form: u32, words: u32, rng: &mut Rng) -> (SourceLayout, Vec<u32>) {
-    let is_tight = form & UNFILTERED != 0 && rng.below(2) == 0;
+pub fn strewn(elements: u32, flags: u32, words: u32, rng: &mut Rng) -> (SourceLayout, Vec<u32>) {
+    let is_tight = flags & UNFILTERED != 0 && rng.below(2) == 0;
     let element = if is_tight { 6 } else { words };
-    let given = SourceLayout {
+    let layout = SourceLayout {
         first: rng.below(9) as u32,
         stride: element + rng.below(5) as u32,
         second: if is_tight { 3 } else { 4 },
-        form,
+        flags,
     };
-    let count = given.first + given.stride * elements.saturating_sub(1) + element * elements.min(1);
+    let count = layout.first + layout.stride * elements.saturating_sub(1) + element * elements.min(1);
     let mut source_words: Vec<u32> = (0..count).map(|_| rng.bits() as u32).collect();
     for word in &mut source_words {
         *word = match rng.below(8) {
@@ -48,23 +48,23 @@ pub fn strewn(elements: u32, form: u32, words: u32, rng: &mut Rng) -> (SourceLay
             _ => *word & 0x03ff_ffff | 0x3c00_0000,
         };
     }
-    (given, source_words)
+    (layout, source_words)
 }
 
 pub fn check_gather(bench: &mut Bench, elements: u32, words: u32, limit: Option<u32>, rng: &mut Rng) {
-    let forms: &[u32] = match words {
+    let all_flags: &[u32] = match words {
         8 => &[0, UNFILTERED, CENTER_HALF, CENTER_HALF | UNFILTERED],
         _ => &[0],
     };
-    for &form in forms {
-        let (given, source_words) = strewn(elements, form, words, rng);
+    for &flags in all_flags {
+        let (layout, source_words) = strewn(elements, flags, words, rng);
         let params = GatherParams {
             elements,
             words,
             limit: limit.map_or(0, |_| 3),
             row_word: words - 1,
             value: 0x0dd5,
-            ..given.into()
+            ..layout.into()
         };
         bench.scene = format!("{limit:?} of {params:?}");
         let limits = [9, 7, limit.unwrap_or(0)];
@@ -74,7 +74,7 @@ pub fn check_gather(bench: &mut Bench, elements: u32, words: u32, limit: Option<
             uniform(&params),
             &[
                 ("limits", bytes(&limits)),
-                ("given", bytes(&source_words)),
+                ("layout", bytes(&source_words)),
                 ("asked", poison::<u32>((elements * words) as usize)),
             ],
         );

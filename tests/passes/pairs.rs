@@ -142,7 +142,7 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
     // Each pair once, in any slot.
     assert_eq!(in_order(&found_table), in_order(&table), "{}", found.what);
     let rows: Vec<u32> = found.take("exclusion_rows", slots);
-    let looked_up = Excludes {
+    let lookup_cell = Excludes {
         table: &found_table,
         ..excludes(trace)
     };
@@ -156,7 +156,7 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
                 "{}",
                 found.what
             );
-            assert!(looked_up.is_listed(a, b), "{}", found.what);
+            assert!(lookup_cell.is_listed(a, b), "{}", found.what);
         }
     }
 }

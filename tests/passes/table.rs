@@ -305,7 +305,7 @@ pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds:
     let mut huge = with_totals(&trace.large_table_sums);
     [huge[1], huge[3], huge[5]] = [1; 3];
     let less = Params {
-        large_table_capacity: trace.grid.cover.count.saturating_sub(1),
+        large_table_capacity: trace.grid.large_table.count.saturating_sub(1),
         ..*params
     };
     for (params, sums, totals) in [
@@ -488,8 +488,8 @@ pub fn check_many_workgroups(device: Arc<dyn Device>) {
 pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
     let mut rng = Rng(u64::from(params.object_count));
     let scene = bench.scene.clone();
-    for form in [0, UNFILTERED, CENTER_HALF, CENTER_HALF | UNFILTERED] {
-        let (layout, words) = strewn(params.object_count, form, 8, &mut rng);
+    for flags in [0, UNFILTERED, CENTER_HALF, CENTER_HALF | UNFILTERED] {
+        let (layout, words) = strewn(params.object_count, flags, 8, &mut rng);
         bench.scene = format!("{scene}, {layout:?}");
         let found = bench.run(
             &shaders::PREPARE_STRIDED,

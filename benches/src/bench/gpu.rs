@@ -167,12 +167,12 @@ pub fn upload<T: bytemuck::NoUninit>(device: &Device, rows: &[T]) -> Buffer {
 struct Recording<'a> {
     scene: &'a OnDevice<'a>,
     broad_phase: GpuBroadPhase,
-    asked: QuerySizes,
+    request: Request,
     /// Further pages, if the answer exceeds a binding.
     parts: Vec<Page>,
 }
 
-enum QuerySizes {
+enum Request {
     Step(Variant),
     Rays {
         question: Question,
@@ -182,11 +182,11 @@ enum QuerySizes {
 }
 
 impl<'a> Recording<'a> {
-    fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, asked: QuerySizes) -> Result<Self> {
+    fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, request: Request) -> Result<Self> {
         Ok(Self {
             scene,
             broad_phase: GpuBroadPhase::new(scene.device(), scene.queue(), descriptor)?,
-            asked,
+            request,
             parts: Vec::new(),
         })
     }
@@ -194,10 +194,10 @@ impl<'a> Recording<'a> {
     fn submit_first(&mut self) -> Result<()> {
         let (scene, broad_phase) = (self.scene, &mut self.broad_phase);
         scene.submit(|encoder| {
-            match &self.asked {
-                QuerySizes::Step(Variant::Total) => broad_phase.step(encoder, scene.uploaded())?,
-                QuerySizes::Step(_) => broad_phase.step(encoder, scene.resident())?,
-                QuerySizes::Rays { rays, count, .. } => {
+            match &self.request {
+                Request::Step(Variant::Total) => broad_phase.step(encoder, scene.uploaded())?,
+                Request::Step(_) => broad_phase.step(encoder, scene.resident())?,
+                Request::Rays { rays, count, .. } => {
                     let input = QueryInput {
                         rays: Rays::Plain(Source::device(rays, *count)),
                         ..Default::default()
@@ -223,9 +223,9 @@ impl<'a> Recording<'a> {
 
     /// Status bit for missing results, number needed, and capacity.
     fn need(&self, counters: &Counters) -> (Status, u64, u32) {
-        match self.asked {
-            QuerySizes::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
-            QuerySizes::Rays { .. } => (Status::HITS, counters.hits_needed, counters.hits_capacity),
+        match self.request {
+            Request::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
+            Request::Rays { .. } => (Status::HITS, counters.hits_needed, counters.hits_capacity),
         }
     }
 
@@ -263,12 +263,12 @@ impl<'a> Recording<'a> {
             whole.pairs.extend(result.pairs);
             whole.ray_hits.extend(result.ray_hits);
         }
-        if let QuerySizes::Step(_) = self.asked {
+        if let Request::Step(_) = self.request {
             self.scene.counted.set(Some(whole.counters));
         }
-        Ok(match &self.asked {
-            QuerySizes::Step(_) => Answer::of_pairs(&vec![whole.pairs.iter().map(|pair| [pair.a, pair.b]).collect()]),
-            QuerySizes::Rays {
+        Ok(match &self.request {
+            Request::Step(_) => Answer::of_pairs(&vec![whole.pairs.iter().map(|pair| [pair.a, pair.b]).collect()]),
+            Request::Rays {
                 question: Question::AllHits,
                 ..
             } => {
@@ -279,7 +279,7 @@ impl<'a> Recording<'a> {
                 }
                 Answer::of_hits(&vec![rows])
             }
-            QuerySizes::Rays { .. } => {
+            Request::Rays { .. } => {
                 let hits = (0..).zip(&whole.ray_hits).filter(|(_, hit)| hit.object != NONE);
                 Answer::of_hits(&vec![hits.map(|(ray, hit)| [ray, hit.t.to_bits()]).collect()])
             }
@@ -302,7 +302,7 @@ impl<'a> Recording<'a> {
         }
         self.scene.wait()?;
         // An upload leaves the device idle.
-        if !matches!(self.asked, QuerySizes::Step(Variant::Total)) {
+        if !matches!(self.request, Request::Step(Variant::Total)) {
             note_work();
         }
         Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -348,7 +348,7 @@ impl<'a> Step<'a> {
             ..*descriptor
         };
         Ok(Self {
-            recording: Recording::new(scene, &descriptor, QuerySizes::Step(variant))?,
+            recording: Recording::new(scene, &descriptor, Request::Step(variant))?,
             variant,
         })
     }
@@ -405,13 +405,13 @@ impl<'a> RayCast<'a> {
             },
             ..*descriptor
         };
-        let asked = QuerySizes::Rays {
+        let request = Request::Rays {
             question,
             rays: upload(scene.device(), rays),
             count: u32::try_from(rays.len()).context("more rays than ids of 32 bits can name")?,
         };
         Ok(Self {
-            recording: Recording::new(scene, &descriptor, asked)?,
+            recording: Recording::new(scene, &descriptor, request)?,
             question,
         })
     }

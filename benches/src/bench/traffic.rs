@@ -1,4 +1,4 @@
-use gpu_broad_phase::internals::blocks::{MOST_CACHED_PARTNERS, OCTAVES, SortParams};
+use gpu_broad_phase::internals::blocks::{MAX_CACHED_PARTNERS, OCTAVES, SortParams};
 use gpu_broad_phase::internals::reference::Trace;
 
 const BOX: u64 = 32;
@@ -37,7 +37,7 @@ impl Traffic {
         let statistics = slots + samples * (BOX + 2 * WORD * octaves);
         let entered = boxes * (BOX + WORD);
         // Flags of boxes with further entries, those boxes, and the entries.
-        let cover = if covered > 0 {
+        let large_table = if covered > 0 {
             boxes * WORD + covered * (BOX + 2 * WORD)
         } else {
             0
@@ -52,7 +52,7 @@ impl Traffic {
             0
         };
         // Entries that walks read, the counts, and the cached partners (from the second step on, bits).
-        let kept = if is_crowded { 0 } else { MOST_CACHED_PARTNERS.into() };
+        let kept = if is_crowded { 0 } else { MAX_CACHED_PARTNERS.into() };
         let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
         let slots_of = |count: u64| WORD * count.min(kept);
         let pair_count = entries * (BOX + WORD) + clusters * BOX + cells * WORD + rows().map(slots_of).sum::<u64>();
@@ -67,7 +67,7 @@ impl Traffic {
                 ("statistics", statistics),
                 ("levels", boxes * BOX),
                 ("entries", entered),
-                ("cover", cover),
+                ("large_table", large_table),
                 ("sort", sort),
                 ("gather", gather),
                 ("clusters", ordered),

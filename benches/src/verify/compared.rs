@@ -271,17 +271,17 @@ impl Engines {
         };
         let broad_phase = &mut made[place].1;
         let buffers = features.buffers(device);
-        let (scene, asked) = features.input_in(&buffers);
+        let (scene, work) = features.input_in(&buffers);
         let outputs = of_set(descriptor, features).outputs;
-        let mut set = match asked {
-            Some(asked) => Some((broad_phase.query_set("verify", &outputs)?, asked)),
+        let mut set = match work {
+            Some(work) => Some((broad_phase.query_set("verify", &outputs)?, work)),
             None => None,
         };
         for _ in 0..ATTEMPTS {
             let mut encoder = device.create_command_encoder(&Default::default());
             let step = broad_phase.step(&mut encoder, scene)?;
-            if let Some((set, asked)) = &mut set {
-                set.record(&mut encoder, &step, *asked)?;
+            if let Some((set, work)) = &mut set {
+                set.record(&mut encoder, &step, *work)?;
             }
             let views = Source::Host(&features.views);
             culling.record(&mut encoder, &step, views, CullOptions::default())?;
@@ -392,27 +392,27 @@ mod tests {
                     (boxed.min, boxed.max) = (first, second);
                 }
             }),
-            (Part::Swept, "hit", |wrong| wrong.asked.is_swept = false),
+            (Part::Swept, "hit", |wrong| wrong.work.is_swept = false),
             (Part::Boxes, "query", |wrong| {
-                if let QueryKind::Boxes(boxes) = &mut wrong.asked.queries {
+                if let QueryKind::Boxes(boxes) = &mut wrong.work.queries {
                     boxes.reverse();
                 }
             }),
             (Part::Spheres, "query", |wrong| {
-                if let QueryKind::Spheres(queries) = &mut wrong.asked.queries {
+                if let QueryKind::Spheres(queries) = &mut wrong.work.queries {
                     queries.iter_mut().for_each(|query| query.radius = 0.0);
                 }
             }),
             (Part::Nearest, "queries are answered", |wrong| {
-                wrong.asked.query_mode = QueryMode::All;
+                wrong.work.query_mode = QueryMode::All;
             }),
             (Part::Neighbors, "query", |wrong| {
-                if let QueryKind::Objects(SelfQuery::Within { half, .. }) = &mut wrong.asked.queries {
+                if let QueryKind::Objects(SelfQuery::Within { half, .. }) = &mut wrong.work.queries {
                     *half = !*half;
                 }
             }),
             (Part::Partners, "query", |wrong| {
-                if let QueryKind::Objects(SelfQuery::Overlaps { half }) = &mut wrong.asked.queries {
+                if let QueryKind::Objects(SelfQuery::Overlaps { half }) = &mut wrong.work.queries {
                     *half = !*half;
                 }
             }),

@@ -66,7 +66,7 @@ fn admits_pair(a: u32, b: u32) -> bool {
 }
 ";
 
-pub struct QuerySizes {
+pub struct QueryWork {
     pub rays: Vec<SweptRay>,
     pub plain: Vec<Ray>,
     pub is_swept: bool,
@@ -94,8 +94,8 @@ pub struct Features {
     pub excluded: Vec<Pair>,
     /// Words that [`FUNCTION`] reads; empty without it.
     pub filter_data: Vec<u32>,
-    pub asked: QuerySizes,
-    pub set: Option<QuerySizes>,
+    pub work: QueryWork,
+    pub set: Option<QueryWork>,
     pub views: Vec<Frustum>,
     /// Static boxes, the others, and the worlds of both, in strided buffers.
     pub strewn: Option<[Strewn; 4]>,
@@ -104,7 +104,7 @@ pub struct Features {
 
 pub struct Buffers {
     boxes: Option<[Buffer; 4]>,
-    asked: Option<[Buffer; 2]>,
+    work: Option<[Buffer; 2]>,
     set: Option<[Buffer; 2]>,
 }
 
@@ -129,7 +129,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
             Strewn::of(worlds, random),
         ]
     });
-    let asked = {
+    let work = {
         let count = scene.rays.len().min(RAYS);
         let rays = if random.once_in(2) { &scene.rays[..count] } else { &[] };
         questions(seed, rays, &boxes, scene, are_strewn, random)
@@ -151,7 +151,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
         descriptor: BroadPhaseDescriptor {
             pair_filter: (!filter_data.is_empty()).then_some(FUNCTION),
             outputs: OutputOptions {
-                ray_mode: asked.ray_mode,
+                ray_mode: work.ray_mode,
                 ..scene.descriptor.outputs
             },
             ..scene.descriptor
@@ -161,7 +161,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
         statics,
         excluded: Vec::new(),
         filter_data,
-        asked,
+        work,
         set,
         views,
         strewn,
@@ -209,7 +209,7 @@ fn questions(
     scene: &scenes::Scene,
     are_strewn: bool,
     random: &mut Random,
-) -> QuerySizes {
+) -> QueryWork {
     let worlds = scene.descriptor.worlds;
     let is_swept = random.once_in(2);
     let rays: Vec<_> = rays.iter().map(|&ray| swept(ray, boxes, worlds, random)).collect();
@@ -248,7 +248,7 @@ fn questions(
             },
         ]
     });
-    QuerySizes {
+    QueryWork {
         rays,
         plain,
         is_swept,
@@ -319,7 +319,7 @@ fn query(boxes: &[Aabb], worlds: u32, random: &mut Random) -> Query {
     }
 }
 
-impl QuerySizes {
+impl QueryWork {
     pub fn input(&self) -> QueryInput<'_> {
         QueryInput {
             rays: match self.is_swept {
@@ -373,30 +373,30 @@ impl QuerySizes {
 
 impl Features {
     pub fn scene(&self) -> Scene<'_> {
-        self.scene_of(self.asked.input(), None)
+        self.scene_of(self.work.input(), None)
     }
 
-    pub fn scene_of_set<'a>(&'a self, set: &'a QuerySizes) -> Scene<'a> {
+    pub fn scene_of_set<'a>(&'a self, set: &'a QueryWork) -> Scene<'a> {
         self.scene_of(set.input(), None)
     }
 
     /// The step and the query set's input, from device buffers.
     pub fn input_in<'a>(&'a self, buffers: &'a Buffers) -> (Scene<'a>, Option<QueryInput<'a>>) {
-        let asked = self.asked.input_in(buffers.asked.as_ref());
+        let work = self.work.input_in(buffers.work.as_ref());
         let of_set = self.set.as_ref().map(|set| set.input_in(buffers.set.as_ref()));
-        (self.scene_of(asked, buffers.boxes.as_ref()), of_set)
+        (self.scene_of(work, buffers.boxes.as_ref()), of_set)
     }
 
     pub fn buffers(&self, device: &Device) -> Buffers {
         let strewn = self.strewn.as_ref();
         Buffers {
             boxes: strewn.map(|strewn| strewn.each_ref().map(|strewn| strewn.buffer(device))),
-            asked: self.asked.buffers(device),
+            work: self.work.buffers(device),
             set: self.set.as_ref().and_then(|set| set.buffers(device)),
         }
     }
 
-    fn scene_of<'a>(&'a self, asked: QueryInput<'a>, buffers: Option<&'a [Buffer; 4]>) -> Scene<'a> {
+    fn scene_of<'a>(&'a self, work: QueryInput<'a>, buffers: Option<&'a [Buffer; 4]>) -> Scene<'a> {
         let (static_boxes, boxes) = self.boxes.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
         let mut scene = Scene {
@@ -409,9 +409,9 @@ impl Features {
             },
             excluded_pairs: Source::Host(&self.excluded),
             pair_filter_data: Source::Host(&self.filter_data),
-            rays: asked.rays,
-            queries: asked.queries,
-            query_mode: asked.query_mode,
+            rays: work.rays,
+            queries: work.queries,
+            query_mode: work.query_mode,
             ..Scene::default()
         };
         if let (Some(strewn), Some(buffers)) = (&self.strewn, buffers) {
@@ -436,25 +436,25 @@ impl Features {
     pub fn parts(&self) -> Vec<(Part, u64)> {
         let count = |strewn: &[Strewn]| strewn.iter().map(|strewn| u64::from(strewn.count)).sum::<u64>();
         let strided = self.strewn.as_ref().map_or(0, |strewn| count(strewn));
-        let strided_queries = self.asked.strewn.as_ref().map_or(0, |strewn| count(strewn));
-        let queries = self.asked.query_count(self.boxes.len()) as u64;
+        let strided_queries = self.work.strewn.as_ref().map_or(0, |strewn| count(strewn));
+        let queries = self.work.query_count(self.boxes.len()) as u64;
         let mut parts = vec![
             (Part::Statics, self.statics as u64),
             (Part::Excluded, self.excluded.len() as u64),
             (Part::Function, self.filter_data.len() as u64),
             (Part::Strided, strided + strided_queries),
         ];
-        if self.asked.is_swept {
-            parts.push((Part::Swept, self.asked.rays.len() as u64));
+        if self.work.is_swept {
+            parts.push((Part::Swept, self.work.rays.len() as u64));
         }
-        match self.asked.queries {
+        match self.work.queries {
             QueryKind::Nothing => {}
             QueryKind::Boxes(_) => parts.push((Part::Boxes, queries)),
             QueryKind::Spheres(_) => parts.push((Part::Spheres, queries)),
             QueryKind::Objects(SelfQuery::Within { .. }) => parts.push((Part::Neighbors, queries)),
             QueryKind::Objects(SelfQuery::Overlaps { .. }) => parts.push((Part::Partners, queries)),
         }
-        if matches!(self.asked.query_mode, QueryMode::Nearest(_)) {
+        if matches!(self.work.query_mode, QueryMode::Nearest(_)) {
             parts.push((Part::Nearest, queries));
         }
         parts.retain(|(_, count)| *count > 0);
@@ -462,7 +462,7 @@ impl Features {
     }
 
     pub fn set_count(&self) -> u64 {
-        let of = |set: &QuerySizes| set.rays.len() + set.query_count(self.boxes.len());
+        let of = |set: &QueryWork| set.rays.len() + set.query_count(self.boxes.len());
         self.set.as_ref().map_or(0, of) as u64
     }
 }

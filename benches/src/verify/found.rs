@@ -16,7 +16,7 @@ pub fn difference(
         QueryMode::Nearest(most) => result.query_nearest.len() / most.max(1) as usize,
     };
     if rows != expected.len() {
-        return Some(format!("{rows} queries are answered, {} were asked", expected.len()));
+        return Some(format!("{rows} queries are answered, {} were work", expected.len()));
     }
     expected.iter().enumerate().find_map(|(query, expected)| {
         let fault = match scene.query_mode {

@@ -19,15 +19,15 @@ pub fn cull_objects(
     objects: &[Aabb],
     visible: &mut [u32],
 ) {
-    let absent_key = grid.table_cells + params.large_mask + 1;
+    let ignored_key = grid.table_cells + params.large_mask + 1;
     for (place, record) in (0..params.object_count).zip(records) {
         let object = &objects[record.object as usize];
-        let takes_part = if params.is_uniform() {
+        let is_in_table = if params.is_uniform() {
             matches!(classify(object), Class::Finite | Class::Infinite)
         } else {
-            place < starts[absent_key as usize]
+            place < starts[ignored_key as usize]
         };
-        if !takes_part {
+        if !is_in_table {
             continue;
         }
         let (low, high) = (record.low.map(unordered), record.high.map(unordered));

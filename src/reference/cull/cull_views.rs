@@ -21,7 +21,7 @@ pub fn cull_views(params: &Params, frusta: &[Frustum], counters: &mut [u32]) -> 
             }
         }
         let is_finite = view.planes.as_flattened().iter().all(|part| part.is_finite());
-        let has_room = source.plane_count as usize <= Frustum::MOST_PLANES;
+        let has_room = source.plane_count as usize <= Frustum::MAX_PLANES;
         if !is_finite || !has_room || source.world >= params.world_count {
             view.plane_count = NO_VIEW;
             counters[word::INVALID] += 1;

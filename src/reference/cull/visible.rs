@@ -35,10 +35,10 @@ pub fn cull(
             0
         }
     };
-    let takes_part = |class| matches!(class, Class::Finite | Class::Infinite);
+    let is_in_table = |class| matches!(class, Class::Finite | Class::Infinite);
     let seen_by = |view: &Frustum| {
         let seen = (0..).zip(&objects).filter(|&(index, object)| {
-            takes_part(classify(object))
+            is_in_table(classify(object))
                 && sees(view, object.min, object.max, world_of(index))
                 && (!descriptor.filters || layers_meet(view.layers, object.layers))
         });

@@ -1,6 +1,6 @@
 //! Reference passes of `shaders/events/event.wgsl` and `shaders/events/event_rows.wgsl`.
 
-use crate::api::types::{Pair, PairEvent, STATIC_SLOT};
+use crate::api::types::{Pair, PairEvent, STATIC_BIT};
 use crate::layout::blocks::EventParams;
 use crate::shared::murmur::hash;
 
@@ -17,7 +17,7 @@ pub struct Generations<'a> {
 pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> PairEvent {
     let [[a, a_generation], [b, b_generation]] = [pair.a, pair.b].map(|object| {
         let (index, generations, mark) = match object.checked_sub(event.static_count) {
-            None => (object, generations.statics, STATIC_SLOT),
+            None => (object, generations.statics, STATIC_BIT),
             Some(index) => (index, generations.moving, 0),
         };
         [index | mark, generations.get(index as usize).copied().unwrap_or(0)]

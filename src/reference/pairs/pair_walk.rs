@@ -11,7 +11,7 @@ use crate::layout::grid::{
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
-use crate::reference::table::large_table::looked_up;
+use crate::reference::table::large_table::lookup_cell;
 
 /// Buffers that the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -138,10 +138,10 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
     let own_level = place_single_cell(params, box_min, box_max, table.grid.base_inverse).level;
-    let looks_up = own_level < table.grid.large_table_below;
-    if looks_up {
-        let cell = looked_up(table.grid, own.low);
-        test(table.cell(&table.grid.cover, cell, own.world));
+    let uses_large_table = own_level < table.grid.large_table_below;
+    if uses_large_table {
+        let cell = lookup_cell(table.grid, own.low);
+        test(table.cell(&table.grid.large_table, cell, own.world));
     }
     let detail = params.x_detail();
     let reach = params.cell_reach();
@@ -173,8 +173,8 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
             }
         }
         next = level.next;
-        if looks_up && next >= table.grid.large_table_below {
-            next = next.max(table.grid.cover.next);
+        if uses_large_table && next >= table.grid.large_table_below {
+            next = next.max(table.grid.large_table.next);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::shared::runs::Walked;
 
 const ITERATIONS_PER_SLAB: f32 = 2.0;
 const TESTS_PER_STEP: f32 = 8.0;
-const MOST_MEETINGS: u32 = 4;
+const MAX_MEETINGS: u32 = 4;
 
 /// Buffers that the hit passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -223,7 +223,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         self.meetings = 0;
         self.most_meetings = match listing {
             Listing::Entries(_) => u32::MAX,
-            Listing::Records => MOST_MEETINGS * places,
+            Listing::Records => MAX_MEETINGS * places,
         };
         self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > self.most_meetings;
         let iterations_ahead = if self.is_ahead { 1.5 } else { 1.0 };
@@ -246,7 +246,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
                     .row(level, visit.lower[0], visit.upper[0], y, z, self.ray.world);
                 let count = row.iter().map(|range| range.end - range.start).sum();
                 self.meetings = self.meetings.saturating_add(count);
-                if self.gives_up() {
+                if self.drops_level() {
                     return;
                 }
                 if self.is_ahead {
@@ -263,12 +263,12 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         }
     }
 
-    fn gives_up(&self) -> bool {
+    fn drops_level(&self) -> bool {
         self.meetings > self.most_meetings
     }
 
     fn walks_again(&mut self) -> bool {
-        let again = self.is_ahead && !self.gives_up();
+        let again = self.is_ahead && !self.drops_level();
         self.is_ahead = false;
         if again {
             self.meetings = 0;

@@ -25,7 +25,7 @@ pub(crate) trait SlabVisitor {
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
     fn without_cells(&mut self, level: &Level);
     fn visit_slab(&mut self, level: &Level, visit: &Visit);
-    fn gives_up(&self) -> bool {
+    fn drops_level(&self) -> bool {
         false
     }
     /// True if the walk so far only counted, and must be repeated.
@@ -181,7 +181,7 @@ fn walk_level(
                     (leave_side * inverse[major]).min(t_end),
                 )
             };
-            if t_0 > visitor.search_limit() || visitor.gives_up() {
+            if t_0 > visitor.search_limit() || visitor.drops_level() {
                 break;
             }
             if t_0 > t_1 {
@@ -208,7 +208,7 @@ fn walk_level(
             break;
         }
     }
-    if visitor.gives_up() {
+    if visitor.drops_level() {
         visitor.without_cells(level);
     }
 }

@@ -13,11 +13,11 @@ pub fn sort_scatter_serial(
     values: &[u32],
     digit_counts: &[u32],
 ) -> (Vec<u32>, Vec<u32>) {
-    let strips = sort.tiles as usize;
-    let (counts, totals) = digit_counts.split_at(sort.digits() * strips);
+    let tiles = sort.tiles as usize;
+    let (counts, totals) = digit_counts.split_at(sort.digits() * tiles);
     let mut below = 0u32;
     let mut places = Vec::with_capacity(counts.len());
-    for (counts, &total) in counts.chunks_exact(strips).zip(totals) {
+    for (counts, &total) in counts.chunks_exact(tiles).zip(totals) {
         places.extend(counts.iter().map(|&count| below.wrapping_add(count)));
         below = below.wrapping_add(total);
     }

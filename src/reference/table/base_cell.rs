@@ -27,9 +27,9 @@ const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
 const COST_OF_PAIRS: u32 = number("table/base_cell", "COST_OF_PAIRS");
-const FREE_PAIRS: u32 = number("table/base_cell", "FREE_PAIRS");
-const MOST_OCTAVES: u32 = number("table/base_cell", "MOST_OCTAVES");
-const MOST_SPLIT: u32 = number("table/base_cell", "MOST_SPLIT");
+const FIXED_PAIR_COST: u32 = number("table/base_cell", "FIXED_PAIR_COST");
+const MAX_OCTAVES: u32 = number("table/base_cell", "MAX_OCTAVES");
+const MAX_SPLIT: u32 = number("table/base_cell", "MAX_SPLIT");
 
 /// Sample statistics per octave.
 struct Octaves<'a> {
@@ -82,11 +82,11 @@ impl Octaves<'_> {
     }
 
     fn costs_less(&self, octave: u32, finer: u32) -> bool {
-        let cells = (1 << (finer - octave).min(MOST_OCTAVES)) + 2;
+        let cells = (1 << (finer - octave).min(MAX_OCTAVES)) + 2;
         let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
         let pairs = self.mean_pairs(octave);
-        COST_OF_PAIRS * (pairs + FREE_PAIRS) < (cells * cells).min(objects)
-            && pairs.saturating_sub(self.mean_pairs(finer)) <= MOST_SPLIT
+        COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < (cells * cells).min(objects)
+            && pairs.saturating_sub(self.mean_pairs(finer)) <= MAX_SPLIT
     }
 }
 

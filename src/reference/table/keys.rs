@@ -15,7 +15,7 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
         let object = &objects[index as usize];
         let world = params.world_of(worlds, index as usize);
         match classify(object) {
-            Class::Invalid | Class::Excluded => params.absent_key(grid),
+            Class::Invalid | Class::Excluded => params.ignored_key(grid),
             Class::Infinite => params.large_key(grid, world),
             Class::Finite => match place(params, grid.base_inverse, object) {
                 placement if placement.level == NO_LEVEL => params.large_key(grid, world),

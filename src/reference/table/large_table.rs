@@ -54,7 +54,7 @@ fn shifts(shift: u32) -> [u32; 3] {
 
 /// Bounds of the cells that are read, in cells of a table of this shift.
 pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
-    let cover = &grid.cover;
+    let cover = &grid.large_table;
     let rest = if grid.large_table_shift == 0 {
         shifts(shift)
     } else {
@@ -71,7 +71,7 @@ fn inverse(grid: &Grid) -> [f32; 3] {
     axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1), X_DETAIL)
 }
 
-pub(crate) fn looked_up(grid: &Grid, low: [i32; 3]) -> [i32; 3] {
+pub(crate) fn lookup_cell(grid: &Grid, low: [i32; 3]) -> [i32; 3] {
     let cell = cell_of(
         SCHEME_HIERARCHICAL,
         low.map(|bound| flush(unordered(bound))),

@@ -38,7 +38,7 @@ pub fn large_table_emit(
             }
             let world = params.world_of(worlds, object);
             for cell in LargeCells::of(grid, &objects[object], grid.large_table_shift).cells() {
-                keys[place] = key_of(&grid.cover, cell, world);
+                keys[place] = key_of(&grid.large_table, cell, world);
                 values[place] = object as u32;
                 place += 1;
             }
@@ -76,7 +76,7 @@ pub fn choose_large_table(params: &Params, large_table_sums: &mut [u32], grid: &
     match choice {
         Some((shift, cover)) => {
             grid.large_table_shift = shift;
-            grid.cover = cover;
+            grid.large_table = cover;
             grid.key_count = cover.table_base + cover.table_size + 1;
             grid.entry_count += cover.count;
         }
@@ -91,7 +91,7 @@ fn large_table(params: &Params, grid: &Grid, shift: u32, entries: u32) -> Level 
     let stride_world = stride_z.saturating_mul(cells[2]);
     Level {
         count: entries,
-        table_base: params.absent_key(grid) + 1,
+        table_base: params.ignored_key(grid) + 1,
         table_size: stride_world.saturating_mul(params.world_count),
         table_mask: DENSE,
         stride_y: cells[0],

@@ -88,7 +88,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     grid.first_level = next;
     grid.is_crowded = u32::from(is_crowded(params, &grid));
     grid.table_cells = table_base;
-    grid.key_count = params.absent_key(&grid) + 1;
+    grid.key_count = params.ignored_key(&grid) + 1;
     grid.large_table_below = level_below_large_table(params, level_statistics, grid.occupied);
     grid.large_table_shift = 0;
     if grid.large_table_below > 0 {
@@ -150,7 +150,7 @@ fn bound_large_table(grid: &mut Grid) {
             upper[axis] = upper[axis].max(highest);
         }
     }
-    let cover = &mut grid.cover;
+    let cover = &mut grid.large_table;
     [cover.lower_x, cover.lower_y, cover.lower_z] = lower;
     [cover.upper_x, cover.upper_y, cover.upper_z] = upper;
 }

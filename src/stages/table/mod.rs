@@ -139,7 +139,7 @@ const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS
 const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 
 variables! {
-    GIVEN_LAYOUT = "source_layout";
+    SOURCE_LAYOUT = "source_layout";
     NEXT_GRID = "next_grid";
 }
 
@@ -281,7 +281,7 @@ impl TablePlan {
         if self.prepares {
             // Unused if there is no limit, so any buffer will do.
             let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
-            let layout = blocks.layout.map(|block| GIVEN_LAYOUT.is_block(block));
+            let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
             let binds: Vec<_> = all.into_iter().chain(layout).collect();
             recorder.stage(label!("prepare"), |stage| stage.run(pass, objects, &binds));
@@ -311,7 +311,7 @@ impl TablePlan {
             }
         });
         if has_large_table {
-            recorder.stage(label!("cover"), |stage| {
+            recorder.stage(label!("large_table"), |stage| {
                 let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
                 stage.run_groups(&LARGE_TABLE_EMIT, tiles, &[grids[0], grids[1], keys, values]);
             });

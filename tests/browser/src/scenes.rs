@@ -344,7 +344,7 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
         let culled = culling.record(&mut encoder, &step, Source::Host(&views), CullOptions::default());
         culled.expect("views");
         gpu.queue.submit([encoder.finish()]);
-        let seen = culling.read_back().await.expect("what views see");
+        let seen = culling.read_back().await.expect("culling results");
         let defined = reference::cull(&descriptor, &scene, &views).expect("views");
         assert!(seen == defined, "{scheme:?}");
         assert_eq!(seen.invalid, 1);

@@ -76,7 +76,7 @@ pub const WHOLE: &str = "
 
 /// `STRIDE` words per ray: 1 for a closest hit, its object and t, 1 for any hit, number of correct and complete
 /// searches, number of hits, and the hits. Several tables add to them. The text before defines `ray_words`, `told` and
-/// `TOLD`.
+/// `REPORTED`.
 pub const CAST: &str = "
     fn cast_through_TABLE(id: u32) {
         let head = ray_words(4u * id);
@@ -87,7 +87,7 @@ pub const CAST: &str = "
         if (all(sweep == vec4<u32>(0u)) && world == 0u && tail.w == 0xffffffffu) {
             ray = TABLE_ray(bitcast<vec3<f32>>(head.xyz), bitcast<vec3<f32>>(tail.xyz), bitcast<f32>(head.w));
         }
-        let list = TOLD + STRIDE * id;
+        let list = REPORTED + STRIDE * id;
         let closest = TABLE_closest_hit(ray);
         let t_before = bitcast<f32>(told[list + 2u]);
         let is_nearer = closest.t < t_before || (closest.t == t_before && closest.object < told[list + 1u]);
@@ -118,7 +118,7 @@ pub const RAYS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
 
-    const TOLD: u32 = 0u;
+    const REPORTED: u32 = 0u;
 
     fn ray_words(place: u32) -> vec4<u32> {
         return asked[place];
@@ -135,7 +135,7 @@ pub const RAYS: &str = "
 pub const RAYS_OF_BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> told: array<u32>;
 
-    const TOLD: u32 = 16u * RAY_COUNT;
+    const REPORTED: u32 = 16u * RAY_COUNT;
 
     fn ray_words(place: u32) -> vec4<u32> {
         return vec4<u32>(told[4u * place], told[4u * place + 1u], told[4u * place + 2u], told[4u * place + 3u]);

@@ -330,8 +330,8 @@ fn neighbours_are_exact_in_double_precision() {
         let distance = |a: &[f64; 3], b: &[f64; 3]| {
             let squares = (0..3).map(|axis| {
                 let apart = b[axis] - a[axis];
-                let iterations = if period > 0.0 { (apart / period).round() } else { 0.0 };
-                (apart - iterations * period).powi(2)
+                let shifts = if period > 0.0 { (apart / period).round() } else { 0.0 };
+                (apart - shifts * period).powi(2)
             });
             squares.sum::<f64>().sqrt()
         };
