@@ -1,4 +1,4 @@
-//! A step that a graphics debugger captures, and the start of a program under RenderDoc.
+//! Records one step for a graphics debugger, and restarts the program under RenderDoc.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -11,16 +11,15 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// What labels begin with. The name of the stage ends them.
+/// Prefix of all labels.
 pub const LABEL: &str = "gpu_broad_phase";
 
 const BOXES: usize = 1000;
-/// Of them, those that do not move.
 const STATICS: usize = 200;
-/// Edge of the cube that lower corners lie in.
+/// Edge of the cube that holds the lower corners.
 const SIDE: f32 = 12.0;
 
-/// One step with most of what a step can do, between the two calls that make a capture of it where a debugger is there.
+/// Runs one step that uses most features, inside a debugger capture.
 pub fn step() -> Result<StepResult, Box<dyn Error>> {
     let backend = Backend::Gpu(wgpu::Backends::VULKAN);
     let any = block_on(BroadPhase::with_backend(&BroadPhaseDescriptor::default(), backend))?;
@@ -64,7 +63,7 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
     broad_phase.step(&mut encoder, scene)?;
     queue.submit([encoder.finish()]);
-    // The read-back waits for the device: a capture ends with nothing under way.
+    // Waits for the device, so the capture ends with no work in flight.
     let result = block_on(broad_phase.read_back());
     // SAFETY: the capture was started above.
     unsafe { device.stop_graphics_debugger_capture() };
@@ -81,14 +80,13 @@ fn corners() -> Vec<[f32; 3]> {
     (0..BOXES).map(|_| [0; 3].map(|_| SIDE * unit())).collect()
 }
 
-/// Runs this program under RenderDoc with other arguments, which have to make it take a [`step`], and tells where the
-/// capture is.
+/// Runs this program under RenderDoc with `arguments`, which must make it call [`step`]. Returns the capture's path.
 pub fn launch(directory: &Path, arguments: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
     if !cfg!(debug_assertions) {
         return Err("wgpu knows RenderDoc only in builds with debug assertions: leave --release out".into());
     }
     std::fs::create_dir_all(directory)?;
-    // RenderDoc's own ending. It would write over an older capture.
+    // RenderDoc appends `_capture.rdc`. An older file would hide a failed capture.
     let file = directory.join("step_capture.rdc");
     if file.exists() {
         std::fs::remove_file(&file)?;
@@ -105,7 +103,7 @@ pub fn launch(directory: &Path, arguments: &[&str]) -> Result<PathBuf, Box<dyn E
                 .to_owned(),
             _ => format!("renderdoccmd: {error}"),
         })?;
-    // Its status says nothing of the program that it ran.
+    // RenderDoc's exit status does not reflect that of the captured program.
     if !file.is_file() {
         return Err(format!("RenderDoc ({status}) made no capture; what stands above may say why").into());
     }

@@ -1,16 +1,16 @@
-//! Takes a RenderDoc capture of one step, to look into in RenderDoc's own window: each stage is a group of the event
-//! browser, under its label, and each buffer has its name.
+//! Takes a RenderDoc capture of one step. Each stage is a labelled group in the event browser, and each buffer is
+//! named.
 //!
 //! ```sh
 //! cargo run --example capture -- [--output DIR]
 //! ```
 //!
-//! RenderDoc has to be there before a device is made, so the example starts itself once more with `renderdoccmd
-//! capture`. Debian and Ubuntu have that in the package `renderdoccmd`; RenderDoc for Windows brings it, in a folder
-//! that the PATH has to name. A screen is not needed. Not with `--release`: wgpu looks for RenderDoc only where debug
-//! assertions are on. `--step` makes the step alone, for those who launch the program from RenderDoc's window.
+//! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`.
+//! Debian and Ubuntu package it as `renderdoccmd`; on Windows, put RenderDoc's folder on the PATH. It needs no screen.
+//! Do not use `--release`: wgpu looks for RenderDoc only with debug assertions. `--step` runs only the step, for
+//! launching from RenderDoc's window.
 //!
-//! A renderer puts the same two calls around a frame of its own, as `step` in `capture.rs` does.
+//! To capture a frame of your renderer, use the two calls in `step` of `capture.rs`.
 
 mod capture;
 

@@ -235,7 +235,6 @@ impl World {
         )
     }
 
-    /// Takes results that have arrived, without waiting.
     fn receive(&mut self, frame: usize) -> Result<(), Box<dyn Error>> {
         while let Some(changes) = self.tracker.update()? {
             self.seen.begun += changes.begun.len();

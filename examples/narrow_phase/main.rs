@@ -1,12 +1,11 @@
-//! A narrow phase behind the broad phase, all on the GPU: contacts of spheres, found for the pairs of their boxes by an
-//! indirect dispatch. The host never asks how many pairs there are; it reads the contacts once all is done, to check
-//! and to draw them.
+//! A narrow phase on the GPU: an indirect dispatch tests the spheres behind each pair of boxes for contact. The host
+//! never needs the number of pairs. It reads the contacts once at the end, to check and draw them.
 //!
 //! ```sh
 //! cargo run --release --example narrow_phase -- [--output DIR]
 //! ```
 //!
-//! With `--output`, `DIR/narrow_phase.png` shows a slice of the spheres, those that touch another one in colour.
+//! With `--output`, `DIR/narrow_phase.png` shows a slice of the spheres. Touching spheres are coloured.
 
 use std::error::Error;
 use std::path::Path;
@@ -17,12 +16,12 @@ use gpu_broad_phase::{
 };
 
 const SPHERES: usize = 20_000;
-/// Edge of the cube that the centres lie in.
+/// Edge of the cube that holds the centres.
 const SIDE: f32 = 60.0;
-/// Pixels of the picture, a side.
+/// Width and height of the picture, in pixels.
 const PIXELS: usize = 720;
 
-/// As the shader reads it.
+/// Layout of the shader.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Sphere {
@@ -30,7 +29,7 @@ struct Sphere {
     radius: f32,
 }
 
-/// As the shader writes it.
+/// Layout of the shader.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Contact {
@@ -38,12 +37,10 @@ struct Contact {
     depth: f32,
 }
 
-/// What a frame found.
 struct Found {
     pairs: Vec<Pair>,
-    /// One a pair.
     contacts: Vec<Contact>,
-    /// Those that touch.
+    /// Number of touching pairs.
     count: u32,
 }
 
@@ -53,7 +50,7 @@ impl Sphere {
         Aabb::new(low, high)
     }
 
-    /// As [`Contact::depth`], on the CPU.
+    /// Computes [`Contact::depth`] on the CPU.
     fn depth(&self, other: &Self) -> f32 {
         let squares: f32 = (0..3)
             .map(|axis| (other.center[axis] - self.center[axis]).powi(2))
@@ -62,7 +59,6 @@ impl Sphere {
     }
 }
 
-/// Spheres of radius 0.3 to 1.2 anywhere in the cube.
 fn spheres() -> Vec<Sphere> {
     // A generator after Lehmer (1949), modulo 2^31 - 1.
     let mut state = 1u64;
@@ -109,7 +105,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One frame: boxes, pairs and contacts, in one submission.
 fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere]) -> Result<Found, Box<dyn Error>> {
     let pipeline = pipeline(device);
     let mut broad_phase = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default())?;
@@ -124,7 +119,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     let step = broad_phase.step(&mut encoder, input)?;
     let args = args.record(&mut encoder, &step, OutputRows::Pairs, 64)?;
     let pairs = step.pairs.ok_or("the descriptor asks for pairs")?;
-    // A contact for each pair that there is room for.
+    // One contact for each row of the pair buffer.
     let contacts = storage(
         device,
         "contacts",
@@ -156,10 +151,10 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     }
     queue.submit([encoder.finish()]);
 
-    // From here on only to look at the answer.
+    // Only the check reads results back.
     let result = pollster::block_on(broad_phase.read_back())?;
     if !result.counters.is_whole() {
-        // A frame loop goes on: the next step has room for what this one needed.
+        // In a frame loop, continue: the next step has enough room.
         return Err("there are more pairs than the first step has room for".into());
     }
     let rows = result.pairs.len();
@@ -193,7 +188,7 @@ fn storage(device: &wgpu::Device, label: &str, size: u64) -> wgpu::Buffer {
     })
 }
 
-/// The first rows of a buffer.
+/// Reads the first `rows` rows of `buffer`.
 fn download<T: bytemuck::Pod>(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -210,15 +205,14 @@ fn download<T: bytemuck::Pod>(
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
     queue.submit([encoder.finish()]);
-    // An error shows when the range is asked for.
+    // Errors are reported by `get_mapped_range`.
     staging.map_async(wgpu::MapMode::Read, .., |_| {});
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let rows = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..bytes)?);
     Ok(rows)
 }
 
-/// A slice through the middle of the cube: spheres that it cuts, darker towards their rim, those that touch another one
-/// in colour.
+/// Draws a slice through the middle of the cube. Spheres darken towards their rim; touching ones are coloured.
 fn draw(path: &Path, spheres: &[Sphere], pairs: &[Pair], contacts: &[Contact]) -> Result<(), Box<dyn Error>> {
     let mut touches = vec![false; spheres.len()];
     for (pair, _) in std::iter::zip(pairs, contacts).filter(|(_, contact)| contact.depth >= 0.0) {

@@ -1,5 +1,5 @@
-// Contacts of spheres, one invocation a pair of the broad phase. A contact is written at the place of its pair, so that
-// the answer does not depend on the order in which pairs are looked at.
+// Contacts of spheres, one invocation per pair. Each contact is written at its pair's index, so the result does not
+// depend on the order of execution.
 
 struct Sphere {
     center: vec3<f32>,
@@ -7,18 +7,17 @@ struct Sphere {
 }
 
 struct Contact {
-    // From the first sphere to the second, of length one; zero where they do not touch.
+    // Unit vector from the first sphere to the second; zero without contact.
     normal: vec3<f32>,
-    // How far they reach into one another; negative where they do not touch.
+    // Penetration depth; negative without contact.
     depth: f32,
 }
 
 @group(0) @binding(0) var<storage, read> spheres: array<Sphere>;
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
-// Workgroups in three dimensions, then the number of pairs.
+// Three workgroup counts, then the number of pairs.
 @group(0) @binding(2) var<storage, read> dispatch: array<u32>;
 @group(0) @binding(3) var<storage, read_write> contacts: array<Contact>;
-// Contacts in all.
 @group(0) @binding(4) var<storage, read_write> count: atomic<u32>;
 
 @compute @workgroup_size(64)
@@ -34,7 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let depth = a.radius + b.radius - distance;
     var normal = vec3<f32>(0.0);
     if (depth >= 0.0) {
-        // Concentric spheres may be pushed anywhere.
+        // Concentric spheres: any direction will do.
         normal = select(vec3<f32>(0.0, 0.0, 1.0), apart / distance, distance > 0.0);
         atomicAdd(&count, 1u);
     }

@@ -1,4 +1,4 @@
-//! Any bytes as any file that the command line reads. The first byte says which.
+//! Feeds any bytes to any file reader of the command line. The first byte chooses the reader.
 #![no_main]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,15 +14,14 @@ use broadphase::report::Reporter;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
-/// Parts the two frames of a mesh.
+/// Separates the two frames of a mesh.
 const NEXT_FRAME: &[u8] = b"\0next\0";
-/// Buffers that do not depend on the file. The largest is the room that the PLY reader makes for a list before it reads
-/// it, for 65,536 members at most.
+/// Buffers that do not depend on the file. The largest is the PLY reader's initial list of up to 65,536 members.
 const SMALLEST_MEMORY: usize = 1 << 20;
-/// The densest is a face of a text file: its vertices, edges and boxes for some eight bytes, in vectors that grow by
+/// The densest input is a text face: about eight bytes yield vertices, edges and boxes, in vectors that grow by
 /// doubling.
 const MEMORY_PER_BYTE: usize = 128;
-/// An error is one line to read, whatever the file holds.
+/// Errors are a single readable line, whatever the file holds.
 const LONGEST_ERROR: usize = 600;
 
 struct Counting;
@@ -53,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Old and new block may exist at once.
+        // The old and the new block may exist at once.
         take(size);
         HELD.fetch_sub(layout.size(), Relaxed);
         unsafe { System.realloc(pointer, layout, size) }
@@ -64,11 +63,11 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const EXTENSIONS: [&str; 4] = ["csv", "npy", "ply", "obj"];
-/// What archives may unpack to, and glTF scenes repeat their meshes to, on top: inputs have 4,096 bytes at most, which
-/// DEFLATE makes 1,032 times as many.
+/// Extra memory for unpacked archives and repeated glTF meshes: inputs of at most 4,096 bytes, expanded up to 1,032
+/// times by DEFLATE.
 const UNPACKED: usize = 128 << 20;
 
-/// How else a file may come, which its first bytes say, so that older inputs mean what they meant.
+/// Picks a format by its first bytes, so that older inputs keep their meaning.
 fn extension(bytes: &[u8], is_mesh: bool, otherwise: &'static str) -> &'static str {
     match is_mesh {
         true if bytes.starts_with(b"glTF") => "glb",
@@ -80,7 +79,6 @@ fn extension(bytes: &[u8], is_mesh: bool, otherwise: &'static str) -> &'static s
     }
 }
 
-/// Files of both frames, under every name that a reader knows.
 fn path(extension: &str, frame: usize) -> PathBuf {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| TempDir::new().expect("a folder for the files"));

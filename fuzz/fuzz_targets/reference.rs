@@ -1,4 +1,4 @@
-//! Any descriptor and scene: the CPU engine against the definition.
+//! Compares the CPU engine with the definition for any descriptor and scene.
 #![no_main]
 
 #[path = "../../tests/common/agreement.rs"]
@@ -55,12 +55,12 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         3 => Queries::Objects(SelfQuery::Within { radius, half }),
         _ => Queries::Objects(SelfQuery::Overlaps { half }),
     };
-    // The definition of all but neighbours knows no periods.
+    // The definition supports periods only for neighbours.
     let is_periodic = descriptor.periods != [0.0; 3];
     if is_periodic {
         descriptor.pairs = false;
     }
-    // Edges and grown bounds past the largest float are infinite, where grids may differ.
+    // Edges and grown bounds past the largest float become infinite, where grids may differ.
     if is_periodic || !swept.is_empty() {
         for bound in objects
             .iter_mut()
@@ -146,7 +146,7 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         Capacities {
             pairs: capacity(u)?,
             hits: capacity(u)?,
-            // Fewer leave too little to compare.
+            // Optional: with few entries, little is left to compare.
             entries: if flag(2) { capacity(u)? } else { None },
             ray_cells: capacity(u)?,
             results: capacity(u)?,
@@ -169,7 +169,7 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         filters: !flag(5),
         outputs: OutputOptions {
             ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
-            // All cells of a wide ray would be more than memory holds.
+            // All cells of a wide ray would not fit in memory.
             ray_cells,
             capacities,
             growth: if is_fixed || ray_cells {
@@ -203,7 +203,7 @@ const EXTREMES: [f32; 16] = [
     8.507_059e37,
 ];
 
-/// Mostly a lattice of 32 a side, at most one float away; zeros of both signs.
+/// Mostly a 32-wide lattice, off by at most one float; zeros of both signs.
 fn coordinate(u: &mut Unstructured<'_>, step: f32) -> Result<f32> {
     let code: u16 = u.arbitrary()?;
     let at = (f32::from(code & 31) - 16.0) * step;
@@ -243,7 +243,7 @@ fn world(u: &mut Unstructured<'_>) -> Result<u32> {
 fn object(u: &mut Unstructured<'_>, step: f32) -> Result<Aabb> {
     let (a, b) = (vector(u, step)?, vector(u, step)?);
     let flags: u8 = u.arbitrary()?;
-    // An odd one may be inverted.
+    // Sorts two bounds. Only case 7 below may be inverted.
     let ordered = |axis: usize, low: bool| {
         if (a[axis] <= b[axis]) == low { a[axis] } else { b[axis] }
     };

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
-# More differing rows than this are not looked at one by one: that many are no rounding.
+# Larger differences are not examined row by row: rounding cannot explain them.
 MOST_EXACT = 20_000
 
 
@@ -156,7 +156,7 @@ def exact(values: NDArray) -> list[Fraction]:
     return [Fraction(float(value)) for value in values]
 
 
-# Boxes: bounds are f32 on both sides and comparing does not round, so no row is borderline.
+# Boxes. Bounds are f32 on both sides and comparing does not round, so no row is borderline.
 
 
 def judge_boxes(a: NDArray, b: NDArray) -> Callable[[int, int], Verdict]:
@@ -197,7 +197,7 @@ def box_queries(ours: Ours) -> Iterator[Row]:
     path = ours.generate("power-law", 50_000, "objects.npy")
     asked_path = ours.generate("lattice", 10_000, "asked.npy")
     objects, asked = np.load(path), np.load(asked_path)
-    # Into the midst of the objects.
+    # Moves the queries among the objects.
     asked += np.tile(np.float32(objects[:, :3].mean()), 6)
     ours.save("asked.npy", asked)
     found = ours.rows("query", path, asked_path)
@@ -207,8 +207,8 @@ def box_queries(ours: Ours) -> Iterator[Row]:
     yield compare(scene, "query", "warp Bvh", found, warp_overlaps(objects, asked, once=False), judge)
 
 
-# Neighbours. The contract of ours: who lies within 4 units in the last place of the radius may differ. Libraries round
-# in f32 or f64 and, with periods, round positions too: those two errors are what may explain a row.
+# Neighbours. Our contract: rows within 4 units in the last place of the radius may differ. Libraries round in f32 or
+# f64 and, with periods, round positions too. Only these two errors may explain a row.
 
 
 def judge_neighbours(points: NDArray, radius: float, period: float) -> Callable[[int, int], Verdict]:
@@ -234,7 +234,7 @@ def neighbours(ours: Ours) -> Iterator[Row]:
 
     side = 32.0
     path = ours.generate("points", 100_000, "points.npy", "--side", str(side))
-    # Multiples of a quarter: many pairs are exactly as far apart as the radius.
+    # Multiples of a quarter: many pairs are exactly `radius` apart.
     lattice = np.random.default_rng(1).integers(0, int(4 * side), (50_000, 3)).astype(np.float32) / 4
     scenes = [
         ("points, 100,000", path, 0.75, 0.0),
@@ -273,9 +273,8 @@ def freud_neighbours(points: NDArray, radius: float, period: float) -> NDArray:
     return np.unique(ordered(query.toNeighborList()[:]), axis=0)
 
 
-# The nearest ones, with distances. Whoever is as far away as another may stand in its place, so distances are compared: ours
-# are computed in doubles from the same points. Rows are the k of each point, and differ where a distance does by more than
-# 4 units in the last place of an f32, which is how ours are told apart.
+# k-nearest, with distances. Equally distant objects may swap, so distances are compared; ours are computed in doubles
+# from the same points. A row differs if a distance is off by more than 4 units in the last place of an f32.
 
 
 def nearest(ours: Ours) -> Iterator[Row]:
@@ -286,14 +285,14 @@ def nearest(ours: Ours) -> Iterator[Row]:
     points = np.load(path)
     doubles = points.astype(float)
     for period in (0.0, side):
-        # Far enough for all that are asked for, and within half a period.
+        # Far enough for `count` neighbours, and within half a period.
         radius = 8.0
         options = ["--nearest", str(count), "--radius", str(radius), "--distances"]
         options += ["--period", str(period), "--shifts"] if period else []
         rows, ours_ms = ours.rows("neighbors", path, *options)
         a, b = rows[:, 0].astype(int), rows[:, 1].astype(int)
         if period:
-            # The image that the shifts name is as far away as is told.
+            # The image named by the shifts must be at the reported distance.
             away = np.linalg.norm(doubles[b] + rows[:, 3:] * period - doubles[a], axis=1)
             if not np.allclose(away, rows[:, 2], rtol=1e-12, atol=0):
                 sys.exit("neighbors: shifts name another image than distances")
@@ -312,9 +311,9 @@ def nearest(ours: Ours) -> Iterator[Row]:
         yield Row("points, 50,000", command, "scipy cKDTree", *sizes, differ, 0, 0, ours_ms, theirs_ms)
 
 
-# Rays. The contract of ours: every hit of exact arithmetic, and no other by more than a widening of the far parameter.
+# Rays. Our contract: every hit of exact arithmetic, plus hits within a widening of the far parameter.
 
-# Ours widens by 2^-21 and rounds to 24 bits before that. The libraries' tests of slabs and triangles round in f32, too.
+# We widen by 2^-21 after rounding to 24 bits. The libraries' slab and triangle tests round in f32, too.
 RAY_SLACK = Fraction(1, 2**20)
 
 
@@ -375,7 +374,7 @@ def embree_closest(boxes: NDArray, asked: NDArray) -> NDArray:
     from embreex.mesh_construction import TriangleMesh
     from embreex.rtcore_scene import EmbreeScene
 
-    # Corner c takes the upper bound of axis a where bit a of c is set; two triangles per side.
+    # Corner c takes the upper bound of axis a if bit a of c is set. Two triangles per side.
     takes = [[axis + 3 * (corner >> axis & 1) for axis in range(3)] for corner in range(8)]
     sides = [(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)]
     triangles = [[a, b, c] for a, b, c, _ in sides] + [[a, c, d] for a, _, c, d in sides]
@@ -490,7 +489,7 @@ def meshes(ours: Ours) -> Iterator[Row]:
                 yield compare(scene, f"pairs, {between}", f"ipctk {library}", found, (pairs, spent), judge)
 
 
-# Warp's kernels, on the CPU. Each runs twice: once to count, once to write. A first run on nothing compiles it.
+# Warp's kernels, on the CPU. Each runs twice: to count, then to write. A first run without input compiles it.
 
 
 def warp_overlaps(objects: NDArray, asked: NDArray, *, once: bool) -> tuple[NDArray, float]:

@@ -2,7 +2,7 @@
 
 import warp as wp
 
-# It tells what it loads on standard output, where the table goes.
+# Warp logs what it loads to standard output, which is for the table.
 wp.config.log_level = wp.LOG_ERROR
 
 
@@ -54,7 +54,7 @@ def near(
     cursor: wp.array(dtype=wp.int32),
     rows: wp.array2d(dtype=wp.int32),
 ):
-    # The order of the grid, in which neighbours lie together.
+    # Grid order, in which neighbours are adjacent.
     point = wp.hash_grid_point_id(grid, wp.tid())
     query = wp.hash_grid_query(grid, points[point], radius)
     found = int(0)

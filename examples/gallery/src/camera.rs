@@ -1,5 +1,3 @@
-//! A camera that the mouse turns around a point.
-
 use std::f32::consts::FRAC_PI_2;
 
 use glam::camera::rh::{proj::directx::perspective, view::look_at_mat4};
@@ -16,12 +14,12 @@ pub struct Orbit {
     pub yaw: f32,
     /// Above the horizon, radians.
     pub pitch: f32,
-    /// From the lower to the upper edge of the picture, radians.
+    /// Vertical, radians.
     pub field_of_view: f32,
 }
 
 impl Orbit {
-    /// Drags turn, the wheel comes closer.
+    /// Drags turn, the wheel zooms.
     pub fn update(&mut self, input: &Input) {
         let turn = input.drag * 0.008;
         self.yaw -= turn.x;
@@ -35,7 +33,6 @@ impl Orbit {
         self.center + self.distance * Vec3::new(out * x, up, out * z)
     }
 
-    /// From the world to clip space.
     pub fn view_projection(&self, size: UVec2) -> Mat4 {
         let aspect = size.x as f32 / size.y as f32;
         let [near, far] = [0.01, 100.0].map(|part| part * self.distance);
@@ -43,7 +40,7 @@ impl Orbit {
         projection * look_at_mat4(self.eye(), self.center, Vec3::Y)
     }
 
-    /// From the eye through a pixel: origin and direction, of length one.
+    /// Ray from the eye through a pixel: origin and unit direction.
     pub fn ray(&self, size: UVec2, pixel: Vec2) -> (Vec3, Vec3) {
         let place = (pixel / size.as_vec2() * 2.0 - 1.0) * Vec2::new(1.0, -1.0);
         let far = self.view_projection(size).inverse() * Vec4::new(place.x, place.y, 1.0, 1.0);

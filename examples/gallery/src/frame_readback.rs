@@ -1,13 +1,10 @@
-//! A few bytes a frame that come to the host without a wait.
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Gpu;
 
-/// An element of a buffer, copied to the host in the frame's own encoder. It arrives in the course of a later
-/// submission.
+/// Copies an element to the host in the frame's encoder. It arrives during a later submission.
 pub struct FrameReadback<T> {
-    /// What is read, for [`Gpu::traffic`].
+    /// Label in [`Gpu::traffic`].
     what: &'static str,
     arrived: Arc<Mutex<Vec<wgpu::Buffer>>>,
     free: Vec<wgpu::Buffer>,
@@ -24,7 +21,7 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
         }
     }
 
-    /// Records the copying of the first element of a buffer with the usage `COPY_SRC`.
+    /// Copies the first element of `buffer`, which needs `COPY_SRC`.
     pub fn record(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         self.poll();
         let bytes = size_of::<T>() as u64;
@@ -46,7 +43,6 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
         gpu.count_read(self.what, bytes);
     }
 
-    /// What arrived last.
     pub fn latest(&mut self) -> Option<T> {
         self.poll();
         self.latest
@@ -55,7 +51,7 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
     fn poll(&mut self) {
         let arrived = std::mem::take(&mut *self.arrived.lock().unwrap_or_else(PoisonError::into_inner));
         for staging in arrived {
-            // A device that was lost in between has nothing to tell.
+            // Fails only if the device was lost.
             if let Ok(bytes) = staging.get_mapped_range(..) {
                 self.latest = Some(bytemuck::pod_read_unaligned(&bytes));
             }

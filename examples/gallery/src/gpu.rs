@@ -1,5 +1,3 @@
-//! The device, and the few things that every demo makes on it.
-
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +8,7 @@ use wgpu::util::{DeviceExt, initialize_adapter_from_env_or_default};
 
 use crate::targets::{DEPTH_FORMAT, SAMPLES};
 
-/// What shaded boxes fade into; linear.
+/// Background and fog colour of shaded boxes; linear.
 pub const SOLID_BACKGROUND: wgpu::Color = wgpu::Color {
     r: 0.004,
     g: 0.0055,
@@ -18,48 +16,44 @@ pub const SOLID_BACKGROUND: wgpu::Color = wgpu::Color {
     a: 1.0,
 };
 
-/// A device that renders and has what the broad phase needs.
 pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub info: wgpu::AdapterInfo,
-    /// Of what frames are drawn into: shaders write linear colours, the target encodes them.
+    /// sRGB, so shaders write linear colours.
     pub format: wgpu::TextureFormat,
     submissions: Cell<u64>,
     bytes_read: RefCell<BTreeMap<&'static str, u64>>,
 }
 
-/// What was submitted and read back so far, pictures aside.
+/// Counts without pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub submissions: u64,
-    /// Bytes on the way to the host, by what they are.
+    /// By label.
     pub bytes_read: BTreeMap<&'static str, u64>,
 }
 
-/// How triangles are drawn, where it is not by default: opaque, nearest in front, both sides.
+/// Default: opaque, depth tested, two-sided.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DrawState {
     pub topology: wgpu::PrimitiveTopology,
     pub cull_mode: Option<wgpu::Face>,
     pub blend: Option<wgpu::BlendState>,
-    /// Neither tested against depth nor written there.
     pub no_depth: bool,
-    /// Alpha says how many samples of a pixel are drawn, where discarding would leave jagged rims.
+    /// Alpha selects how many samples of a pixel are drawn, for smooth rims.
     pub alpha_to_coverage: bool,
 }
 
 impl Gpu {
-    /// A device without a window.
-    ///
     /// # Errors
-    /// Where there is no adapter, or it refuses what is needed.
+    /// Without an adapter, or if it lacks a feature.
     pub fn offscreen() -> Result<Self> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         Self::new(&instance, None)
     }
 
-    /// `WGPU_BACKEND` and `WGPU_ADAPTER_NAME` choose where there are several adapters.
+    /// Reads `WGPU_BACKEND` and `WGPU_ADAPTER_NAME`.
     pub(crate) fn new(instance: &wgpu::Instance, surface: Option<&wgpu::Surface<'_>>) -> Result<Self> {
         let adapter =
             pollster::block_on(initialize_adapter_from_env_or_default(instance, surface)).context("no GPU driver")?;
@@ -102,7 +96,7 @@ impl Gpu {
         })
     }
 
-    /// A buffer with the usages `STORAGE`, `COPY_SRC` and those given.
+    /// Adds `STORAGE` and `COPY_SRC`.
     pub fn buffer<T: bytemuck::Pod>(&self, label: &str, contents: &[T], usages: wgpu::BufferUsages) -> wgpu::Buffer {
         self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
             label: Some(label),
@@ -111,7 +105,6 @@ impl Gpu {
         })
     }
 
-    /// A uniform buffer; `queue.write_buffer` changes it.
     pub fn uniform<T: bytemuck::Pod>(&self, label: &str, contents: &T) -> wgpu::Buffer {
         self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
             label: Some(label),
@@ -120,7 +113,7 @@ impl Gpu {
         })
     }
 
-    /// WGSL behind that of `solid.wgsl`, which shades boxes, and of `BACKGROUND`, the color of [`SOLID_BACKGROUND`].
+    /// Appends `source` to `solid.wgsl` and the constant `BACKGROUND`.
     pub fn solid_shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
         let wgpu::Color { r, g, b, .. } = SOLID_BACKGROUND;
         let background = format!("const BACKGROUND: vec3<f32> = vec3<f32>({r}, {g}, {b});\n");
@@ -131,7 +124,6 @@ impl Gpu {
         })
     }
 
-    /// A compute pipeline whose layout comes from the shader.
     pub fn compute_pipeline(&self, module: &wgpu::ShaderModule, entry_point: &str) -> wgpu::ComputePipeline {
         self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(entry_point),
@@ -143,7 +135,7 @@ impl Gpu {
         })
     }
 
-    /// A pipeline for [`Frame::draw`](crate::Frame::draw), of the entry points `NAME_vertex` and `NAME_fragment`.
+    /// Uses the entry points `NAME_vertex` and `NAME_fragment`.
     pub fn draw_pipeline(
         &self,
         module: &wgpu::ShaderModule,
@@ -196,13 +188,12 @@ impl Gpu {
         })
     }
 
-    /// Whole buffers at the bindings from 0 on.
+    /// Binds entire buffers from binding 0 on.
     pub fn bind_group(&self, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
         let numbered: Vec<_> = (0..).zip(buffers.iter().copied()).collect();
         self.bind_group_at(layout, &numbered)
     }
 
-    /// Whole buffers at the bindings that they are given with.
     pub fn bind_group_at(&self, layout: &wgpu::BindGroupLayout, buffers: &[(u32, &wgpu::Buffer)]) -> wgpu::BindGroup {
         let entries: Vec<_> = buffers
             .iter()
@@ -218,16 +209,15 @@ impl Gpu {
         })
     }
 
-    /// Submits, and counts it.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) {
         self.queue.submit([encoder.finish()]);
         self.submissions.set(self.submissions.get() + 1);
     }
 
-    /// Waits for the first rows of a buffer with the usage `COPY_SRC`.
+    /// Waits for the first `rows` rows of `buffer`, which needs `COPY_SRC`.
     ///
     /// # Errors
-    /// Where the device is lost.
+    /// If the device is lost.
     pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, rows: usize) -> Result<Vec<T>> {
         let bytes = (rows * size_of::<T>()) as u64;
         let rows = self.read_uncounted(bytes, |encoder, staging| {
@@ -238,7 +228,7 @@ impl Gpu {
         Ok(rows)
     }
 
-    /// The same of whatever `copy` puts into the staging buffer: pictures are not the demo's doing.
+    /// Reads the staging buffer that `copy` fills, without counting.
     pub(crate) fn read_uncounted<T: bytemuck::Pod>(
         &self,
         bytes: u64,
@@ -255,7 +245,7 @@ impl Gpu {
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         copy(&mut encoder, &staging);
         self.queue.submit([encoder.finish()]);
-        // An error shows when the range is asked for.
+        // Errors are reported by `get_mapped_range`.
         staging.map_async(wgpu::MapMode::Read, .., |_| {});
         self.device.poll(wgpu::PollType::wait_indefinitely())?;
         let rows = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..bytes)?);

@@ -1,8 +1,7 @@
-//! A frame loop for small wgpu programs on `gpu_broad_phase`: the same frames in a window or, without a display, as a
-//! picture.
+//! Frame loop for small wgpu programs, in a window or, without a display, into a picture.
 //!
-//! A program is a [`Demo`] and a `main` that calls [`run`]. The loop makes the device, gives each frame an encoder and
-//! a target, submits once a frame and counts what is submitted and read back.
+//! A program is a [`Demo`] and a `main` that calls [`run`]. The loop submits once per frame, and counts submissions and
+//! read-backs.
 
 mod camera;
 mod frame_readback;
@@ -25,49 +24,43 @@ pub use offscreen::Offscreen;
 pub use random::Random;
 use targets::Targets;
 
-/// Seconds between frames that no clock drives.
 const TIME_STEP: f32 = 1.0 / 60.0;
 
-/// A program of the gallery.
 pub trait Demo: Sized + 'static {
-    /// Options of its own.
     type Options: clap::Args;
-    /// Of the program and of its pictures.
+    /// Name of the program and of its pictures.
     const NAME: &'static str;
-    /// A line for `--help`.
+    /// One line for `--help`.
     const ABOUT: &'static str;
 
-    /// Makes pipelines and buffers.
     fn new(gpu: &Gpu, options: &Self::Options) -> Result<Self>;
 
     /// Records a frame; the loop submits it.
     fn frame(&mut self, gpu: &Gpu, frame: &mut Frame<'_>) -> Result<()>;
 
-    /// After the submission: what has to be read back.
+    /// Called after the submission.
     fn submitted(&mut self, _gpu: &Gpu) -> Result<()> {
         Ok(())
     }
 
-    /// What mouse and keyboard do in a frame of so many where there is no window.
+    /// Input without a window.
     fn script(_frame: u32, _frames: u32, _size: UVec2) -> Input {
         Input::default()
     }
 
-    /// For the window, after each frame; the name where there is none.
+    /// `None` shows the name.
     fn title(&mut self) -> Option<String> {
         None
     }
 
-    /// A line or two about what was seen, after the last frame.
+    /// Results, after the last frame.
     fn summary(&mut self, gpu: &Gpu) -> Result<String>;
 }
 
-/// What a frame is recorded into.
 pub struct Frame<'f> {
     pub encoder: &'f mut wgpu::CommandEncoder,
-    /// Counted from 0.
     pub index: u32,
-    /// Seconds since the frame before: 1/60 where there is no window, so that pictures are the same each run.
+    /// Always 1/60 without a window, so that pictures are reproducible.
     pub time_step: f32,
     pub input: Input,
     targets: &'f Targets,
@@ -75,17 +68,16 @@ pub struct Frame<'f> {
 }
 
 impl Frame<'_> {
-    /// Of the target in pixels.
+    /// In pixels.
     pub fn size(&self) -> UVec2 {
         self.targets.size
     }
 
-    /// Width by height.
     pub fn aspect(&self) -> f32 {
         self.size().x as f32 / self.size().y as f32
     }
 
-    /// Begins the pass that draws the frame over `background`, for pipelines of [`Gpu::draw_pipeline`]. Once a frame.
+    /// Begins the draw pass, once per frame.
     pub fn draw(&mut self, label: &str, background: wgpu::Color) -> wgpu::RenderPass<'_> {
         self.encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some(label),
@@ -96,34 +88,32 @@ impl Frame<'_> {
     }
 }
 
-/// What mouse and keyboard did since the frame before; [`Demo::script`] where there is no window.
+/// Input since the previous frame.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// Where the pointer is, in pixels from the upper left corner, while it is in the window.
+    /// Pixels from the upper left corner.
     pub pointer: Option<Vec2>,
-    /// How far it was dragged with the left button held, in pixels.
+    /// Pixels dragged with the left button.
     pub drag: Vec2,
-    /// How far the wheel was turned, in lines, away from the hand above zero.
+    /// Lines; positive away from the user.
     pub scroll: f32,
-    /// Whether the left button was let go of where it was pressed.
+    /// True for a click without a drag.
     pub clicked: bool,
-    /// Characters that were typed.
     pub typed: String,
 }
 
-/// Options of every program.
 #[derive(Clone, Debug, clap::Args)]
 struct LoopOptions {
-    /// Ends after so many frames: 60 with `--output`, else when the window is closed.
+    /// Number of frames. Default: 60 with `--output`, else until the window is closed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     frames: Option<u32>,
     /// Draws without a window and writes the last frame to DIR/NAME.png.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Pixels of the picture or of the window at first.
+    /// Size of the picture, or initial size of the window, in pixels.
     #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = parse_size)]
     size: UVec2,
-    /// Writes DIR/NAME.animated.png too, smaller.
+    /// Also writes a smaller DIR/NAME.animated.png.
     #[arg(long, requires = "output")]
     animation: bool,
 }
@@ -136,10 +126,10 @@ struct Cli<O: clap::Args> {
     demo: O,
 }
 
-/// The `main` of a program: reads the command line and draws, in a window or into a picture.
+/// Parses the command line and runs a program.
 ///
 /// # Errors
-/// Whatever ends the program early: no adapter, no display without `--output`, an error of the demo.
+/// Without an adapter or a display (unless `--output`), or if the demo fails.
 pub fn run<D: Demo>() -> Result<()> {
     let command = Cli::<D::Options>::command().name(D::NAME).about(D::ABOUT);
     let Cli { options, demo } =
@@ -160,7 +150,6 @@ fn parse_size(text: &str) -> Result<UVec2> {
     Ok(size)
 }
 
-/// A demo that runs, with what the loop keeps from frame to frame.
 struct Running<D> {
     gpu: Gpu,
     demo: D,
@@ -180,7 +169,6 @@ impl<D: Demo> Running<D> {
         })
     }
 
-    /// Draws a frame into a texture of the device's target format.
     fn frame(&mut self, texture: &wgpu::Texture, time_step: f32, input: Input) -> Result<()> {
         let size = UVec2::new(texture.width(), texture.height());
         let targets = match self.targets.take().filter(|targets| targets.size == size) {

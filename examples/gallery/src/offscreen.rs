@@ -1,4 +1,4 @@
-//! Frames without a window: a picture of the last one, and an animation.
+//! Pictures and animations without a window.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -11,12 +11,12 @@ use glam::UVec2;
 use crate::targets::extent;
 use crate::{Demo, Gpu, Input, LoopOptions, Running, TIME_STEP};
 
-/// At most; later frames are further apart.
+/// Longer runs skip frames.
 const ANIMATION_FRAMES: u32 = 60;
-/// Pixels across, at most.
+/// Pixels.
 const ANIMATION_WIDTH: u32 = 480;
 
-/// A demo without a window, a frame at a time.
+/// Runs a demo without a window, frame by frame.
 pub struct Offscreen<D> {
     running: Running<D>,
     picture: wgpu::Texture,
@@ -50,15 +50,14 @@ impl<D: Demo> Offscreen<D> {
         self.running.frame(&self.picture, TIME_STEP, input)
     }
 
-    /// The last frame, row by row.
+    /// Pixels of the last frame, row by row.
     ///
     /// # Errors
-    /// Where the device is lost.
+    /// If the device is lost.
     pub fn pixels(&self) -> Result<Vec<[u8; 3]>> {
         read(&self.running.gpu, &self.picture)
     }
 
-    /// The device and what runs on it.
     pub fn parts(&mut self) -> (&Gpu, &mut D) {
         (&self.running.gpu, &mut self.running.demo)
     }
@@ -102,9 +101,8 @@ fn encoder(path: &Path, size: UVec2) -> Result<png::Encoder<'static, BufWriter<F
     Ok(encoder)
 }
 
-/// Frames of `sixtieths` of a second each, in the 256 colours that suit all of them: a third of the bytes.
+/// The shared palette of 256 colours saves two thirds of the bytes.
 fn write_animation(path: &Path, size: UVec2, frames: &[Vec<[u8; 4]>], sixtieths: u32) -> Result<()> {
-    // One pixel in ten is looked at.
     let colors = NeuQuant::new(10, 256, frames.concat().as_flattened());
     let mut encoder = encoder(path, size)?;
     encoder.set_color(png::ColorType::Indexed);
@@ -121,7 +119,6 @@ fn write_animation(path: &Path, size: UVec2, frames: &[Vec<[u8; 4]>], sixtieths:
     Ok(())
 }
 
-/// The pixels of a texture, row by row.
 fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Vec<[u8; 3]>> {
     let size = texture.size();
     let stride = (4 * size.width).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
@@ -145,7 +142,7 @@ fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Vec<[u8; 3]>> {
         .collect())
 }
 
-/// Each pixel the mean of a square of `factor` by `factor`.
+/// Averages squares of `factor` pixels.
 fn shrink(pixels: &[[u8; 3]], size: UVec2, factor: u32) -> Vec<[u8; 4]> {
     let [width, factor] = [size.x, factor].map(|side| side as usize);
     let small = size.as_usizevec2() / factor;

@@ -1,5 +1,3 @@
-//! Random numbers that are the same each run.
-
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -15,7 +13,7 @@ impl Random {
         (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
     }
 
-    /// `low` to `high`, without `high` but for rounding.
+    /// `low` to `high`; `high` only by rounding.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.unit()
     }

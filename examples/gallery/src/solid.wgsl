@@ -1,6 +1,6 @@
-// What shaders that draw boxes have in common: it stands before their own text.
+// Shared by shaders that draw boxes; put before their text.
 
-// As the broad phase reads it.
+// Layout of the broad phase.
 struct Aabb {
     low: vec3<f32>,
     layers: u32,
@@ -9,14 +9,14 @@ struct Aabb {
 }
 
 struct Face {
-    // Of the unit cube.
+    // Corner of the unit cube.
     corner: vec3<f32>,
     normal: vec3<f32>,
     // 0 to 1 across the face.
     place: vec2<f32>,
 }
 
-// Two triangles a face, counterclockwise from outside.
+// Counterclockwise from outside.
 fn face_of(vertex: u32) -> Face {
     let face = vertex / 6u;
     let axis = face >> 1u;
@@ -39,8 +39,7 @@ fn face_of(vertex: u32) -> Face {
 
 const SUN: vec3<f32> = vec3<f32>(0.48, 0.8, 0.36);
 
-// Under a sun and a sky, darker for about a pixel along the edges. `way` leads here from the eye, `place` is that of
-// the face.
+// Sun and sky, with darker edges about a pixel wide. `way` is the vector from the eye.
 fn lit(color: vec3<f32>, normal: vec3<f32>, place: vec2<f32>, way: vec3<f32>) -> vec3<f32> {
     let to_sun = normalize(SUN);
     let sun = max(dot(normal, to_sun), 0.0);
@@ -51,7 +50,7 @@ fn lit(color: vec3<f32>, normal: vec3<f32>, place: vec2<f32>, way: vec3<f32>) ->
     return (color * (0.16 + 0.22 * sky + sun) + 0.06 * shine) * (1.0 - 0.55 * rim);
 }
 
-// Colours of `DebugDraw` are encoded as those of pictures are; shaders write linear ones.
+// `DebugDraw` has sRGB colours; shaders write linear ones.
 fn decoded(color: vec3<f32>) -> vec3<f32> {
     return pow(color, vec3<f32>(2.2));
 }

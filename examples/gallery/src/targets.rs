@@ -1,14 +1,11 @@
-//! What a frame is drawn into before it reaches the picture or the window.
-
 use glam::UVec2;
 
 use crate::Gpu;
 
-/// Samples of a pixel. WebGPU promises 1 and 4.
+/// Samples per pixel. WebGPU guarantees 1 and 4.
 pub const SAMPLES: u32 = 4;
 pub const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
-/// Colour and depth with several samples a pixel, of the size of the frame.
 pub struct Targets {
     pub size: UVec2,
     color: wgpu::TextureView,
@@ -37,7 +34,6 @@ impl Targets {
         }
     }
 
-    /// Ends up in `resolved`, one sample a pixel.
     pub fn color<'t>(
         &'t self,
         resolved: &'t wgpu::TextureView,

@@ -1,5 +1,3 @@
-//! Frames in a window, as fast as the screen shows them.
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +12,7 @@ use winit::window::{Window, WindowId};
 
 use crate::{Demo, Gpu, Input, LoopOptions, Running, TIME_STEP};
 
-/// Pixels that the pointer may move between press and release of a click.
+/// Largest movement of a click, in pixels.
 const CLICK_REACH: f32 = 4.0;
 
 pub fn run<D: Demo>(options: LoopOptions, demo: D::Options) -> Result<()> {
@@ -35,14 +33,11 @@ struct App<D: Demo> {
     options: LoopOptions,
     demo: D::Options,
     open: Option<Open<D>>,
-    /// What came in since the last frame.
     input: Input,
-    /// Where the left button was pressed, while it is held.
     pressed_at: Option<Vec2>,
     result: Result<()>,
 }
 
-/// The window and what draws into it.
 struct Open<D> {
     window: Arc<Window>,
     instance: wgpu::Instance,
@@ -98,7 +93,7 @@ impl<D: Demo> Open<D> {
         self.configure();
     }
 
-    /// A surface without pixels cannot be configured; the next resize makes up for it.
+    /// Surfaces without pixels cannot be configured.
     fn configure(&self) {
         if !self.is_minimised() {
             self.surface.configure(&self.running.gpu.device, &self.configuration);
@@ -106,7 +101,7 @@ impl<D: Demo> Open<D> {
         }
     }
 
-    /// Draws and shows a frame, where the window has a place for it. What is skipped is asked for again.
+    /// Draws and presents a frame, or requests another one.
     fn redraw(&mut self, input: &mut Input) -> Result<()> {
         use wgpu::CurrentSurfaceTexture as Current;
         if self.is_minimised() {
@@ -116,7 +111,7 @@ impl<D: Demo> Open<D> {
             Current::Success(texture) => (texture, false),
             Current::Suboptimal(texture) => (texture, true),
             Current::Timeout | Current::Occluded => {
-                // Nobody sees the window: no need to ask at once.
+                // Hidden: retry slowly.
                 std::thread::sleep(Duration::from_millis(50));
                 self.window.request_redraw();
                 return Ok(());
@@ -142,7 +137,7 @@ impl<D: Demo> Open<D> {
                 ..Input::default()
             },
         );
-        // A slow device slows the time down, too: simulations need short steps.
+        // A slow device slows time down: simulations need short steps.
         self.running.frame(&texture.texture, passed.min(TIME_STEP), input)?;
         if let Some(title) = self.running.demo.title().filter(|title| *title != self.title) {
             self.window.set_title(&title);
@@ -208,7 +203,7 @@ impl<D: Demo> App<D> {
         Ok(())
     }
 
-    /// An error ends the loop and is what [`run`] returns.
+    /// Stores an error for [`run`] and ends the loop.
     fn take(&mut self, event_loop: &ActiveEventLoop, result: Result<()>) {
         if result.is_err() {
             self.result = result;

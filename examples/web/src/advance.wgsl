@@ -1,4 +1,4 @@
-// Moves the boxes; behind `common.wgsl`.
+// Moves the boxes. Appended to `common.wgsl`.
 
 struct Body {
     center: vec3<f32>,
@@ -11,18 +11,18 @@ struct Body {
 @group(0) @binding(2) var<storage, read_write> moved: array<Aabb>;
 
 const PI: f32 = 3.14159265;
-// Three dimensions: towards the middle, a second squared.
+// 3D: acceleration towards the middle, per second squared.
 const PULL: f32 = 0.6;
-// Two dimensions: how long a box of the middle size takes to follow the flow, seconds.
+// 2D: seconds a middle-sized box takes to follow the flow.
 const LAG: f32 = 0.22;
 
-// One vortex after another, as many as `waves` says along each axis, none of which leads out of the space.
+// `waves` vortices per axis, tangential at the borders.
 fn vortices(place: vec2<f32>, waves: vec2<f32>, strength: f32) -> vec2<f32> {
     let turn = waves * place;
     return strength * vec2<f32>(sin(turn.x) * cos(turn.y) * waves.y, -cos(turn.x) * sin(turn.y) * waves.x);
 }
 
-// Velocity in half edges of the space a second, a third or so at most.
+// Half edges per second, up to about a third.
 fn flow(center: vec2<f32>) -> vec2<f32> {
     let place = PI * (0.5 + 0.5 * center / params.reach.xy);
     let slow = 0.23 * params.time;
@@ -32,7 +32,7 @@ fn flow(center: vec2<f32>) -> vec2<f32> {
         + vortices(place, vec2<f32>(5.0, 4.0), 0.012 * cos(2.1 * slow));
 }
 
-// Edges of different length, the longest 1.35 times the body's.
+// The longest is 1.35 times the body's.
 fn half_extents(body: Body) -> vec3<f32> {
     let longer = 1.0 + 0.35 * cos(2.0 * PI * (vec3<f32>(0.0, 0.5, 0.25) + 7.0 * body.phase));
     return body.half_edge * longer;
@@ -48,17 +48,16 @@ fn advance(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
     let half = half_extents(body);
     body.center *= params.stretch;
     if (params.dimensions == 2u) {
-        // Each drifts in a way of its own, so that no two come to lie in one place for good.
+        // Individual drift keeps boxes apart.
         let angle = 2.0 * PI * (body.phase * 31.0 + 0.07 * (0.5 + body.phase) * params.time);
         let wanted = flow(body.center.xy) * params.reach.xy + 0.55 * vec2<f32>(cos(angle), sin(angle));
-        // Large ones are slower to follow.
         let share = 1.0 - exp(-params.time_step / (LAG * (0.4 + 1.2 * body.half_edge)));
         body.velocity = vec3<f32>(mix(body.velocity.xy, wanted, share), 0.0);
     } else {
         body.velocity -= params.time_step * PULL * body.center;
     }
     body.center += params.time_step * body.velocity;
-    // Off the walls.
+    // Reflects at the walls.
     let room = max(params.reach - half, vec3<f32>(0.0));
     let is_out = abs(body.center) > room;
     body.velocity = select(body.velocity, -sign(body.center) * abs(body.velocity), is_out);

@@ -1,4 +1,4 @@
-//! What runs the page: opens devices, makes worlds, draws frame after frame, and lives on where any of it fails.
+//! Runs the page and recovers from failures.
 
 mod listen;
 
@@ -19,59 +19,53 @@ use crate::page::{Page, State, bytes, grouped, milliseconds};
 use crate::settings::Settings;
 use crate::verify::{self, Frame, Verdict};
 
-/// Seconds of a frame of the deterministic mode, and of the longest one otherwise.
+/// Seconds.
 const TIME_STEP: f32 = 1.0 / 60.0;
 const LONGEST_STEP: f32 = 1.0 / 20.0;
-/// What is waited for on the device: more would only be seen later.
+/// More frames in flight would only add latency.
 const FRAMES_IN_FLIGHT: u32 = 2;
-/// The same, where a frame takes long or nobody knows how long: nothing takes back what the device was given.
+/// For slow or unknown frames, as submitted work cannot be cancelled.
 const SLOW_FRAMES_IN_FLIGHT: u32 = 1;
-/// Milliseconds of a frame that takes long, and the rest after it in which the page can be used.
+/// Milliseconds of a slow frame, and of the pause after it.
 const SLOW_FRAME: f64 = 1e3;
 const REST: f64 = 250.0;
-/// Milliseconds between two looks at whether the device answers.
+/// Milliseconds.
 const WATCH_EVERY: i32 = 500;
-/// Milliseconds without an answer after which the status counts seconds, and after which a notice offers a way out.
+/// Milliseconds without a response until the status reports it, and until a notice does.
 const LONG: f64 = 3e3;
 const TOO_LONG: f64 = 10e3;
-/// Milliseconds between such a notice and a world that is known to take long: the browser may show nothing more until
-/// its first step is over.
+/// Milliseconds of warning before a slow world, which may freeze the browser.
 const HEADS_UP: f64 = 5e3;
-/// Milliseconds between two looks at what the page shows in numbers.
+/// Milliseconds.
 const READOUT_EVERY: f64 = 250.0;
-/// The same of stage times, which are hard to read where they change more often.
+/// Longer, to be readable.
 const STAGES_EVERY: f64 = 1500.0;
-/// Below this there is nothing to fall back to.
 const FEWEST_BOXES: u32 = 1000;
-/// A device that is lost before it has found anything in so many may have been asked for too much.
+/// A device with more boxes that is lost early probably ran out of memory.
 const MANY_BOXES: u32 = 200_000;
-/// Times that a step is made again to hold all that it finds.
+/// Repetitions until outputs fit.
 const MOST_REPEATS: u32 = 6;
 
 pub struct App {
     page: Page,
-    /// What the visitor wants; the world follows.
     wanted: Settings,
     gpu: Option<Rc<Gpu>>,
     demo: Option<Demo>,
-    /// Something is under way that owns the world, or a part of it.
+    /// An asynchronous task owns the world or a part of it.
     is_busy: bool,
-    /// The page says why it does not run.
     has_failed: bool,
-    /// Whether this world has answered a step.
+    /// True after the world's first step.
     has_answer: bool,
-    /// The largest number of boxes that this device has answered for in good time.
+    /// Most boxes that this device finished in good time.
     answered: Option<u32>,
-    /// Frames that the device had when it was last looked at.
     in_flight: u32,
-    /// Whether a notice has said that this world takes long.
-    has_told_slow: bool,
-    /// Boxes of a world that was given up while the device was at work on it.
+    slow_notice_shown: bool,
+    /// Boxes of a world abandoned in mid-step.
     given_up: Option<u32>,
     offer: Offer,
-    /// The notice on the page is one about waiting, which ends by itself.
+    /// It closes itself.
     notice_is_of_wait: bool,
-    /// Title, text and button of another notice, which nobody has closed.
+    /// Title, text and button.
     notice_behind: Option<(String, String, Offer)>,
     input: Input,
     size: UVec2,
@@ -79,36 +73,34 @@ pub struct App {
     clock: Clock,
 }
 
-/// When what happened, milliseconds.
+/// Milliseconds.
 #[derive(Default)]
 struct Clock {
-    /// When a device was asked for.
     asked: f64,
-    /// Since when the device owes an answer, and how long it took for the last one.
+    /// Begin of the current wait for the device, and the last one's duration.
     owed: f64,
     took: f64,
     frame: f64,
     readout: f64,
     stages: f64,
-    /// Frames since the last readout.
+    /// Since the last readout.
     frames: u32,
 }
 
 const IS_SOFTWARE: &str = "This browser's GPU is a fallback: software, on the CPU.";
 
-/// What the button of the notice does.
+/// Action of the notice's button.
 #[derive(Clone, Copy, PartialEq)]
 enum Offer {
     Nothing,
-    /// Another device, for the same.
+    /// With the same settings.
     Again(&'static str),
-    /// Another device, for so many boxes.
+    /// With fewer boxes.
     Fewer(u32),
 }
 
 type Shared = Rc<RefCell<App>>;
 
-/// Starts the page; it then lives by its events.
 pub fn start() {
     let Some(page) = Page::of_window() else { return };
     let (wanted, unknown) = Settings::from_query(&page.query());
@@ -123,7 +115,7 @@ pub fn start() {
         has_answer: false,
         answered: None,
         in_flight: 0,
-        has_told_slow: false,
+        slow_notice_shown: false,
         given_up: None,
         offer: Offer::Nothing,
         notice_is_of_wait: false,
@@ -145,7 +137,6 @@ pub fn start() {
     spawn_local(open(app));
 }
 
-/// A device and a world on it.
 async fn open(app: Shared) {
     let page = {
         let mut app = app.borrow_mut();
@@ -187,7 +178,7 @@ async fn open(app: Shared) {
     }
 }
 
-/// A world of the wanted boxes, or of as many as there is room for.
+/// Builds the wanted world, or one that fits.
 async fn build(app: Shared) {
     loop {
         let (gpu, settings, size) = {
@@ -198,7 +189,7 @@ async fn build(app: Shared) {
             app.is_busy = true;
             app.demo = None;
             app.frames = 0;
-            (app.has_answer, app.has_told_slow) = (false, false);
+            (app.has_answer, app.slow_notice_shown) = (false, false);
             (app.in_flight, app.clock.took) = (gpu.frames_in_flight(), 0.0);
             app.fit(&gpu);
             let boxes = grouped(app.wanted.boxes.into());
@@ -238,8 +229,7 @@ async fn build(app: Shared) {
     }
 }
 
-/// Before software is given a world of many boxes, which it cannot be stopped at: says so and leaves time for another
-/// choice. False where that was made.
+/// Warns before a large world in software, which cannot be cancelled. Returns false if the settings changed meanwhile.
 async fn heads_up(app: &Shared, gpu: &Rc<Gpu>, settings: Settings) -> bool {
     let page = {
         let mut app = app.borrow_mut();
@@ -265,7 +255,6 @@ async fn heads_up(app: &Shared, gpu: &Rc<Gpu>, settings: Settings) -> bool {
     true
 }
 
-/// Lets the device go with all that it still has to do, and opens another.
 async fn reopen(app: Shared) {
     let page = {
         let mut app = app.borrow_mut();
@@ -276,15 +265,12 @@ async fn reopen(app: Shared) {
         }
         app.page.clone()
     };
-    // What was under way ends with the device.
     while app.borrow().is_busy {
         sleep(&page, 20).await;
     }
     open(app).await;
 }
 
-/// # Errors
-/// Where the browser has no WebGPU, at all or here.
 fn supports(page: &Page) -> Result<(), Failure> {
     let has_gpu = property(&page.window.navigator(), "gpu").is_some();
     match has_gpu {
@@ -299,7 +285,7 @@ fn property(object: &JsValue, name: &str) -> Option<JsValue> {
     (!value.is_undefined() && !value.is_null()).then_some(value)
 }
 
-/// As the browser tells it, which is little: wgpu passes no more than its description on.
+/// wgpu reports only the description.
 async fn adapter_name(page: &Page) -> String {
     let ask = || {
         let gpu = property(&page.window.navigator(), "gpu")?;
@@ -328,7 +314,6 @@ async fn adapter_name(page: &Page) -> String {
 }
 
 impl App {
-    /// Makes the canvas as large as its place on the page.
     fn fit(&mut self, gpu: &Gpu) {
         let canvas = &self.page.canvas;
         let scale = self.page.scale();
@@ -358,7 +343,7 @@ impl App {
         self.notice_is_of_wait = false;
     }
 
-    /// In place of another notice, which comes back when the wait is over.
+    /// The previous notice returns after the wait.
     fn notice_of_wait(&mut self, title: &str, text: &str, offer: Offer) {
         self.show_notice(title, text, offer);
         self.notice_is_of_wait = true;
@@ -383,7 +368,6 @@ impl App {
         self.gpu.as_ref().is_some_and(|current| Rc::ptr_eq(current, gpu))
     }
 
-    /// What a device that is at work too long is left for.
     fn fewer(&self) -> Option<u32> {
         let asked = self.wanted.boxes;
         let answered = self.answered.filter(|&answered| answered < asked);
@@ -397,7 +381,6 @@ impl App {
         self.page.set_query(&self.wanted);
     }
 
-    /// Takes what the device is done with.
     fn take_answer(&mut self, gpu: &Gpu, now: f64) {
         let in_flight = gpu.frames_in_flight();
         if in_flight < self.in_flight {
@@ -416,7 +399,6 @@ impl App {
         }
     }
 
-    /// What told of a wait says so no longer.
     fn end_wait(&mut self) {
         if self.notice_is_of_wait {
             match self.notice_behind.take() {
@@ -427,14 +409,13 @@ impl App {
         self.say_running();
     }
 
-    /// Where that is so.
     fn say_running(&self) {
         if self.has_answer && self.demo.is_some() && !self.is_busy {
             self.page.state(State::Running, running(self.wanted.paused));
         }
     }
 
-    /// Says what the page waits for, where that takes long. Frames do not come meanwhile, or not often.
+    /// Reports long waits.
     fn watch(&mut self) {
         let now = self.page.now();
         let Some(gpu) = self.gpu.clone() else {
@@ -456,8 +437,8 @@ impl App {
             false => (State::Starting, "the first frame…"),
         };
         self.page.state(state, &counted(what, waited));
-        if waited >= TOO_LONG && !self.has_told_slow {
-            self.has_told_slow = true;
+        if waited >= TOO_LONG && !self.slow_notice_shown {
+            self.slow_notice_shown = true;
             self.tell_slow(&gpu);
         }
     }
@@ -483,8 +464,7 @@ impl App {
         self.tell_long(boxes, &text);
     }
 
-    /// The browser has no other device to give while the GPU is at work on a long step, though nobody wants that any
-    /// more.
+    /// During an abandoned step, the browser provides no other device.
     fn tell_given_up(&mut self) {
         let Some(boxes) = self.given_up.filter(|_| !self.notice_is_of_wait) else {
             return;
@@ -497,7 +477,7 @@ impl App {
         self.notice_of_wait("The GPU is still busy", &text, Offer::Nothing);
     }
 
-    /// Wants fewer boxes where more do not work, and says so; false where that does not help.
+    /// Returns false if there is no fallback.
     fn fall_back(&mut self, failure: &Failure) -> bool {
         let asked = self.wanted.boxes;
         let Some(fewer) = self.fewer() else {
@@ -526,8 +506,8 @@ impl App {
         );
     }
 
-    /// What the device told on its own, and what follows where it is gone.
-    fn await_errors(&mut self, gpu: &Gpu) -> Option<Next> {
+    /// Returns the next action if the device is lost.
+    fn poll_failures(&mut self, gpu: &Gpu) -> Option<Next> {
         let events = gpu.take_events();
         if !events.errors.is_empty() {
             let errors = events.errors.join(" ");
@@ -536,7 +516,7 @@ impl App {
         }
         match events.lost {
             Some(reason) => {
-                // More than it can hold takes some devices away: a new one with fewer boxes is worth a try.
+                // Perhaps out of memory: retry with fewer boxes.
                 let is_first = self.answered.is_none_or(|answered| answered < self.wanted.boxes);
                 if is_first && self.wanted.boxes >= MANY_BOXES {
                     let reason = Failure::NoRoom(format!("the device is lost ({reason})."));
@@ -552,16 +532,15 @@ impl App {
         }
     }
 
-    /// Takes changes of the controls and draws a frame.
     fn frame(&mut self, now: f64) -> Next {
         let Some(gpu) = self.gpu.clone().filter(|_| !self.has_failed) else {
             return Next::Frame;
         };
-        if let Some(next) = self.await_errors(&gpu) {
+        if let Some(next) = self.poll_failures(&gpu) {
             return next;
         }
         self.take_answer(&gpu, self.page.now());
-        // What comes in meanwhile is kept for the next frame.
+        // Keeps the input for the next frame.
         if self.is_busy || self.demo.is_none() {
             return Next::Frame;
         }
@@ -614,7 +593,6 @@ impl App {
         Next::Frame
     }
 
-    /// Says in numbers what is on the screen.
     fn read_out(&mut self, gpu: &Gpu, now: f64) {
         let Some(demo) = &mut self.demo else { return };
         let counters = demo.finder.counters();
@@ -658,7 +636,6 @@ impl App {
     }
 }
 
-/// What follows a frame.
 enum Next {
     Frame,
     /// Another world.
@@ -667,10 +644,9 @@ enum Next {
     Open,
 }
 
-/// A callback that asks to be called again has to know itself.
+/// The callback requests the next frame with itself.
 type OnFrame = Rc<RefCell<Option<Closure<dyn FnMut(f64)>>>>;
 
-/// Draws whenever the browser shows a frame.
 fn frames(app: &Shared) {
     let on_frame = OnFrame::default();
     let (app, again) = (Rc::clone(app), Rc::clone(&on_frame));
@@ -688,24 +664,24 @@ fn frames(app: &Shared) {
     request(&first, &on_frame);
 }
 
-/// Looks on a timer, since a browser whose GPU is busy shows no frames.
+/// On a timer: a browser with a busy GPU shows no frames.
 fn watch(app: &Shared) {
     let window = app.borrow().page.window.clone();
     let app = Rc::clone(app);
     let look = Closure::<dyn FnMut()>::new(move || app.borrow_mut().watch());
-    // Without a timer the page only says less.
+    // Without a timer, the page only reports less.
     let _ = window
         .set_interval_with_callback_and_timeout_and_arguments_0(look.into_js_value().unchecked_ref(), WATCH_EVERY);
 }
 
 fn request(window: &web_sys::Window, on_frame: &OnFrame) {
     if let Some(closure) = &*on_frame.borrow() {
-        // The only reason for it to fail is that the page is gone.
+        // Fails only if the page is gone.
         let _ = window.request_animation_frame(closure.as_ref().unchecked_ref());
     }
 }
 
-/// Compares what the GPU found in the frame on the screen with what the CPU finds.
+/// Compares the displayed frame's results with the CPU's.
 async fn check(app: Shared) {
     let (gpu, page, settings) = {
         let mut app = app.borrow_mut();
@@ -722,14 +698,13 @@ async fn check(app: Shared) {
         app.page.write(&app.wanted);
         app.page.state(State::Verifying, "verifying…");
         app.page.text("verdict", "verifying…");
-        // What is wanted by now may be something else.
         (gpu, app.page.clone(), demo.settings)
     };
     let frame = copy_frame(&app, &gpu).await;
     let verdict = match frame {
         Err(failure) => Err(failure),
         Ok(frame) => {
-            // What was just written is to be seen before the CPU is busy.
+            // Lets the page update before the CPU is busy.
             sleep(&page, 60).await;
             let begin = page.now();
             let settings = Settings {
@@ -746,7 +721,6 @@ async fn check(app: Shared) {
     }
     let (class, text) = match verdict {
         Ok((verdict, time)) => {
-            // The readout may be of a frame before.
             if let Verdict::Same { pairs, hits, .. } = verdict {
                 page.text("pairs", &grouped(pairs as u64));
                 if settings.ray {
@@ -782,12 +756,10 @@ fn told(boxes: u32, verdict: &Verdict, time: f64) -> (&'static str, String) {
     }
 }
 
-/// # Errors
-/// Where the device is lost meanwhile, or the outputs do not come to hold everything.
 async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
     let lost = || Failure::ReadBack(gpu_broad_phase::ReadBackError::DeviceLost);
     for _ in 0..MOST_REPEATS {
-        // Taken out for as long as it is waited for: frames and controls want the rest of the page.
+        // Frames and controls use the rest meanwhile.
         let taken = app
             .borrow_mut()
             .demo
@@ -813,7 +785,7 @@ async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
 
 async fn sleep(page: &Page, milliseconds: i32) {
     let promise = js_sys::Promise::new(&mut |done, _| {
-        // Without a timer nothing would ever go on: then it goes on at once.
+        // Without a timer, continues at once.
         if page
             .window
             .set_timeout_with_callback_and_timeout_and_arguments_0(&done, milliseconds)

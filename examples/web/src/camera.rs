@@ -1,22 +1,20 @@
-//! What the visitor looks from: flat from above, or around a point.
-
 use std::f32::consts::FRAC_PI_2;
 
 use glam::camera::rh::{proj::directx::perspective, view::look_at_mat4};
 use glam::{Mat4, Vec2, Vec3, Vec4};
 
-/// Pixels count from the upper left corner of the view; sizes of views are in the same pixels.
+/// Sizes and positions are in pixels from the upper left corner.
 #[derive(Clone, Copy, Debug)]
 pub enum Camera {
     Flat(Flat),
     Orbit(Orbit),
 }
 
-/// Upon the plane of x and y, y upwards.
+/// Views the x-y plane, y up.
 #[derive(Clone, Copy, Debug)]
 pub struct Flat {
     pub center: Vec2,
-    /// World units a pixel.
+    /// World units per pixel.
     pub pixel: f32,
 }
 
@@ -28,13 +26,13 @@ pub struct Orbit {
     pub yaw: f32,
     /// Above the horizon, radians.
     pub pitch: f32,
-    /// From the lower to the upper edge of the view, radians.
+    /// Vertical, radians.
     pub field_of_view: f32,
-    /// How far the origin lies from the middle of the view, in halves of it.
+    /// Offset of the origin, in half views.
     pub shift: Vec2,
 }
 
-/// To the right and up, where pixels count down.
+/// Flips y, as pixels count downwards.
 const UP: Vec2 = Vec2::new(1.0, -1.0);
 
 impl Flat {
@@ -42,12 +40,11 @@ impl Flat {
         self.center + (pixel - 0.5 * size) * UP * self.pixel
     }
 
-    /// The world moves along with the pointer.
     pub fn drag(&mut self, by: Vec2) {
         self.center -= by * UP * self.pixel;
     }
 
-    /// Closer by `factor`, with what is under the pixel staying there.
+    /// Keeps `pixel` in place.
     pub fn zoom(&mut self, size: Vec2, pixel: Vec2, factor: f32) {
         let before = self.position(size, pixel);
         self.pixel /= factor;
@@ -56,7 +53,7 @@ impl Flat {
 
     fn view_projection(&self, size: Vec2) -> Mat4 {
         let scale = 2.0 / (size * self.pixel);
-        // Half way between the planes.
+        // Puts z half way between the planes.
         Mat4::from_cols(
             Vec4::new(scale.x, 0.0, 0.0, 0.0),
             Vec4::new(0.0, scale.y, 0.0, 0.0),
@@ -85,7 +82,7 @@ impl Orbit {
         Mat4::from_translation(self.shift.extend(0.0)) * projection * look_at_mat4(self.eye(), Vec3::ZERO, Vec3::Y)
     }
 
-    /// From the eye through a pixel: origin and direction, of length one.
+    /// Ray from the eye through a pixel: origin and unit direction.
     pub fn ray(&self, size: Vec2, pixel: Vec2) -> (Vec3, Vec3) {
         let place = (pixel / size * 2.0 - 1.0) * UP;
         let far = self.view_projection(size).inverse() * Vec4::new(place.x, place.y, 1.0, 1.0);
@@ -95,7 +92,6 @@ impl Orbit {
 }
 
 impl Camera {
-    /// From the world to clip space.
     pub fn view_projection(&self, size: Vec2) -> Mat4 {
         match self {
             Self::Flat(flat) => flat.view_projection(size),
@@ -103,7 +99,7 @@ impl Camera {
         }
     }
 
-    /// World units a pixel: in two dimensions everywhere, in three at a distance of one.
+    /// World units per pixel, at distance 1 in 3D.
     pub fn pixel(&self, size: Vec2) -> f32 {
         match self {
             Self::Flat(flat) => flat.pixel,
@@ -125,7 +121,6 @@ impl Camera {
         }
     }
 
-    /// Closer by `factor`.
     pub fn zoom(&mut self, size: Vec2, pixel: Vec2, factor: f32) {
         match self {
             Self::Flat(flat) => flat.zoom(size, pixel, factor),

@@ -1,9 +1,9 @@
-// Colours as sRGB has them; behind `common.wgsl`.
+// sRGB colours. Appended to `common.wgsl`.
 
 const RAY: vec3<f32> = vec3<f32>(0.42, 1.0, 0.82);
-// Overlaps that are as hot as any more.
+// Saturates the ramp.
 const HOTTEST: f32 = 31.0;
-// Evenly spaced in the logarithm of overlaps. The page's legend has the same.
+// Even in the logarithm of overlaps; also in the page's legend.
 const RAMP: array<vec3<f32>, 6> = array<vec3<f32>, 6>(
     vec3<f32>(0.255, 0.345, 0.470), vec3<f32>(0.220, 0.420, 0.860), vec3<f32>(0.510, 0.330, 0.930),
     vec3<f32>(0.910, 0.260, 0.600), vec3<f32>(1.000, 0.520, 0.240), vec3<f32>(1.000, 0.870, 0.430),
@@ -15,7 +15,6 @@ const RAMP: array<vec3<f32>, 6> = array<vec3<f32>, 6>(
 // Object and bits of `t`.
 @group(0) @binding(4) var<storage, read> hits: array<vec2<u32>>;
 
-// Without overlaps 0, with the most 1.
 fn heat(object: u32) -> f32 {
     let others = select(0.0, f32(overlaps[object]), params.has_colors == 1u);
     return min(log2(1.0 + others) / log2(1.0 + HOTTEST), 1.0);
@@ -28,7 +27,7 @@ fn ramp(heat: f32) -> vec3<f32> {
     return mix(colors[below], colors[below + 1u], place - f32(below));
 }
 
-// Colours that `DebugDraw` gives to levels begin with red, which is for heat here: this begins with blue, and is paler.
+// Level colours start with red, which means heat here: swaps red and blue.
 fn of_level(color: vec3<f32>) -> vec3<f32> {
     return mix(color.bgr, vec3<f32>(0.55, 0.65, 0.8), 0.3);
 }

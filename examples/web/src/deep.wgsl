@@ -1,13 +1,12 @@
-// Draws three dimensions; behind `colors.wgsl`.
+// Draws 3D scenes. Appended to `colors.wgsl`.
 
 const BACKGROUND: vec3<f32> = vec3<f32>(0.031, 0.041, 0.064);
 
-// To and from what light adds up in.
+// Light adds up linearly.
 fn encoded(color: vec3<f32>) -> vec3<f32> {
     return pow(max(color, vec3<f32>(0.0)), vec3<f32>(1.0 / 2.2));
 }
 
-// What is far fades into the background.
 fn fog(way: vec3<f32>, color: vec3<f32>) -> vec3<f32> {
     let near = length(params.eye) - 1.1 * params.reach.x;
     let share = clamp((length(way) - near) / (2.4 * params.reach.x), 0.0, 1.0);
@@ -19,7 +18,7 @@ struct Surface {
     @location(0) color: vec3<f32>,
     @location(1) normal: vec3<f32>,
     @location(2) place: vec2<f32>,
-    // From the eye.
+    // Vector from the eye.
     @location(3) way: vec3<f32>,
 }
 
@@ -43,7 +42,7 @@ struct Outline {
     @location(0) color: vec4<f32>,
 }
 
-// The inside of a box that is a few pixels larger than one that is met: what of it shows is a rim.
+// Back faces of an enlarged box make a rim.
 fn outline(vertex: u32, object: u32, pixels: f32, color: vec3<f32>) -> Outline {
     let bounds = boxes[object];
     let width = pixels * params.pixel * distance(params.eye, 0.5 * (bounds.low + bounds.high));
@@ -61,7 +60,6 @@ fn hit_fragment(outline: Outline) -> @location(0) vec4<f32> {
     return outline.color;
 }
 
-// The closest one over all others, and once more as it is.
 @vertex
 fn closest_vertex(@builtin(vertex_index) vertex: u32) -> Surface {
     if (found.closest == NONE) {
@@ -80,7 +78,7 @@ fn closest_fragment(surface: Surface) -> @location(0) vec4<f32> {
     return vec4<f32>(encoded(1.6 * lit(surface.color, surface.normal, surface.place, surface.way)), 1.0);
 }
 
-// A strip from the ray's beginning to the closest hit, or on to its end, of the same width on the screen everywhere.
+// Of constant screen width: up to the hit, or beyond.
 @vertex
 fn ray_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) part: u32) -> Outline {
     if (params.shows_ray == 0u || (part == 1u && found.closest == NONE)) {

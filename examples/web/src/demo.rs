@@ -1,5 +1,3 @@
-//! A world on the device: its boxes, what finds their overlaps, and the view of them.
-
 use glam::{Vec2, Vec3};
 use gpu_broad_phase::{Dimensions, Ray};
 
@@ -13,7 +11,7 @@ use crate::swarm::Swarm;
 use crate::world;
 use crate::{draw::Draw, input::Input};
 
-/// Pixels that hold no box: what lies under the panel.
+/// Pixels covered by the panel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
     pub right: f32,
@@ -24,24 +22,23 @@ pub struct Demo {
     pub settings: Settings,
     pub swarm: Swarm,
     pub finder: Finder,
-    /// That of the last step.
+    /// Of the last step.
     pub ray: Ray,
     draw: Draw,
     camera: Camera,
     params: wgpu::Buffer,
     time: f32,
-    /// Where the ray begins in two dimensions, in half edges of the space.
+    /// 2D: in half edges of the space.
     start: Vec2,
-    /// Three dimensions: a ray that stays while the view turns.
+    /// 3D: does not turn with the view.
     pinned: Option<(Vec3, Vec3)>,
 }
 
-/// Nobody points: the ray turns by itself, radians a second.
+/// Radians per second of the ray while nobody points.
 const SWEEP: f32 = 0.21;
-/// Of the view in three dimensions, radians a second.
+/// Radians per second of the 3D view.
 const TURN: f32 = 0.06;
 
-/// World units a pixel where all of a space shows.
 fn whole(reach: Vec3, size: Vec2) -> f32 {
     2.0 * reach.x / size.x
 }
@@ -63,8 +60,6 @@ fn camera(dimensions: Dimensions, reach: Vec3, size: Vec2) -> Camera {
 }
 
 impl Demo {
-    /// # Errors
-    /// Where the device has no room for it.
     pub async fn new(gpu: &Gpu, settings: Settings, size: Vec2) -> Result<Self, Failure> {
         let swarm = Swarm::new(gpu, &settings, size.x / size.y).await?;
         Ok(Self {
@@ -81,10 +76,7 @@ impl Demo {
         })
     }
 
-    /// Takes what can be changed in place.
-    ///
-    /// # Errors
-    /// Where the broad phase cannot be made.
+    /// Applies settings that need no new world.
     pub fn change(&mut self, gpu: &Gpu, settings: Settings) -> Result<(), Failure> {
         if settings.scheme() != self.settings.scheme() {
             self.finder = Finder::new(gpu, &settings)?;
@@ -93,10 +85,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Moves the boxes on by so many seconds, finds and draws. Nothing is drawn while the broad phase is being read.
-    ///
-    /// # Errors
-    /// Where a step cannot be made.
+    /// Draws nothing while the broad phase is being read.
     pub fn frame(
         &mut self,
         gpu: &Gpu,
@@ -121,7 +110,7 @@ impl Demo {
         self.swarm.reach = reach;
         self.time += time_step;
         self.look(size, covered, input, time_step);
-        // While nothing moves the ray only follows who points.
+        // While paused, the ray only follows the pointer.
         let stays = self.settings.paused && self.settings.ray && self.ray.t_max > 0.0;
         if !stays || input.pointer.is_some() || input.clicked.is_some() {
             self.ray = self.aim(size, input);
@@ -149,7 +138,7 @@ impl Demo {
             .finder
             .record(gpu, &mut encoder, &self.params, &self.swarm, self.ray, &self.settings)?;
         let Some(mut found) = found else { return Ok(()) };
-        // From the eye its cells would lie one behind the other.
+        // From the eye, cells cover each other.
         if !is_flat && self.pinned.is_none() {
             found.ray_cells = None;
         }
@@ -166,10 +155,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Another step over the boxes as they lie, without drawing: where the last one had no room for all that it found.
-    ///
-    /// # Errors
-    /// Where it cannot be made.
+    /// Repeats the step after an overflow.
     pub fn find_again(&mut self, gpu: &Gpu) -> Result<(), Failure> {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         self.finder
@@ -178,7 +164,6 @@ impl Demo {
         Ok(())
     }
 
-    /// Moves the view and the ray's start.
     fn look(&mut self, size: Vec2, covered: Covered, input: &Input, time_step: f32) {
         self.camera.drag(input.drag);
         let pixel = input.pointer.unwrap_or(0.5 * size);
@@ -206,7 +191,7 @@ impl Demo {
         }
     }
 
-    /// From its start through the pointer, or from the eye; one that ends before it begins meets nothing.
+    /// From `start` in 2D, from the eye in 3D. An inverted ray hits nothing.
     fn aim(&self, size: Vec2, input: &Input) -> Ray {
         if !self.settings.ray {
             return Ray::new([0.0; 3], [0.0; 3], -1.0);

@@ -1,5 +1,3 @@
-//! How a frame is drawn.
-
 use glam::UVec2;
 use gpu_broad_phase::{DebugDraw, Dimensions};
 
@@ -16,7 +14,6 @@ const BACKGROUND: wgpu::Color = wgpu::Color {
 };
 const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
-/// Pipelines of one number of dimensions.
 pub struct Draw {
     dimensions: Dimensions,
     boxes: wgpu::RenderPipeline,
@@ -24,13 +21,12 @@ pub struct Draw {
     closest: wgpu::RenderPipeline,
     ray: wgpu::RenderPipeline,
     lines: wgpu::RenderPipeline,
-    /// Two dimensions: fills the cells of the ray.
+    /// 2D only.
     cells: Option<wgpu::RenderPipeline>,
-    /// Three dimensions.
+    /// 3D only.
     targets: Option<Targets>,
 }
 
-/// Several samples a pixel and their depths.
 struct Targets {
     size: UVec2,
     color: wgpu::TextureView,
@@ -66,12 +62,11 @@ impl Targets {
 
 const SAMPLES_3D: u32 = 4;
 
-/// How triangles or lines are drawn, where it is not by default: blended, and in three dimensions nearest in front.
+/// Default: blended; depth tested in 3D.
 #[derive(Clone, Copy, Default)]
 struct State {
     topology: wgpu::PrimitiveTopology,
     cull_mode: Option<wgpu::Face>,
-    /// Neither tested against depth nor written there.
     no_depth: bool,
 }
 
@@ -144,7 +139,7 @@ impl Draw {
         Self {
             dimensions,
             boxes: pipeline("box", &[], culls(wgpu::Face::Back)),
-            // The inside of larger boxes: a rim around what is met.
+            // Back faces of enlarged boxes make a rim.
             hits: pipeline("hit", &[], culls(wgpu::Face::Front)),
             closest: pipeline("closest", &[], over_all),
             ray: pipeline(
@@ -161,7 +156,6 @@ impl Draw {
         }
     }
 
-    /// Records the drawing of `count` boxes and of what was found.
     pub fn record(
         &mut self,
         gpu: &Gpu,
@@ -217,8 +211,7 @@ impl Draw {
             ..Default::default()
         });
         let corners = if is_flat { 6 } else { 36 };
-        // In two dimensions one covers another: cells lie below the boxes. In three depth sorts it out, and what blends
-        // comes last.
+        // 2D draws cells first; 3D draws blended lines last.
         let draw_boxes = |pass: &mut wgpu::RenderPass<'_>| {
             pass.set_pipeline(&self.boxes);
             pass.set_bind_group(0, &of_box, &[]);

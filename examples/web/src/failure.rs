@@ -1,5 +1,3 @@
-//! What can go wrong, in words for whoever looks at the page.
-
 use gpu_broad_phase::{BroadPhaseError, CreateError, ReadBackError, StepError};
 
 use crate::page::bytes;

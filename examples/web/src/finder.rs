@@ -1,4 +1,4 @@
-//! The broad phase, and what is made of its outputs to be drawn.
+//! Runs the broad phase and prepares its outputs for drawing.
 
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputOptions, OutputRows, Ray,
@@ -12,29 +12,27 @@ use crate::params::{Found, shader};
 use crate::settings::Settings;
 use crate::swarm::Swarm;
 
-/// Cells are twelve lines each; more are not drawn.
+/// Twelve lines per cell.
 const MOST_LINES: u32 = 600_000;
 const MOST_RAY_LINES: u32 = 60_000;
-/// Of lines, 255 for opaque.
+/// Of 255.
 const CELL_ALPHA: u8 = 52;
 const RAY_CELL_ALPHA: u8 = 70;
 
 pub struct Finder {
-    /// None while it is being read.
+    /// `None` while it is being read.
     pub broad_phase: Option<GpuBroadPhase>,
     dispatch: DispatchArgs,
     cells: DebugDraw,
     ray_cells: DebugDraw,
     count_overlaps: wgpu::ComputePipeline,
     gather_hits: wgpu::ComputePipeline,
-    /// Of each box.
     overlaps: wgpu::Buffer,
     found: wgpu::Buffer,
     hit_args: wgpu::Buffer,
     watch: FrameReadback<Found>,
 }
 
-/// What a frame draws, beside the boxes.
 pub struct ToDraw {
     pub overlaps: wgpu::Buffer,
     pub found: wgpu::Buffer,
@@ -42,17 +40,16 @@ pub struct ToDraw {
     pub hit_args: wgpu::Buffer,
     pub cells: Option<Lines>,
     pub ray_cells: Option<Lines>,
-    /// Hits that the output holds.
     pub hit_capacity: u32,
 }
 
-/// As `DebugDraw` makes them.
+/// Output of `DebugDraw`.
 pub struct Lines {
     pub vertices: wgpu::Buffer,
     pub args: wgpu::Buffer,
 }
 
-/// What the CPU engine is asked, too.
+/// Also for the CPU engine.
 pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         label: Some("web"),
@@ -70,8 +67,6 @@ pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
 }
 
 impl Finder {
-    /// # Errors
-    /// Where the broad phase cannot be made.
     pub fn new(gpu: &Gpu, settings: &Settings) -> Result<Self, Failure> {
         let descriptor = descriptor(settings);
         let module = gpu.shader("found", shader!("found.wgsl"));
@@ -90,10 +85,7 @@ impl Finder {
         })
     }
 
-    /// Records a step over the boxes and what is drawn of it; nothing where the broad phase is being read.
-    ///
-    /// # Errors
-    /// Where the step cannot be made: the encoder then has to be dropped.
+    /// Does nothing while the broad phase is being read. After an error, drop the encoder.
     pub fn record(
         &mut self,
         gpu: &Gpu,
@@ -182,23 +174,23 @@ impl Finder {
         Ok(Some(to_draw))
     }
 
-    /// What the counters of some frame ago say.
+    /// Of a recent frame.
     pub fn counters(&mut self) -> Option<Counters> {
         self.broad_phase.as_mut().and_then(GpuBroadPhase::counters)
     }
 
-    /// How long each stage of that frame's step took on the GPU.
+    /// Of the same frame.
     pub fn timings(&mut self) -> Vec<StageTime> {
         let broad_phase = self.broad_phase.as_mut();
         broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.timings())
     }
 
-    /// What the ray met some frame ago.
+    /// Of a recent frame.
     pub fn found(&mut self) -> Option<Found> {
         self.watch.latest()
     }
 
-    /// Bytes of the broad phase.
+    /// Bytes.
     pub fn memory(&self) -> Option<u64> {
         self.broad_phase
             .as_ref()

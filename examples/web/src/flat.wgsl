@@ -1,4 +1,4 @@
-// Draws two dimensions; behind `colors.wgsl`.
+// Draws 2D scenes. Appended to `colors.wgsl`.
 
 struct Flat {
     @builtin(position) position: vec4<f32>,
@@ -9,7 +9,6 @@ struct Flat {
     @location(3) heat: f32,
 }
 
-// Two triangles from -1 to 1.
 fn corner_of_quad(vertex: u32) -> vec2<f32> {
     let right = vertex == 1u || vertex == 2u || vertex == 4u;
     let upper = vertex == 2u || vertex == 4u || vertex == 5u;
@@ -20,7 +19,7 @@ fn at_plane(place: vec2<f32>) -> vec4<f32> {
     return params.view_projection * vec4<f32>(place, 0.0, 1.0);
 }
 
-// With so many pixels around it.
+// Enlarged by `around` pixels.
 fn flat_box(vertex: u32, object: u32, around: f32, color: vec3<f32>, heat: f32) -> Flat {
     let bounds = boxes[object];
     let half = 0.5 * (bounds.high.xy - bounds.low.xy) / params.pixel;
@@ -29,13 +28,13 @@ fn flat_box(vertex: u32, object: u32, around: f32, color: vec3<f32>, heat: f32) 
     return Flat(at_plane(center + place * params.pixel), place, half, color, heat);
 }
 
-// Pixels to the nearest edge, negative outside.
+// Pixels to the edge, negative outside.
 fn inside(surface: Flat) -> f32 {
     let to_edge = surface.half - abs(surface.place);
     return min(to_edge.x, to_edge.y) - length(min(to_edge, vec2<f32>(0.0))) * f32(to_edge.x < 0.0 && to_edge.y < 0.0);
 }
 
-// How much of a pixel around the place is covered: narrow boxes cover less than one.
+// Narrow boxes cover only a part of the pixel.
 fn covered(surface: Flat) -> f32 {
     let share = clamp(min(surface.half - surface.place, surface.half + surface.place) + 0.5, vec2<f32>(0.0), vec2<f32>(1.0));
     let narrow = min(2.0 * surface.half, vec2<f32>(1.0));
@@ -52,7 +51,7 @@ fn box_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) objec
 @fragment
 fn box_fragment(surface: Flat) -> @location(0) vec4<f32> {
     let rim = 1.0 - smoothstep(0.7, 1.7, inside(surface));
-    // Boxes of a few pixels are all rim, which many of them would make one bright mass.
+    // Small boxes are flat: many rims would form one bright mass.
     let smallest = min(surface.half.x, surface.half.y);
     let fill = mix(0.62, 0.20 + 0.22 * surface.heat, smoothstep(1.5, 5.0, smallest));
     let edge = mix(fill, 0.95, smoothstep(1.0, 4.0, smallest));
@@ -86,7 +85,7 @@ fn closest_fragment(surface: Flat) -> @location(0) vec4<f32> {
     let edge = inside(surface);
     let glow = 0.6 * pow(clamp(1.0 + edge / GLOW, 0.0, 1.0), 2.5);
     let body = clamp(edge + 0.5, 0.0, 1.0);
-    // A large one would hide what lies below it.
+    // Large boxes are translucent.
     let smallest = min(surface.half.x, surface.half.y);
     let fill = mix(0.95, 0.26, smoothstep(4.0, 26.0, smallest)) + 0.35 * exp(-0.16 * max(edge, 0.0));
     let alpha = mix(fill, 1.0, 1.0 - smoothstep(1.4, 2.4, edge));
@@ -95,17 +94,16 @@ fn closest_fragment(surface: Flat) -> @location(0) vec4<f32> {
 
 struct Stroke {
     @builtin(position) position: vec4<f32>,
-    // Pixels: along the ray from its beginning and across.
+    // Pixels along and across the ray.
     @location(0) place: vec2<f32>,
-    // Where the closest hit is, and the end.
+    // Positions of the closest hit and of the end.
     @location(1) stops: vec2<f32>,
     @location(2) @interpolate(flat) kind: u32,
 }
 
-// Half the width of the quads of ray and dots, pixels.
+// Half the quads' width in pixels.
 const WIDE: f32 = 9.0;
 
-// The ray, a dot where it begins and one where it meets the closest box.
 @vertex
 fn ray_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) kind: u32) -> Stroke {
     let is_shown = params.shows_ray == 1u && (kind != 2u || found.closest != NONE);
@@ -132,7 +130,6 @@ fn ray_fragment(stroke: Stroke) -> @location(0) vec4<f32> {
         let across = abs(stroke.place.y);
         let core = 1.0 - smoothstep(0.6, 1.6, across);
         let glow = 0.35 * pow(1.0 - across / WIDE, 2.0);
-        // Past the closest box it goes on, fainter, and fades.
         let is_past = stroke.place.x > stroke.stops.x;
         let strength = select(1.0, 0.34 * (1.0 - 0.6 * stroke.place.x / stroke.stops.y), is_past);
         return vec4<f32>(mix(RAY, vec3<f32>(1.0), 0.5 * core), strength * max(core, glow));
@@ -158,11 +155,10 @@ fn line_fragment(line: Line) -> @location(0) vec4<f32> {
     return line.color;
 }
 
-// Three words of position and one of colour, 24 vertices a cell: the first is its lower corner, the eighth its upper
-// one.
+// Position and colour. Vertices 0 and 7 of a cell's 24 are its lower and upper corners.
 @group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
 
-// Fills the cells whose edges the lines are: two triangles of the first six vertices, the others in one point.
+// Six vertices make two triangles; the other 18 are degenerate.
 @vertex
 fn cell_vertex(@builtin(vertex_index) vertex: u32) -> Line {
     let first = vertex / 24u * 24u;

@@ -1,9 +1,8 @@
-// Makes what is drawn of what the broad phase found; behind `common.wgsl`.
+// Prepares drawing data. Appended to `common.wgsl`.
 
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
-// Workgroups in three dimensions, then the number of pairs.
+// Three workgroup counts, then the number of pairs.
 @group(0) @binding(2) var<storage, read> dispatch: array<u32>;
-// A word a box.
 @group(0) @binding(3) var<storage, read_write> overlaps: array<atomic<u32>>;
 
 @compute @workgroup_size(64)
@@ -20,17 +19,16 @@ fn count_overlaps(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 // Of the only ray: 0 and the number of hits.
 @group(0) @binding(5) var<storage, read> offsets: array<u32>;
 @group(0) @binding(6) var<storage, read_write> found: Found;
-// Vertices, instances, first vertex and first instance of drawing all hits.
 @group(0) @binding(7) var<storage, read_write> hit_args: array<u32, 4>;
 
 var<workgroup> closest: array<vec2<u32>, 64>;
 
-// `t` is not negative: its bits are in its order. Of boxes at one place the first counts.
+// Bits of positive floats are ordered. Ties go to the smaller index.
 fn is_closer(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
-// A ray meets so few that one workgroup looks through them.
+// Rays hit few objects, so one workgroup is enough.
 @compute @workgroup_size(64)
 fn gather_hits(@builtin(local_invocation_index) local: u32) {
     let count = min(offsets[1], params.hit_capacity);

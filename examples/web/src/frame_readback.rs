@@ -1,8 +1,6 @@
-//! A few bytes a frame that come to the host without a wait.
-
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The first element of a buffer, copied to the host in the frame's own encoder. It arrives a frame or two later.
+/// Copies an element to the host in the frame's encoder. It arrives a frame or two later.
 pub struct FrameReadback<T> {
     label: &'static str,
     arrived: Arc<Mutex<Vec<wgpu::Buffer>>>,
@@ -20,7 +18,7 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
         }
     }
 
-    /// Records the copying of the first element of a buffer with the usage `COPY_SRC`.
+    /// Copies the first element of `buffer`, which needs `COPY_SRC`.
     pub fn record(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         self.poll();
         let bytes = size_of::<T>() as u64;
@@ -41,7 +39,6 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
         });
     }
 
-    /// What arrived last.
     pub fn latest(&mut self) -> Option<T> {
         self.poll();
         self.latest
@@ -50,7 +47,7 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
     fn poll(&mut self) {
         let arrived = std::mem::take(&mut *self.arrived.lock().unwrap_or_else(PoisonError::into_inner));
         for staging in arrived {
-            // A device that was lost in between has nothing to tell.
+            // Fails only if the device was lost.
             if let Ok(bytes) = staging.get_mapped_range(..) {
                 self.latest = Some(bytemuck::pod_read_unaligned(&bytes));
             }

@@ -1,5 +1,3 @@
-//! The device, and the canvas that it draws into.
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,14 +10,13 @@ pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub format: wgpu::TextureFormat,
-    /// The browser calls its adapter a fallback: no GPU, but a program that does the work of one.
+    /// A fallback adapter runs on the CPU.
     pub is_software: bool,
     surface: wgpu::Surface<'static>,
     events: Arc<Mutex<Events>>,
     in_flight: Arc<AtomicU32>,
 }
 
-/// What the device has told since it was last asked.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     pub lost: Option<String>,
@@ -27,8 +24,6 @@ pub struct Events {
 }
 
 impl Gpu {
-    /// # Errors
-    /// Where there is no adapter, no device, or a canvas that it cannot draw into.
     pub async fn open(canvas: &web_sys::HtmlCanvasElement) -> Result<Self, Failure> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let surface = surface_of(&instance, canvas)?;
@@ -105,7 +100,7 @@ impl Gpu {
         );
     }
 
-    /// What the next frame is drawn into; none where the canvas cannot be had at the moment.
+    /// `None` if the canvas is unavailable at the moment.
     pub fn next_frame(&self) -> Option<wgpu::SurfaceTexture> {
         match self.surface.get_current_texture() {
             wgpu::CurrentSurfaceTexture::Success(texture) | wgpu::CurrentSurfaceTexture::Suboptimal(texture) => {
@@ -115,7 +110,7 @@ impl Gpu {
         }
     }
 
-    /// A buffer with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and with more.
+    /// Adds `STORAGE`, `COPY_SRC` and `COPY_DST`.
     pub fn empty(&self, label: &str, bytes: u64, more: wgpu::BufferUsages) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -134,7 +129,7 @@ impl Gpu {
         })
     }
 
-    /// Submits a frame; [`frames_in_flight`](Self::frames_in_flight) counts it until the device is done.
+    /// Counts the frame as in flight until the GPU has finished.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.queue.submit([encoder.finish()]);
@@ -148,10 +143,7 @@ impl Gpu {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// Rows of a buffer, copied to the host once all that was submitted before is done.
-    ///
-    /// # Errors
-    /// Where the device is lost.
+    /// Reads after all earlier submissions.
     pub async fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, rows: u32) -> Result<Vec<T>, Failure> {
         let bytes = u64::from(rows) * size_of::<T>() as u64;
         let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -165,7 +157,6 @@ impl Gpu {
         self.queue.submit([encoder.finish()]);
         let (sender, receiver) = futures_channel::oneshot::channel();
         staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
-            // Nobody waits any more where the page has given up.
             let _ = sender.send(mapped.is_ok());
         });
         let refused = || Failure::ReadBack(ReadBackError::DeviceLost);
@@ -176,7 +167,6 @@ impl Gpu {
         Ok(bytemuck::pod_collect_to_vec(&mapped))
     }
 
-    /// Whole buffers at the bindings that they are given with.
     pub fn bind_group(&self, layout: &wgpu::BindGroupLayout, buffers: &[(u32, &wgpu::Buffer)]) -> wgpu::BindGroup {
         let entries: Vec<_> = buffers
             .iter()
@@ -215,8 +205,7 @@ const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_SRC)
     .union(wgpu::BufferUsages::COPY_DST);
 
-/// The message alone, on one line, of an error that wgpu prints as `wasm-bindgen` does: `JsValue(Name: message`, then a
-/// stack.
+/// Extracts the message from `JsValue(Name: message` and a stack.
 fn browser_message(printed: &str) -> String {
     let Some(inner) = printed.strip_prefix("JsValue(").and_then(|rest| rest.strip_suffix(')')) else {
         return printed.lines().collect::<Vec<_>>().join(" ");
@@ -226,7 +215,7 @@ fn browser_message(printed: &str) -> String {
         _ => inner,
     };
     let first = inner.lines().next().unwrap_or_default();
-    // Stacks begin with the error again in some browsers, with a place in others, and some errors have none.
+    // Depending on the browser, the stack repeats the error, begins with a location, or is missing.
     let is_stack = |line: &str| {
         line == "undefined"
             || line == first
@@ -258,7 +247,7 @@ fn surface_of(
         .map_err(|error| Failure::NoCanvas(error.to_string()))
 }
 
-/// Canvases are there in browsers alone; elsewhere this crate only compiles and tests what knows no page.
+/// For compiling and testing outside a browser.
 #[cfg(not(target_arch = "wasm32"))]
 fn surface_of(_: &wgpu::Instance, _: &web_sys::HtmlCanvasElement) -> Result<wgpu::Surface<'static>, Failure> {
     Err(Failure::NoWebGpu)

@@ -1,23 +1,19 @@
-//! What the visitor does on the canvas: mouse, pen or fingers.
-
 use glam::Vec2;
 
-/// Pixels that a pointer may move between press and release of a click.
+/// In pixels.
 const CLICK_REACH: f32 = 6.0;
 
-/// What came in since the last frame, in pixels of the canvas.
+/// Canvas pixels.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Where it is, where it is over the canvas.
     pub pointer: Option<Vec2>,
     pub drag: Vec2,
-    /// A factor: above one comes closer.
+    /// A factor; above 1 zooms in.
     pub zoom: f32,
     pub clicked: Option<Vec2>,
-    /// The size of the canvas in the frame before.
     pub last_size: Option<Vec2>,
     pressed: Vec<Pressed>,
-    /// Pixels that the only finger or the button moved since it was pressed.
+    /// Pixels since the press.
     way: f32,
 }
 
@@ -48,7 +44,7 @@ impl Input {
         self.way = if self.pressed.len() == 1 { 0.0 } else { f32::INFINITY };
     }
 
-    /// One pointer drags where `drags` says so, two drag and come closer.
+    /// One pointer drags if `drags`; two also zoom.
     pub fn move_to(&mut self, id: i32, at: Vec2, drags: bool) {
         let count = self.pressed.len();
         let other = self
@@ -91,7 +87,7 @@ impl Input {
         }
     }
 
-    /// What a frame takes in; what is held goes on.
+    /// Pressed pointers stay.
     pub fn take(&mut self, size: Vec2) -> Self {
         let taken = self.clone();
         self.drag = Vec2::ZERO;

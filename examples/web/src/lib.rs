@@ -1,5 +1,5 @@
-//! A page that shows the broad phase in a browser with WebGPU: boxes that live and move on the GPU, coloured by how
-//! many others each overlaps, with the cells that they are found by and a ray through them.
+//! Shows the broad phase in a browser with WebGPU: boxes that move on the GPU, coloured by their overlaps, with cells
+//! and a ray.
 //!
 //! `examples/web/build.sh` builds it; any static file server serves it.
 

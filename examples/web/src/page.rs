@@ -1,5 +1,3 @@
-//! The page around the canvas: its controls and what it says.
-
 use gpu_broad_phase::StageTime;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -8,9 +6,8 @@ use web_sys::{Document, Element, HtmlCanvasElement, HtmlElement, HtmlInputElemen
 use crate::demo::Covered;
 use crate::settings::{self, Named, Settings};
 
-/// Steps of the slider of boxes.
 const SLIDER_STEPS: f64 = 1000.0;
-/// Stages that have a bar of their own.
+/// Stages with a bar of their own.
 const MOST_BARS: usize = 7;
 
 #[derive(Clone)]
@@ -20,7 +17,7 @@ pub struct Page {
     pub canvas: HtmlCanvasElement,
 }
 
-/// What the whole page is in: `data-state` of its root says it.
+/// Stored in `data-state` of the root element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Starting,
@@ -42,7 +39,6 @@ impl State {
     }
 }
 
-/// What `index.html` has.
 fn element<T: JsCast>(document: &Document, id: &str) -> T {
     let found = document
         .get_element_by_id(id)
@@ -51,7 +47,7 @@ fn element<T: JsCast>(document: &Document, id: &str) -> T {
 }
 
 impl Page {
-    /// None outside of a page.
+    /// Returns `None` outside a page.
     pub fn of_window() -> Option<Self> {
         let window = web_sys::window()?;
         let document = window.document()?;
@@ -67,12 +63,11 @@ impl Page {
         element(&self.document, id)
     }
 
-    /// Calls `then` at each such event of an element.
     pub fn on<E: JsCast + 'static>(&self, id: &str, event: &str, mut then: impl FnMut(E) + 'static) {
         let target: Element = element(&self.document, id);
         let closure =
             Closure::<dyn FnMut(web_sys::Event)>::new(move |event: web_sys::Event| then(event.unchecked_into()));
-        // Listeners of a page live as long as it does.
+        // Listeners live as long as the page.
         let _ = target.add_event_listener_with_callback(event, closure.into_js_value().unchecked_ref());
     }
 
@@ -93,13 +88,12 @@ impl Page {
             .document_element()
             .and_then(|root| root.dyn_into::<HtmlElement>().ok())
         {
-            // Nothing refuses a name of letters.
             let _ = root.dataset().set("state", state.name());
         }
         self.text("status", status);
     }
 
-    /// Says so over the canvas, until it is dismissed or something else is to be said.
+    /// Shown until dismissed or replaced.
     pub fn notice(&self, title: &str, text: &str, restart: Option<&str>) {
         self.text("notice-title", title);
         self.text("notice-text", text);
@@ -108,22 +102,19 @@ impl Page {
         self.show("notice", true);
     }
 
-    /// What the address asks for.
     pub fn query(&self) -> String {
         self.window.location().search().unwrap_or_default()
     }
 
-    /// Makes the address one that leads here again.
     pub fn set_query(&self, settings: &Settings) {
         let query = settings.to_query();
         let path = self.window.location().pathname().unwrap_or_default();
         let Ok(history) = self.window.history() else { return };
-        // Browsers refuse it where a page does so too often: the next change makes up for it.
+        // Browsers refuse frequent changes.
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("{path}{query}")));
     }
 
-    /// What the controls say, upon `settings`, of which the one with the id `changed` is new. Of sliders no other
-    /// counts, since they do not go as far as an address may.
+    /// Of the sliders, reads only `changed`, as addresses may exceed their range.
     pub fn read(&self, settings: Settings, changed: &str) -> Settings {
         let number = |id: &str| self.input(id).value_as_number();
         let of_slider = |id: &str, value: f32| if changed == id { number(id) as f32 } else { value };
@@ -149,14 +140,13 @@ impl Page {
         }
     }
 
-    /// The other way round.
     pub fn write(&self, settings: &Settings) {
         self.choose("dimensions", settings.dimensions);
         self.choose("scheme", settings.scheme);
         self.choose("sizes", settings.sizes);
         let number = |id: &str, value: f64| self.input(id).set_value_as_number(value);
         number("count", (settings::slider_place(settings.boxes) * SLIDER_STEPS).round());
-        // What comes from a slider goes back to it unchanged.
+        // Exact.
         let of_f32 = |value: f32| value.to_string().parse().unwrap_or(f64::from(value));
         number("cell", of_f32(settings.cell));
         number("size", of_f32(settings.size));
@@ -177,7 +167,6 @@ impl Page {
         self.label(settings);
     }
 
-    /// What stands beside the controls.
     pub fn label(&self, settings: &Settings) {
         let cell = settings.cell * settings.size;
         self.text("count-value", &grouped(settings.boxes.into()));
@@ -189,7 +178,6 @@ impl Page {
         self.show("legend", settings.colors);
     }
 
-    /// Offers so many levels at least.
     pub fn levels(&self, count: u32) {
         let select: HtmlSelectElement = element(&self.document, "level");
         for level in select.length().saturating_sub(1)..count {
@@ -202,7 +190,6 @@ impl Page {
                 level => format!("level {level}"),
             };
             option.set_text(&name);
-            // A select takes any option.
             let _ = select.add_with_html_option_element(&option);
         }
     }
@@ -220,7 +207,7 @@ impl Page {
         }
     }
 
-    /// A bar a stage, the longest ones; the rest in one.
+    /// Shows the longest stages; the rest is one bar.
     pub fn stages(&self, times: &[StageTime]) {
         let mut sums: Vec<(&str, f64)> = Vec::new();
         for time in times {
@@ -233,7 +220,6 @@ impl Page {
         let mut by_length: Vec<_> = sums.iter().map(|&(_, sum)| sum).collect();
         by_length.sort_by(|a, b| b.total_cmp(a));
         let least = by_length.get(MOST_BARS).copied().unwrap_or(-1.0);
-        // In the order in which they run.
         let (mut shown, hidden): (Vec<_>, Vec<_>) = sums.into_iter().partition(|&(_, sum)| sum > least);
         if !hidden.is_empty() {
             shown.push(("the rest", hidden.iter().map(|(_, sum)| sum).sum()));
@@ -245,7 +231,6 @@ impl Page {
             let Some(row) = self.bar(&stage.replace('_', " "), sum / longest, &milliseconds(sum * 1e-6)) else {
                 return;
             };
-            // An element of this document.
             let _ = list.append_child(&row);
         }
         self.text("step-time", &format!("{} on the GPU", milliseconds(total * 1e-6)));
@@ -269,7 +254,7 @@ impl Page {
         Some(row)
     }
 
-    /// Device pixels a pixel of the page; screens with more than two show no more for it.
+    /// Device pixels per CSS pixel; more than 2 are not visible.
     pub fn scale(&self) -> f64 {
         self.window.device_pixel_ratio().clamp(1.0, 2.0)
     }
@@ -280,7 +265,7 @@ impl Page {
         let (rect, scale) = (panel.get_bounding_client_rect(), self.scale() as f32);
         let (width, height) = (self.canvas.client_width() as f32, self.canvas.client_height() as f32);
         let (left, top) = (rect.left() as f32, rect.top() as f32);
-        // A panel across the whole page lies below what is to be seen, one at its side beside it.
+        // A wide panel is below the scene, else beside it.
         if (rect.width() as f32) < 0.6 * width {
             Covered {
                 right: (width - left).max(0.0) * scale,
@@ -294,13 +279,13 @@ impl Page {
         }
     }
 
-    /// Milliseconds of a clock that only goes forward.
+    /// Monotonic, in milliseconds.
     pub fn now(&self) -> f64 {
         self.window.performance().map_or(0.0, |performance| performance.now())
     }
 }
 
-/// The program ended where it should not: nothing goes on without a reload.
+/// Only a reload helps.
 pub fn say_broken(why: &str) {
     if let Some(page) = Page::of_window() {
         page.state(State::Failed, why);
@@ -312,7 +297,6 @@ pub fn say_broken(why: &str) {
     }
 }
 
-/// With commas between thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits

@@ -1,8 +1,6 @@
-//! The uniform block of all shaders of the page.
-
 use glam::{Mat4, Vec3};
 
-/// As `common.wgsl` has it.
+/// As in `common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Params {
@@ -23,7 +21,7 @@ pub struct Params {
     pub shows_ray: u32,
 }
 
-/// What the ray meets, as `common.wgsl` has it.
+/// As in `common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Found {
@@ -33,7 +31,6 @@ pub struct Found {
     pub reserved: u32,
 }
 
-/// WGSL of one of the page's files behind what it builds on.
 macro_rules! shader {
     ($($file:literal),+) => {
         concat!(include_str!("../../gallery/src/solid.wgsl"), include_str!("common.wgsl"), $(include_str!($file)),+)

@@ -1,13 +1,12 @@
-//! What the visitor chooses: a query string has all of it, so that a link shows the same.
+//! A query string holds all settings, so that links reproduce the picture.
 
 use gpu_broad_phase::{Dimensions, Scheme};
 
-/// Boxes that the slider goes from and to; an address may ask for more.
+/// An address may exceed it.
 pub const SLIDER: [u32; 2] = [1_000, 1_000_000];
-/// Indices of the broad phase go no further.
 const MOST_BOXES: u32 = (1 << 31) - 1;
 
-/// How boxes are put into cells. Lengths are edges of a box of the middle size.
+/// Lengths are in edges of a middle-sized box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeKind {
     Hierarchical,
@@ -15,7 +14,6 @@ pub enum SchemeKind {
     Adaptive,
 }
 
-/// How sizes of boxes are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
     Equal,
@@ -23,7 +21,6 @@ pub enum Sizes {
     PowerLaw,
 }
 
-/// A choice of few, as addresses and controls name it.
 pub trait Named: Copy + PartialEq + 'static {
     const NAMES: &'static [(&'static str, Self)];
 
@@ -65,22 +62,21 @@ impl Named for bool {
 pub struct Settings {
     pub dimensions: Dimensions,
     pub scheme: SchemeKind,
-    /// Edge of a cell of the uniform scheme, or of the finest layer of the adaptive one.
+    /// Of the uniform scheme, or of the finest adaptive layer.
     pub cell: f32,
     pub boxes: u32,
     pub sizes: Sizes,
-    /// Edge of a box of the middle size, where each box has a space of one by one to itself.
+    /// Of a middle-sized box; each has one unit of space.
     pub size: f32,
     pub speed: f32,
     pub paused: bool,
-    /// Whether the occupied cells are drawn, and of which level; of all where it is none.
+    /// Of `level`, or all.
     pub cells: bool,
     pub level: Option<u32>,
     pub colors: bool,
     pub ray: bool,
     pub seed: u64,
-    /// Frames after which time stops; each of them then takes the same time, so that every visit ends in the same
-    /// picture.
+    /// Frame at which time stops. Frame times are then fixed, so that visits end in the same picture.
     pub frames: Option<u32>,
 }
 
@@ -105,7 +101,6 @@ impl Default for Settings {
     }
 }
 
-/// What an address says that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the address asks for {key}={value}, which this page does not know")]
 pub struct Unknown {
@@ -114,7 +109,7 @@ pub struct Unknown {
 }
 
 impl Settings {
-    /// Of a query string, with or without its `?`, and what of it could not be had: the rest counts all the same.
+    /// Also returns invalid entries, which are ignored.
     pub fn from_query(query: &str) -> (Self, Vec<Unknown>) {
         let mut settings = Self::default();
         let mut unknown = Vec::new();
@@ -150,7 +145,7 @@ impl Settings {
         Some(())
     }
 
-    /// What differs from the default, with its `?`; empty where nothing does.
+    /// Omits defaults.
     pub fn to_query(self) -> String {
         let whole = |settings: Self| {
             [
@@ -188,7 +183,7 @@ impl Settings {
         }
     }
 
-    /// With cells in units of the boxes.
+    /// In world units.
     pub fn scheme(&self) -> Scheme {
         let length = self.cell * self.size;
         match self.scheme {
@@ -198,7 +193,6 @@ impl Settings {
         }
     }
 
-    /// Whether another world has to be made for these than for `other`.
     pub fn needs_other_world(&self, other: &Self) -> bool {
         let of_world = |settings: &Self| {
             (
@@ -213,13 +207,13 @@ impl Settings {
     }
 }
 
-/// The place of a number of boxes on the slider, from 0 to 1: equal ways are equal factors.
+/// Slider position from 0 to 1; logarithmic.
 pub fn slider_place(boxes: u32) -> f64 {
     let [least, most] = SLIDER.map(f64::from);
     ((f64::from(boxes) / least).ln() / (most / least).ln()).clamp(0.0, 1.0)
 }
 
-/// The number at a place of the slider, of two digits.
+/// Rounded to two digits.
 pub fn slider_boxes(place: f64) -> u32 {
     let [least, most] = SLIDER.map(f64::from);
     let exact = least * (most / least).powf(place.clamp(0.0, 1.0));
@@ -271,7 +265,7 @@ mod tests {
         );
         for step in 0..=1000 {
             let boxes = slider_boxes(f64::from(step) / 1000.0);
-            // Two digits tell about seventy places of a decade apart.
+            // Two digits distinguish about seventy positions per decade.
             assert!(
                 (slider_place(boxes) - f64::from(step) / 1000.0).abs() < 0.008,
                 "{boxes}"

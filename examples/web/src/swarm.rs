@@ -1,5 +1,3 @@
-//! The boxes, which live and move on the device.
-
 use glam::Vec3;
 
 use crate::failure::Failure;
@@ -9,26 +7,22 @@ use crate::settings::Settings;
 use crate::world::{self, Body};
 
 const WORKGROUP: u32 = 64;
-/// Of WebGPU, along each axis.
+/// Of WebGPU, per axis.
 const MOST_WORKGROUPS: u32 = 65_535;
-/// Boxes that are on the host at a time: memory of WebAssembly only grows.
+/// Boxes per upload, as WebAssembly memory never shrinks.
 const CHUNK: usize = 1 << 16;
 
 pub struct Swarm {
     pub count: u32,
-    /// Half the edges of the space that they move in.
+    /// Half edges of the space.
     pub reach: Vec3,
-    /// The broad phase reads them, and they are drawn from them.
     pub boxes: wgpu::Buffer,
     bodies: wgpu::Buffer,
     advance: wgpu::ComputePipeline,
 }
 
 impl Swarm {
-    /// `aspect` is the width of the view by its height.
-    ///
-    /// # Errors
-    /// Where there are more boxes than the device binds or has memory for.
+    /// `aspect` is the view's width / height.
     pub async fn new(gpu: &Gpu, settings: &Settings, aspect: f32) -> Result<Self, Failure> {
         let needed = u64::from(settings.boxes) * size_of::<Body>() as u64;
         let limits = gpu.device.limits();
@@ -53,7 +47,7 @@ impl Swarm {
             gpu.queue.write_buffer(&bodies, offset, bytemuck::cast_slice(&chunk));
             offset += size_of_val(chunk.as_slice()) as u64;
         }
-        // Both are closed before either is waited for, the one that was opened last first.
+        // Closes both scopes before waiting, in reverse order.
         let told = [validation.pop(), memory.pop()];
         for told in told {
             if let Some(error) = told.await {
@@ -70,7 +64,6 @@ impl Swarm {
         })
     }
 
-    /// Records what moves the boxes on, by the time step that the uniform block says.
     pub fn advance(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, params: &wgpu::Buffer) {
         let layout = self.advance.get_bind_group_layout(0);
         let group = gpu.bind_group(&layout, &[(0, params), (1, &self.bodies), (2, &self.boxes)]);

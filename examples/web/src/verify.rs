@@ -1,4 +1,4 @@
-//! Whether what the GPU wrote is what the CPU finds.
+//! Compares results of the GPU with the CPU.
 
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
@@ -6,17 +6,15 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Sour
 
 use crate::failure::Failure;
 
-/// Boxes that brute force looks at, too: it takes the square of their number.
+/// The cost is quadratic.
 pub const MOST_BY_FORCE: usize = 5_000;
 
-/// A frame of the GPU's, copied to the host.
 pub struct Frame {
     pub boxes: Vec<Aabb>,
     pub ray: Ray,
     pub result: StepResult,
 }
 
-/// What the comparison came to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     Same {
@@ -24,12 +22,10 @@ pub enum Verdict {
         hits: usize,
         by_force: bool,
     },
-    /// The first difference.
+    /// Description of the first difference.
     Differs(String),
 }
 
-/// # Errors
-/// Where the reference cannot answer.
 pub fn verify(descriptor: &BroadPhaseDescriptor<'_>, frame: &Frame) -> Result<Verdict, Failure> {
     let rays = [frame.ray];
     let scene = Scene {
@@ -67,40 +63,39 @@ fn sorted(pairs: &[Pair]) -> Vec<Pair> {
     sorted
 }
 
-/// Hits of the only ray, as object and bits of `t`.
+/// Object and bits of `t`.
 fn sorted_hits(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut sorted: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
     sorted.sort_unstable();
     sorted
 }
 
-/// What one of two sorted lists has and the other lacks, in words.
-fn first_difference<T: Ord + ErrorReport>(other: &str, own: &[T], expected: Vec<T>) -> Option<String> {
+fn first_difference<T: Ord + Describe>(other: &str, own: &[T], expected: Vec<T>) -> Option<String> {
     let place = std::iter::zip(own, &expected)
         .take_while(|(own, expected)| own == expected)
         .count();
     match (own.get(place), expected.get(place)) {
         (None, None) => None,
         (Some(own), expected) if expected.is_none_or(|expected| own < expected) => {
-            Some(format!("the GPU finds {}, and {other} does not", own.told()))
+            Some(format!("the GPU finds {}, and {other} does not", own.describe()))
         }
-        (_, Some(expected)) => Some(format!("{other} finds {}, and the GPU does not", expected.told())),
-        (Some(_), None) => unreachable!("what nothing stands against was told above"),
+        (_, Some(expected)) => Some(format!("{other} finds {}, and the GPU does not", expected.describe())),
+        (Some(_), None) => unreachable!("what nothing stands against was describe above"),
     }
 }
 
-trait ErrorReport {
-    fn told(&self) -> String;
+trait Describe {
+    fn describe(&self) -> String;
 }
 
-impl ErrorReport for Pair {
-    fn told(&self) -> String {
+impl Describe for Pair {
+    fn describe(&self) -> String {
         format!("the pair {} and {}", self.a, self.b)
     }
 }
 
-impl ErrorReport for (u32, u32) {
-    fn told(&self) -> String {
+impl Describe for (u32, u32) {
+    fn describe(&self) -> String {
         format!("that the ray meets box {} at {}", self.0, f32::from_bits(self.1))
     }
 }
@@ -172,7 +167,7 @@ mod tests {
             spoil(&mut frame.result);
             let verdict = verify(&descriptor, &frame)?;
             assert!(
-                matches!(&verdict, Verdict::Differs(told) if told.contains(expected)),
+                matches!(&verdict, Verdict::Differs(describe) if describe.contains(expected)),
                 "{verdict:?}"
             );
         }

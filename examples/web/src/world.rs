@@ -1,5 +1,3 @@
-//! Where the boxes begin, and the space that they move in.
-
 use glam::{Vec2, Vec3};
 use gpu_broad_phase::Dimensions;
 use rand_chacha::ChaCha8Rng;
@@ -7,30 +5,29 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::settings::{Settings, Sizes};
 
-/// As the shader has it.
+/// Shader layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Body {
     pub center: Vec3,
-    /// Half an edge; the shader makes edges of different length of it.
+    /// Base edge / 2.
     pub half_edge: f32,
     pub velocity: Vec3,
-    /// From 0 to 1: makes each body a little different.
+    /// 0 to 1.
     pub phase: f32,
 }
 
-/// Half edges are at most this much longer than [`Body::half_edge`], as in the shader.
+/// Largest half edge / [`Body::half_edge`], as in the shader.
 const LONGEST: f32 = 1.35;
-/// Units of volume a box has to itself in three dimensions.
+/// Volume per box in 3D.
 const SPACE_3D: f32 = 3.375;
-/// Towards the middle, a second squared: as the shader has it.
+/// As in the shader.
 const PULL: f32 = 0.6;
-/// Of the half edges: how far boxes in three dimensions spread.
+/// In half edges of the space.
 const SPREAD: f32 = 0.4;
 
-/// Half edges of a space around the origin with room for so many boxes; in two dimensions of the shape of the view.
+/// Half edges of the space. In 2D, it has the view's aspect.
 pub fn reach(dimensions: Dimensions, boxes: u32, aspect: f32) -> Vec3 {
-    // A handful of boxes still has room to move.
     let boxes = boxes.max(16) as f32;
     match dimensions {
         Dimensions::Two => (Vec2::new(aspect.sqrt(), aspect.sqrt().recip()) * (0.5 * boxes.sqrt())).extend(0.0),
@@ -46,30 +43,27 @@ impl Random {
         (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
     }
 
-    /// -1 to 1.
     fn signed(&mut self) -> f32 {
         2.0 * self.unit() - 1.0
     }
 
-    /// The sum of three is close enough to a normal distribution, of variance one here and within 3.
+    /// Approximately normal, within 3.
     fn normal(&mut self) -> f32 {
         self.signed() + self.signed() + self.signed()
     }
 }
 
 impl Sizes {
-    /// A factor of the middle size.
     fn draw(self, random: &mut Random) -> f32 {
         match self {
             Self::Equal => 1.0,
             Self::Mixed => (1.0 * random.signed()).exp(),
-            // A few thirty times as large as most.
             Self::PowerLaw => 0.55 * random.unit().max(4e-4).powf(-0.5),
         }
     }
 }
 
-/// The same for the same settings and shape.
+/// Deterministic for equal settings and `reach`.
 pub fn bodies(settings: &Settings, reach: Vec3) -> impl Iterator<Item = Body> {
     let settings = *settings;
     let mut random = Random(ChaCha8Rng::seed_from_u64(settings.seed));

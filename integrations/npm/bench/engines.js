@@ -1,4 +1,4 @@
-// What is measured. Each engine takes boxes that have moved, and gives pairs and closest hits as arrays on the CPU.
+// The measured engines. Each takes moved boxes and returns pairs and closest hits as arrays on the CPU.
 import RAPIER from "@dimforge/rapier3d-compat";
 import { BroadPhase } from "gpu-broad-phase";
 import { Box3, BufferAttribute, BufferGeometry, Matrix4, Ray, Vector3 } from "three";
@@ -25,7 +25,7 @@ class Own {
     }
 }
 
-/** A triangle per box, whose own bounding box is that box. The tree is refitted to boxes that moved. */
+/** One triangle per box, with that box as its bounds. The tree is refitted to moved boxes. */
 class Triangles {
     #bvh;
     #positions;
@@ -106,7 +106,7 @@ class Triangles {
     end() {}
 }
 
-/** Sensors on kinematic bodies: what it finds pairs of without solving anything. */
+/** Sensors on kinematic bodies: pairs without solving. */
 class Rapier {
     #world = new RAPIER.World({ x: 0, y: 0, z: 0 });
     #bodies = [];

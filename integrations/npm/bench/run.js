@@ -1,5 +1,4 @@
-// Opens the page in headless Chromium on its software adapter and prints what was measured as a table:
-// `node bench/run.js`.
+// Runs the benchmark in headless Chromium on its software adapter and prints a table: `node bench/run.js`.
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { launch, open } from "../tests/browser.js";

@@ -1,4 +1,4 @@
-// Boxes and rays that all engines are given.
+// Boxes and rays for all engines.
 
 /** Mulberry32. */
 export function randomOf(seed) {
@@ -12,8 +12,8 @@ export function randomOf(seed) {
 }
 
 /**
- * Boxes with edges of 0.5 to 1.5 in a cube that has room for about three pairs per two boxes. Lower corners are even
- * multiples of 1/1024 and upper ones are odd, so none touch, and centres and half extents are exact.
+ * Boxes with edges of 0.5 to 1.5, at a density of about 1.5 pairs per box. Lower corners are even multiples of 1/1024
+ * and upper ones odd, so none touch, and centres and half extents are exact.
  */
 export function boxesOf(count, seed) {
     const random = randomOf(seed);
@@ -29,7 +29,7 @@ export function boxesOf(count, seed) {
     return boxes;
 }
 
-/** Moves each box by up to 0.1 along each axis, by even multiples of 1/1024. */
+/** Moves each box by up to 0.1 per axis, by even multiples of 1/1024. */
 export function moved(boxes, seed) {
     const random = randomOf(seed);
     const next = new Float32Array(boxes.length);
@@ -43,7 +43,7 @@ export function moved(boxes, seed) {
     return next;
 }
 
-/** Rays from anywhere among the boxes in any direction, without an end. */
+/** Endless rays in random directions from among the boxes. */
 export function raysOf(count, boxes, seed) {
     const random = randomOf(seed);
     const side = Math.cbrt(2.6 * boxes);

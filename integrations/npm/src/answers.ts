@@ -1,71 +1,71 @@
-/** What a step counted. */
+/** Counters of a step. */
 export interface Counters {
-    /** Objects given, static ones among them, as in all counts. */
+    /** Objects of the input, including static and ignored ones. */
     readonly objects: number;
-    /** Objects left out because of a NaN or min > max. */
+    /** Objects ignored because of a NaN or min > max. */
     readonly invalid: number;
-    /** Objects left out because of the flag `EXCLUDED_OBJECT`. */
+    /** Objects ignored because of the flag `EXCLUDED_OBJECT`. */
     readonly excluded: number;
-    /** Objects that no cell suits: infinite ones, or far too large. Everything is tested against them. */
+    /** Infinite or very large objects that fit no cell. All others are tested against them. */
     readonly large: number;
-    /** Levels that have objects. */
+    /** Number of occupied levels. */
     readonly levels: number;
-    /** Cells of the table. */
+    /** Number of cells in the table. */
     readonly tableCells: number;
-    /** Entries of objects in cells, without those of static objects. */
+    /** Entries of non-static objects in cells. */
     readonly entriesNeeded: number;
-    /** Pairs found. */
+    /** Number of pairs found. */
     readonly pairsNeeded: number;
-    /** Hits found, with the ray mode `"all"`. */
+    /** Number of hits found, in the ray mode `"all"`. */
     readonly hitsNeeded: number;
-    /** Results of queries found. */
+    /** Number of query results found. */
     readonly resultsNeeded: number;
-    /** Rays left out because of a NaN, an infinity, an overlong direction or a world that does not exist. */
+    /** Rays ignored because of a NaN, an infinity, an overlong direction or a nonexistent world. */
     readonly raysInvalid: number;
-    /** Queries left out because of a NaN, min > max, a negative radius or a world that does not exist. */
+    /** Queries ignored because of a NaN, min > max, a negative radius or a nonexistent world. */
     readonly queriesInvalid: number;
-    /** Dispatches that the longest walk needs. */
+    /** Dispatches needed by the longest walk. */
     readonly roundsNeeded: number;
-    /** What the step had no room for, by name; empty where the answer is whole. */
+    /** Outputs that overflowed, by name; empty if the result is complete. */
     readonly missing: readonly Missing[];
 }
 
-/** What an answer may lack. */
+/** Outputs that may overflow. */
 export type Missing = "entries" | "pairs" | "hits" | "rounds" | "results" | "loops";
 
 /** Hits of rays. Arrays that the ray mode does not fill are empty. */
 export interface RayHits {
-    /** `"closest"`: the object of each ray, or `NO_OBJECT`. `"all"`: the objects of all rays, ray by ray. */
+    /** `"closest"`: one object per ray, or `NO_OBJECT`. `"all"`: the objects of all rays, ray by ray. */
     readonly objects: Uint32Array;
-    /** Where each ray enters the box, in units of its direction; `Infinity` where it hits nothing. */
+    /** Ray parameter at the box, in units of the direction; `Infinity` without a hit. */
     readonly t: Float32Array;
-    /** `"all"`: one more than rays. The hits of ray r lie at `offsets[r]` to `offsets[r + 1] - 1`. */
+    /** `"all"`: ray r has the hits `offsets[r]` to `offsets[r + 1] - 1`. Length: rays + 1. */
     readonly offsets: Uint32Array;
-    /** `"any"`: 1 for each ray that meets anything, else 0. */
+    /** `"any"`: 1 for each ray with a hit, else 0. */
     readonly any: Uint32Array;
 }
 
 /** Results of queries. */
 export interface QueryResults {
-    /** The objects of all queries, one query behind the other. With `nearest`: so many per query, or `NO_OBJECT`. */
+    /** Objects of all queries, query by query. With `nearest`: `nearest` per query, padded with `NO_OBJECT`. */
     readonly objects: Uint32Array;
-    /** Without `nearest`: one more than queries. Query q has the objects `offsets[q]` to `offsets[q + 1] - 1`. */
+    /** Without `nearest`: query q has the objects `offsets[q]` to `offsets[q + 1] - 1`. Length: queries + 1. */
     readonly offsets: Uint32Array;
     /** With `nearest`: the squared distance of each object, nearest first. */
     readonly squaredDistances: Float32Array;
 }
 
 /**
- * Pairs that a step has and the step before had not, and the other way round. Four words per pair: the first object,
- * its generation, the second object, its generation. A static object has the flag `STATIC_NAME` in its index, and
- * counts from the first static one; another object counts from the first that is not static.
+ * Pairs that began or ended between the previous step and this one. Four words per pair: first object, its generation,
+ * second object, its generation. Indices of static objects have the flag `STATIC_NAME` and count from the first static
+ * object; others count from the first object that is not static.
  */
 export interface PairEvents {
     readonly begun: Uint32Array;
     readonly ended: Uint32Array;
 }
 
-/** Set in the index of a static object in `PairEvents`. */
+/** Flag of static objects in `PairEvents`. */
 export const STATIC_NAME = 0x80000000;
 
 const MISSING: readonly [number, Missing][] = [
@@ -77,25 +77,25 @@ const MISSING: readonly [number, Missing][] = [
     [64, "loops"],
 ];
 
-/** The names of a status's bits. @internal */
+/** Names of a status's bits. @internal */
 export function missing(status: number): Missing[] {
     return MISSING.filter(([bit]) => (status & bit) !== 0).map(([, name]) => name);
 }
 
-/** The status that says that walks ended early, not that rows had no room. @internal */
+/** Status bits of walks that ended early, as opposed to outputs that overflowed. @internal */
 export const UNFINISHED = 8 | 64;
 
-/** The bits of a status that concern an answer. Whose walks ended early it does not say. @internal */
+/** Status bits that make a result incomplete. Any result may be affected by walks that ended early. @internal */
 export const LACKS = {
     nothing: 0,
     pairs: 1 | 2 | UNFINISHED,
-    /** Their numbers are known where they have no room. */
+    /** Known even if pairs overflow. */
     worldPairs: 1 | UNFINISHED,
     hits: 1 | 4 | UNFINISHED,
     results: 1 | 16 | UNFINISHED,
 };
 
-/** The counters of a step of so many objects, from the words that the device wrote. @internal */
+/** Decodes the device's counters. @internal */
 export function countersOf(words: Uint32Array, objects: number): Counters & { readonly status: number } {
     const word = (index: number): number => words[index]!;
     const wide = (first: number): number => word(first) + word(first + 1) * 2 ** 32;
@@ -119,7 +119,7 @@ export function countersOf(words: Uint32Array, objects: number): Counters & { re
     };
 }
 
-/** Pairs of words as objects and floats. @internal */
+/** Splits rows of two words into objects and floats. @internal */
 export function split(rows: Uint32Array): [Uint32Array, Float32Array] {
     const floats = new Float32Array(rows.buffer, rows.byteOffset, rows.length);
     const [objects, values] = [new Uint32Array(rows.length / 2), new Float32Array(rows.length / 2)];

@@ -1,55 +1,55 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import type { QueryInput, StepInput } from "./input.js";
-import { type CommonOptions, type CpuOptions, type GpuOptions, type QueryOptions, givenOptions } from "./options.js";
+import { type CommonOptions, type CpuOptions, type GpuOptions, type QueryOptions, checkedOptions } from "./options.js";
 import type { QueryOutput, StepOutput } from "./outputs.js";
 import type { CpuBroadPhase } from "./cpu.js";
 import type { GpuBroadPhase } from "./gpu.js";
 import { NoWebGpuError, WorkerError } from "./errors.js";
 import { loaded } from "./module.js";
 
-/** Whether this is Node.js, which loads no module by `fetch` from a file and has no `Worker` of the web's kind. */
+/** Node.js cannot `fetch` modules from files and has no web `Worker`. */
 const isInNode =
     typeof Worker === "undefined" &&
     (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
 
 const NOT_IN_NODE = "Node.js is not supported: the package runs in browsers";
 
-/** What rays and queries found, on the host. */
+/** Results of rays and queries, on the host. */
 export interface Answers {
     /**
-     * The hits of the last rays.
+     * Returns the hits of the last rays.
      *
-     * Promises reject with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError`
-     * where these hits had no room; on the CPU with `WorkerError`, or `RangeError` where there are more than 2^32.
+     * Rejects with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError` if hits
+     * overflowed; on the CPU with `WorkerError`, or `RangeError` beyond 2^32 hits.
      */
     readRayHits(): Promise<RayHits>;
-    /** The results of the last queries, neighbours or partners. Rejects as `readRayHits`. */
+    /** Returns the results of the last queries, neighbours or partners. Rejects like `readRayHits`. */
     readQueryResults(): Promise<QueryResults>;
-    /** What was counted. Rejects as `readRayHits`, but not for want of room: `missing` tells it. */
+    /** Returns the counters. Rejects like `readRayHits`, but reports overflow in `missing`. */
     readCounters(): Promise<Counters>;
 }
 
 /**
- * Rays and queries that ask the objects of the last step before them, with outputs of their own: so what picking asks
- * does not overwrite what sensors ask.
+ * Rays and queries with outputs of their own, on the objects of the last step. Use one set per subsystem, such as
+ * picking and sensors, so that they do not overwrite each other's results.
  */
 export interface QuerySet extends Answers {
     /**
-     * Asks the objects of the last step. The answer is theirs, whatever steps come before it is read. Never waits.
+     * Queries the objects of the last step. Later steps do not change the result. Never waits.
      *
-     * Buffers of your own that the step read have to hold what they held then.
+     * If that step read buffers of yours, they must still hold the same data.
      *
-     * @returns The buffers with what is found, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for an input that cannot be taken: the last answer stays. Error before the first
-     * step. DisposedError, DeviceLostError, WorkerError.
+     * @returns The output buffers, or `undefined` on the CPU.
+     * @throws TypeError, RangeError for invalid input: the last result stays. Error before the first step.
+     * DisposedError, DeviceLostError, WorkerError.
      */
     query(input: QueryInput): QueryOutput | undefined;
-    /** Gives its memory back. Promises that are pending reject with `DisposedError`. Further calls do nothing. */
+    /** Frees memory. Pending promises reject with `DisposedError`. Further calls do nothing. */
     dispose(): void;
 }
 
 /**
- * Finds which boxes overlap, which boxes rays meet, and what lies at or near a place.
+ * Finds overlapping boxes, boxes hit by rays, and objects at or near a place.
  *
  * ```ts
  * const broadPhase = await BroadPhase.create();
@@ -59,17 +59,17 @@ export interface QuerySet extends Answers {
  */
 export abstract class BroadPhase implements Answers {
     /**
-     * Makes a broad phase on a GPU device of its own, or with `cpu: true` on the CPU, in a worker.
+     * Creates a broad phase on a GPU device of its own, or on the CPU in a worker with `cpu: true`.
      *
-     * @throws NoWebGpuError where the browser has no WebGPU or gives no device. WorkerError where the worker cannot be
-     * started. TypeError, RangeError for options that cannot be taken.
+     * @throws NoWebGpuError if the browser has no WebGPU or no device. WorkerError if the worker cannot start.
+     * TypeError, RangeError for invalid options.
      */
     static create(options: CpuOptions): Promise<CpuBroadPhase>;
     static create(options?: GpuOptions): Promise<GpuBroadPhase>;
     static create(options: GpuOptions | CpuOptions): Promise<GpuBroadPhase | CpuBroadPhase>;
     static async create(options: GpuOptions | CpuOptions = {}): Promise<GpuBroadPhase | CpuBroadPhase> {
-        const given = givenOptions(options);
-        // Both backends extend this class and are loaded when they are needed, so only their types are imported above.
+        const given = checkedOptions(options);
+        // Both backends extend this class and are loaded on demand, so only their types are imported above.
         if (given.cpu === true) {
             if (isInNode) {
                 throw new WorkerError(NOT_IN_NODE);
@@ -90,27 +90,27 @@ export abstract class BroadPhase implements Answers {
     /** The device, or `null` on the CPU. */
     abstract readonly device: GPUDevice | null;
 
-    /** What the broad phase was made from. */
+    /** Options of `create`. */
     abstract readonly options: Readonly<CommonOptions>;
 
     /**
-     * Finds pairs, hits and results of the input. Submits to the queue of the device, and never waits.
+     * Finds pairs, hits and query results. Submits to the device's queue and never waits.
      *
-     * @returns The buffers with what is found, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for an input that cannot be taken: the last step stays, and with it its answers.
-     * DisposedError, DeviceLostError, WorkerError.
+     * @returns The output buffers, or `undefined` on the CPU.
+     * @throws TypeError, RangeError for invalid input: the last step and its results stay. DisposedError,
+     * DeviceLostError, WorkerError.
      */
     abstract step(input: StepInput): StepOutput | undefined;
 
     /**
-     * The pairs of the last step: two words each, the smaller index first.
+     * Returns the pairs of the last step: two words each, the smaller index first.
      *
-     * Promises reject with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError`
-     * where these pairs had no room; on the CPU with `WorkerError`, or `RangeError` where there are more than 2^32.
+     * Rejects with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError` if pairs
+     * overflowed; on the CPU with `WorkerError`, or `RangeError` beyond 2^32 pairs.
      */
     abstract readPairs(): Promise<Uint32Array>;
 
-    /** With several worlds: the number of pairs of each. Rejects as `readPairs`. */
+    /** Returns the number of pairs per world, with several worlds. Rejects like `readPairs`. */
     abstract readWorldPairs(): Promise<Uint32Array>;
 
     abstract readRayHits(): Promise<RayHits>;
@@ -119,16 +119,17 @@ export abstract class BroadPhase implements Answers {
 
     abstract readCounters(): Promise<Counters>;
 
-    /** Which pairs began and ended with the last step; with the option `events`. Rejects as `readPairs`. */
+    /**
+     * Returns the pairs that began and ended with the last step. Needs the option `events`. Rejects like `readPairs`.
+     */
     abstract readEvents(): Promise<PairEvents>;
 
-    /** Makes a set of rays and queries. Options that are left out are those of the broad phase. */
+    /** Creates a query set. Missing options are taken from the broad phase. */
     abstract createQuerySet(options?: QueryOptions): QuerySet;
 
     /**
-     * Ends the broad phase and its sets of queries. On the GPU it destroys the device and all of its buffers: a
-     * renderer on that device ends before. Promises that are pending reject with `DisposedError`. Further calls do
-     * nothing.
+     * Frees the broad phase and its query sets. On the GPU, this destroys the device with all of its buffers, so end
+     * any renderer on it first. Pending promises reject with `DisposedError`. Further calls do nothing.
      */
     abstract dispose(): void;
 }

@@ -22,7 +22,7 @@ export interface PlainParts {
     readonly question: Question;
 }
 
-/** What the worker is told, and with an id: what it is to answer. @internal */
+/** Message to the worker. With an id, it expects a response. @internal */
 export type Request = { readonly id?: number } & (
     | { readonly kind: "create"; readonly options: CommonOptions }
     | { readonly kind: "step"; readonly input: PlainParts }
@@ -32,15 +32,15 @@ export type Request = { readonly id?: number } & (
     | { readonly kind: "read"; readonly set: number | undefined; readonly what: ReadKind }
 );
 
-/** What is read. @internal */
+/** Kinds of results. @internal */
 export type ReadKind = "pairs" | "worldPairs" | "rays" | "queries" | "counters" | "events";
 
-/** What the worker answers. @internal */
+/** Response of the worker. @internal */
 export type Response = { readonly id: number } & (
     { readonly value: unknown } | { readonly error: { readonly name: string; readonly message: string } }
 );
 
-/** The worker, and what is pending there. */
+/** The worker and its pending requests. */
 class Link extends Life {
     readonly #worker: Worker;
     readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -104,7 +104,7 @@ function errorOf({ name, message }: { name: string; message: string }): Error {
     return new WorkerError(`the worker failed: ${reason}${message}`);
 }
 
-/** The rows of an input as a message, and what of it is handed over. */
+/** Converts an input to a message and its transferable buffers. */
 function plain(parts: Parts): [PlainParts, Transferable[]] {
     const onDevice = parts.device[0];
     if (onDevice !== undefined || parts.counts.length > 0) {
@@ -113,13 +113,13 @@ function plain(parts: Parts): [PlainParts, Transferable[]] {
     }
     const rows = parts.host.map((rows) => {
         const words = asWords(rows);
-        // What was not packed anew is the caller's.
+        // Arrays that were not repacked belong to the caller: copy them.
         return { part: rows.part, words: rows.isTight ? words : words.slice() };
     });
     return [{ rows, areSwept: parts.areSwept, question: parts.question }, rows.map(({ words }) => words.buffer)];
 }
 
-/** A broad phase on the CPU, in a worker. `BroadPhase.create({ cpu: true })` makes it. */
+/** A broad phase on the CPU, in a worker. Created by `BroadPhase.create({ cpu: true })`. */
 export class CpuBroadPhase extends BroadPhase {
     readonly #link: Link;
     readonly #options: Readonly<CpuOptions>;
@@ -184,7 +184,7 @@ export class CpuBroadPhase extends BroadPhase {
     createQuerySet(options: QueryOptions = {}): CpuQuerySet {
         this.#link.check();
         const merged = optionsOfSet(this.#options, options);
-        // Says what is wrong with the options.
+        // Validates the options.
         settingsOf(merged).free();
         const set = (this.#sets += 1);
         this.#link.tell({ kind: "set", set, options: merged });
@@ -202,7 +202,7 @@ function demandMade(what: "step" | "query", isMade: boolean): void {
     }
 }
 
-/** Rays and queries on the CPU. `createQuerySet` makes it. */
+/** Rays and queries on the CPU. Created by `createQuerySet`. */
 export class CpuQuerySet implements QuerySet {
     readonly #link: Link;
     readonly #life = new Life();
@@ -256,7 +256,7 @@ export class CpuQuerySet implements QuerySet {
     }
 }
 
-/** Starts a worker and makes a broad phase there. @internal */
+/** Starts a worker and creates a broad phase in it. @internal */
 export async function createOnCpu(options: CpuOptions): Promise<CpuBroadPhase> {
     if ("pairFilter" in options) {
         throw new TypeError("pairFilter is WGSL, and this broad phase is on the CPU");

@@ -3,11 +3,11 @@ import { Life } from "./life.js";
 import { Reader } from "./reading.js";
 import type { Buffer, Gpu } from "./wasm/gpu_broad_phase.js";
 
-/** What a broad phase and its sets share: the device, what it owns, and whether it is there. @internal */
+/** The device and its state, shared by a broad phase and its sets. @internal */
 export class DeviceContext extends Life {
     readonly device: GPUDevice;
     readonly reader: Reader;
-    /** Buffers that `createBuffer` made, as the module knows them. */
+    /** Buffers of `createBuffer`, with their handles in the module. */
     readonly buffers = new Map<GPUBuffer, Buffer>();
 
     constructor(readonly gpu: Gpu) {

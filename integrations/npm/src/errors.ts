@@ -1,41 +1,40 @@
-/** The browser has no WebGPU, or gives no adapter or device. `BroadPhase.create({ cpu: true })` works without. */
+/** The browser has no WebGPU, adapter or device. `BroadPhase.create({ cpu: true })` works without them. */
 export class NoWebGpuError extends Error {
     override readonly name = "NoWebGpuError";
 }
 
-/** The device is lost: the driver or the browser gave it up, or it was destroyed. Create another broad phase. */
+/** The device was lost or destroyed. Create another broad phase. */
 export class DeviceLostError extends Error {
     override readonly name = "DeviceLostError";
 }
 
-/** The broad phase, or the set of queries, was disposed of. */
+/** The broad phase or the query set was disposed of. */
 export class DisposedError extends Error {
     override readonly name = "DisposedError";
 }
 
 /**
- * The answer had no room in the outputs, and could not be made whole: a later step has taken its place meanwhile, or
- * the device has no buffer that is large enough. After a later step the next answer has the room. An answer that is
- * awaited before the next step is whole.
+ * A result overflowed and could not be repeated: a later step has replaced it, or the device has no buffer large
+ * enough. Later steps have the space. Results awaited before the next step are complete.
  */
 export class OverflowError extends Error {
     override readonly name = "OverflowError";
 }
 
 /**
- * The device refused a step or a read-back: for example for a buffer of another device, or for want of memory. The step
- * after a refused one may throw it, too.
+ * The device refused a step or a read-back, for example because of another device's buffer, or lack of memory. The next
+ * step may throw it, too.
  */
 export class DeviceError extends Error {
     override readonly name = "DeviceError";
 }
 
-/** The worker of a broad phase on the CPU could not be started, or has failed. Create another broad phase. */
+/** The worker of a CPU broad phase could not start, or failed. Create another broad phase. */
 export class WorkerError extends Error {
     override readonly name = "WorkerError";
 }
 
-/** What the module or the device threw, as an error of this package. @internal */
+/** Converts an exception of the module or the device. @internal */
 export function translated(error: unknown): unknown {
     if (error instanceof DOMException) {
         return new DeviceError(error.message);
@@ -57,7 +56,7 @@ export function translated(error: unknown): unknown {
     }
 }
 
-/** Calls the module. @internal */
+/** Calls the module and converts its exceptions. @internal */
 export function calling<T>(call: () => T): T {
     try {
         return call();

@@ -17,18 +17,18 @@ import { type Recorder, Recording } from "./recording.js";
 import { ROWS_USAGE } from "./uploads.js";
 import { Gpu, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
 
-/** A buffer that a broad phase makes: its bytes, or what is in it at first. */
+/** Size in bytes, or initial contents of a buffer. */
 export type BufferContents = number | ArrayBuffer | ArrayBufferView;
 
-/** How a buffer is made. */
+/** Options of `createBuffer`. */
 export interface BufferOptions {
-    /** Bits of `GPUBufferUsage` beside `STORAGE`, `COPY_SRC` and `COPY_DST`, which all have. */
+    /** Bits of `GPUBufferUsage` in addition to `STORAGE`, `COPY_SRC` and `COPY_DST`. */
     readonly usage?: GPUBufferUsageFlags;
-    /** What tools call it. */
+    /** Label for debugging tools. */
     readonly label?: string;
 }
 
-/** A broad phase on a GPU device of its own. `BroadPhase.create` makes it. */
+/** A broad phase on a GPU device of its own. Created by `BroadPhase.create`. */
 export class GpuBroadPhase extends BroadPhase {
     readonly #gpu: Gpu;
     readonly #context: DeviceContext;
@@ -51,7 +51,7 @@ export class GpuBroadPhase extends BroadPhase {
         return this.#context.device;
     }
 
-    /** What the browser says of the GPU. */
+    /** Information of the browser about the GPU. */
     get adapter(): GPUAdapterInfo {
         return this.#context.device.adapterInfo;
     }
@@ -60,15 +60,15 @@ export class GpuBroadPhase extends BroadPhase {
         return this.#options;
     }
 
-    /** Bytes of the buffers that the broad phase owns, without inputs and those that `createBuffer` made. */
+    /** Bytes of all buffers of the broad phase, without inputs and buffers of `createBuffer`. */
     get memory(): number {
         this.#context.check();
         return this.#gpu.memory();
     }
 
     /**
-     * Makes a buffer on the device. Its rows are read in place where it is an input. It is yours: it stays until its
-     * `destroy` is called, or the broad phase is disposed of.
+     * Creates a buffer on the device. As an input, it is read in place. It stays until you call its `destroy`, or
+     * dispose of the broad phase.
      *
      * @throws DeviceLostError, DisposedError.
      */
@@ -88,7 +88,7 @@ export class GpuBroadPhase extends BroadPhase {
         const buffer = calling(() => this.#gpu.create_buffer(label, bytes, ROWS_USAGE | usage));
         const js = buffer.js();
         buffers.set(js, buffer);
-        // The module has to let go of it, too.
+        // The module must release it, too.
         js.destroy = () => {
             buffers.get(js)?.free();
             buffers.delete(js);
@@ -143,7 +143,7 @@ export class GpuBroadPhase extends BroadPhase {
     readEvents(): Promise<PairEvents> {
         return this.#context.promised(async () => {
             const { step, refusal } = this.#recording;
-            // Right behind the step, before another one can be recorded.
+            // Copied directly after the step, before another one can be recorded.
             const { events } = this.#recording.last().outputs;
             const answer = await this.#gpu.read_events();
             try {
@@ -151,7 +151,7 @@ export class GpuBroadPhase extends BroadPhase {
                 if (error !== undefined) {
                     throw error;
                 }
-                // What is missing in the pairs would count as ended here, and as begun later.
+                // Missing pairs would count as ended now, and as begun later.
                 if (answer.status() !== 0) {
                     throw new OverflowError("the step had no room for all of its pairs, so its events are not known");
                 }
@@ -161,7 +161,7 @@ export class GpuBroadPhase extends BroadPhase {
             } finally {
                 answer.free();
             }
-            // The next step writes into the same buffers.
+            // The next step overwrites these buffers.
             if (this.#recording.step > step) {
                 throw new OverflowError(
                     "more pairs began or ended than were copied, and later steps have taken their place",
@@ -215,7 +215,7 @@ export class GpuBroadPhase extends BroadPhase {
     }
 }
 
-/** Rays and queries on the GPU with outputs of their own. `createQuerySet` makes it. */
+/** Rays and queries on the GPU, with outputs of their own. Created by `createQuerySet`. */
 export class GpuQuerySet implements QuerySet {
     readonly #context: DeviceContext;
     readonly #life = new Life();
@@ -276,7 +276,7 @@ export class GpuQuerySet implements QuerySet {
     }
 }
 
-/** Opens a device and makes a broad phase on it. @internal */
+/** Opens a device and creates a broad phase on it. @internal */
 export async function createOnGpu(options: GpuOptions): Promise<GpuBroadPhase> {
     const settings = settingsOf(options);
     try {

@@ -1,5 +1,5 @@
 /**
- * Finds which axis-aligned boxes overlap, and which boxes rays meet, on the GPU by WebGPU.
+ * Finds overlapping axis-aligned boxes, and boxes hit by rays, on the GPU with WebGPU.
  *
  * @packageDocumentation
  */

@@ -1,148 +1,148 @@
-import { Askers, Part, Words } from "./wasm/gpu_broad_phase.js";
+import { SelfQueryKind, Part, Words } from "./wasm/gpu_broad_phase.js";
 import { demandNames, oneOf, whole } from "./options.js";
 
 /**
- * Rows in a buffer on the GPU. A buffer that `createBuffer` made is read in place. Another one needs
- * `GPUBufferUsage.COPY_SRC`, and is copied on the GPU.
+ * Rows in a GPU buffer. Buffers of `createBuffer` are read in place. Others need `GPUBufferUsage.COPY_SRC` and are
+ * copied on the GPU.
  */
 export interface BufferRows {
-    /** The buffer, of the device of the broad phase. */
+    /** A buffer on the device of the broad phase. */
     readonly buffer: GPUBuffer;
-    /** How many rows there are. */
+    /** Number of rows. */
     readonly count: number;
-    /** The byte where the first row begins, a multiple of 4. Default: 0. */
+    /** Byte offset of the first row, a multiple of 4. Default: 0. */
     readonly offset?: number;
-    /** Bytes from each row to the next, a multiple of 4. Without it rows lie one behind the other. */
+    /** Bytes from row to row, a multiple of 4. Default: packed. */
     readonly stride?: number;
 }
 
-/** Boxes in a buffer on the GPU. */
+/** Boxes in a GPU buffer. */
 export interface BufferBoxes extends BufferRows {
-    /** What the two vectors of three floats are: two corners, or centre and half extents. Default: `"min-max"`. */
+    /** Meaning of the two vectors of three floats: corners, or centre and half extents. Default: `"min-max"`. */
     readonly form?: "min-max" | "center-half";
     /**
-     * What is behind each of the two vectors: a word of filters (the layers, then the owner), a word that is not looked
-     * at, or nothing. Rows have 32, 32 and 24 bytes. Default: `"filters"`.
+     * Word after each of the two vectors: filters (the layers, then the owner), padding, or none. Packed rows have 32,
+     * 32 or 24 bytes. Default: `"filters"`.
      */
     readonly words?: "filters" | "padding" | "none";
 }
 
-/** Boxes on the host, with what filters them. */
+/** Boxes on the host, with filters. */
 export interface ArrayBoxes {
-    /** Six floats per box: min x, y, z, then max x, y, z. */
+    /** Six floats per box: min x, y, z, max x, y, z. */
     readonly boxes: Float32Array;
     /**
-     * One word per box. Low 16 bits: the layers that it is a member of. High 16 bits: the layers that it meets. Two
-     * boxes pair where each one's membership meets the other's mask. Default: all layers.
+     * One word per box. The low 16 bits are its layers, the high 16 bits the layers it pairs with. Two boxes pair if
+     * each one's mask contains a layer of the other. Default: all layers.
      */
     readonly layers?: Uint32Array;
     /**
-     * One word per box. Low 30 bits: boxes of one nonzero owner never pair. `STATIC_OBJECT` and `EXCLUDED_OBJECT` are
-     * flags. Default: 0.
+     * One word per box. Boxes with the same nonzero owner (low 30 bits) never pair. `STATIC_OBJECT` and
+     * `EXCLUDED_OBJECT` are flags. Default: 0.
      */
     readonly owners?: Uint32Array;
 }
 
 /**
- * Boxes: six floats each (min x, y, z, then max x, y, z), the same with filters, rows of 32 bytes (min, layers, max,
- * owner), or a buffer on the GPU. Boxes that only touch overlap. One with a NaN or with min > max takes no part.
+ * Boxes: six floats each (min x, y, z, max x, y, z), the same with filters, rows of 32 bytes (min, layers, max, owner),
+ * or a GPU buffer. Touching boxes overlap. Boxes with a NaN or min > max are ignored.
  */
 export type Boxes = Float32Array | ArrayBuffer | ArrayBoxes | BufferBoxes;
 
-/** Rays on the host, with what else they have. */
+/** Rays on the host, with optional attributes. */
 export interface ArrayRays {
-    /** Seven floats per ray: origin x, y, z, direction x, y, z, the largest t. */
+    /** Seven floats per ray: origin x, y, z, direction x, y, z, largest t. */
     readonly rays: Float32Array;
-    /** One word per ray, as of boxes. Default: all layers. */
+    /** One word per ray, like those of boxes. Default: all layers. */
     readonly layers?: Uint32Array;
-    /** Three floats per ray: half the edges of a box that is swept along. Default: 0. */
+    /** Three floats per ray: half extents of a box swept along it. Default: 0. */
     readonly halfExtents?: Float32Array;
-    /** The smallest t of each ray. Default: 0. */
+    /** Smallest t per ray. Default: 0. */
     readonly tMin?: Float32Array;
-    /** The world of each ray; with the option `worlds`. Default: 0. */
+    /** World per ray; with the option `worlds`. Default: 0. */
     readonly worlds?: Uint32Array;
 }
 
-/** Rays in a buffer on the GPU: 32 bytes each (origin, largest t, direction, layers). */
+/** Rays in a GPU buffer: 32 bytes each (origin, largest t, direction, layers). */
 export interface BufferRays extends BufferRows {
-    /** Whether rows have 64 bytes: those of a ray, then half extents, smallest t, world, three unused words. */
+    /** True for rows of 64 bytes: a ray, then half extents, smallest t, world, three unused words. */
     readonly swept?: boolean;
 }
 
 /**
- * Rays: seven floats each (origin x, y, z, direction x, y, z, largest t), the same with more, rows of 32 bytes (origin,
- * largest t, direction, layers), or a buffer on the GPU. t is in units of the direction, which need not have length
- * one; the largest t may be `Infinity`.
+ * Rays: seven floats each (origin x, y, z, direction x, y, z, largest t), the same with attributes, rows of 32 bytes
+ * (origin, largest t, direction, layers), or a GPU buffer. t is in units of the direction, which need not be
+ * normalized; the largest t may be `Infinity`.
  */
 export type Rays = Float32Array | ArrayBuffer | ArrayRays | BufferRays;
 
-/** One word per row: an array, or a buffer on the GPU. */
+/** One word per row, in an array or a GPU buffer. */
 export type WordRows = Uint32Array | BufferRows;
 
-/** Boxes that ask what they meet. */
+/** Queries for the objects that overlap boxes. */
 export interface BoxQueries {
     readonly boxes: Boxes;
-    /** How many of the nearest are wanted, at most 1,024; all that meet the box without it. */
+    /** Number of nearest objects to find, at most 1,024. Default: all that overlap the box. */
     readonly nearest?: number;
 }
 
-/** Spheres that ask what comes within their radius. */
+/** Queries for the objects within spheres. */
 export interface SphereQueries {
     /**
-     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes: a box of 32, radius,
-     * world, two unused words. Or a buffer on the GPU with such rows.
+     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes, in an array or a GPU
+     * buffer: a box of 32 bytes, radius, world, two unused words.
      */
     readonly spheres: Float32Array | ArrayBuffer | BufferRows;
-    /** The world of each sphere, beside four floats per sphere; with the option `worlds`. Default: 0. */
+    /** World per sphere, for four floats per sphere; with the option `worlds`. Default: 0. */
     readonly worlds?: Uint32Array;
-    /** How many of the nearest are wanted, at most 1,024; all without it. */
+    /** Number of nearest objects to find, at most 1,024. Default: all. */
     readonly nearest?: number;
 }
 
-/** Queries: what meets boxes, or comes within the radius of spheres. */
+/** Queries for the objects that overlap boxes or are within spheres. */
 export type Queries = BoxQueries | SphereQueries;
 
-/** Each object asks which others lie within a radius of its lower corner. Objects are meant to be points. */
+/** Finds the objects within a radius of each object's lower corner. Meant for points. */
 export interface NeighborQuery {
-    /** The largest distance; finite and not negative. */
+    /** Largest distance; finite and not negative. */
     readonly radius: number;
-    /** Whether only neighbours after the object itself are wanted: each pair once. Default: false. */
+    /** True to find each pair once, from the object with the smaller index. Default: false. */
     readonly half?: boolean;
-    /** How many of the nearest are wanted, at most 1,024; all without it. */
+    /** Number of nearest objects to find, at most 1,024. Default: all. */
     readonly nearest?: number;
 }
 
-/** Each object asks which others its box overlaps: the pairs as one list per object. */
+/** Finds the objects that overlap each object: the pairs as one list per object. */
 export interface PartnerQuery {
-    /** Whether only partners after the object itself are wanted: each pair once. Default: false. */
+    /** True to find each pair once, from the object with the smaller index. Default: false. */
     readonly half?: boolean;
 }
 
-/** A number that only the GPU knows: a word of a buffer. */
+/** A number that is computed on the GPU: a word of a buffer. */
 export interface DeviceCount {
     readonly buffer: GPUBuffer;
-    /** Which word of the buffer, a `u32` each. Default: 0. */
+    /** Index of the `u32` in the buffer. Default: 0. */
     readonly word?: number;
 }
 
-/** Objects that seldom change. They come first in the numbering, and never pair with each other. */
+/** Objects that seldom change. They are numbered first and never pair with each other. */
 export interface Statics {
     readonly objects: Boxes;
-    /** Which state of the objects this is: another number where they have changed. Default: 0. */
+    /** Version of the objects. Change it whenever they change. Default: 0. */
     readonly version?: number;
-    /** The world of each; needed with several worlds, and refused without the option `worlds`. */
+    /** World per object; required with several worlds, and refused without the option `worlds`. */
     readonly worlds?: WordRows;
-    /** What tells apart the objects that have an index one after the other, for events. */
+    /** Distinguishes successive objects with the same index, for events. */
     readonly generations?: WordRows;
 }
 
-/** What is asked of a table of objects: rays, and queries of one kind. */
+/** Rays, and queries of one kind. */
 export interface QueryInput {
     readonly rays?: Rays;
-    /** How many of the rays are cast, where only the GPU knows it. */
+    /** Number of rays to cast, if computed on the GPU. */
     readonly rayCount?: DeviceCount;
     readonly queries?: Queries;
-    /** How many of the queries are asked, where only the GPU knows it. */
+    /** Number of queries to run, if computed on the GPU. */
     readonly queryCount?: DeviceCount;
     /** In place of `queries`. */
     readonly neighbors?: NeighborQuery;
@@ -150,28 +150,28 @@ export interface QueryInput {
     readonly partners?: PartnerQuery;
 }
 
-/** The input of a step. Arrays are read before `step` returns. */
+/** Input of a step. Arrays are read before `step` returns. */
 export interface StepInput extends QueryInput {
-    /** The objects; where there are static ones, those that move. */
+    /** The objects; with static ones, those that move. */
     readonly objects: Boxes;
-    /** How many of the objects take part, the first ones, where only the GPU knows it. */
+    /** Number of objects to use, from the first on, if computed on the GPU. */
     readonly objectCount?: DeviceCount;
-    /** The world of each object; needed with several worlds, and refused without the option `worlds`. */
+    /** World per object; required with several worlds, and refused without the option `worlds`. */
     readonly worlds?: WordRows;
-    /** What tells apart the objects that have an index one after the other, for events. */
+    /** Distinguishes successive objects with the same index, for events. */
     readonly generations?: WordRows;
     readonly statics?: Statics;
-    /** Pairs that are not wanted: two words each, either object first. */
+    /** Pairs to exclude: two words each, in either order. */
     readonly excludedPairs?: Uint32Array | BufferRows;
     /** Words that `pairFilter` reads. */
     readonly pairFilterData?: WordRows;
 }
 
-/** A flag of an owner: the object never pairs with another static one. */
+/** Owner flag: the object never pairs with another static one. */
 export const STATIC_OBJECT = 0x40000000;
-/** A flag of an owner: the object takes no part in anything. Combine flags by `>>> 0`, which keeps them positive. */
+/** Owner flag: the object is ignored. Combine flags with `>>> 0`, which keeps them positive. */
 export const EXCLUDED_OBJECT = 0x80000000;
-/** The object of a ray that hits nothing, and of a place past the last near object. */
+/** Object of a ray without a hit, and padding of nearest objects. */
 export const NO_OBJECT = 0xffffffff;
 const ALL_LAYERS = 0xffffffff;
 const MOST_NEAREST = 1024;
@@ -194,38 +194,38 @@ const BUFFER_NAMES = ["buffer", "count", "offset", "stride"];
 export interface HostRows {
     readonly part: Part;
     readonly count: number;
-    /** What is uploaded. */
+    /** Data to upload. */
     readonly words: Float32Array | Uint32Array;
-    /** Whether these are boxes of six floats. */
+    /** True for boxes of six floats. */
     readonly isTight: boolean;
 }
 
-/** Rows of an input in a buffer on the GPU. @internal */
+/** Rows of an input in a GPU buffer. @internal */
 export interface DeviceRows {
     readonly part: Part;
     readonly rows: BufferBoxes;
-    /** Bytes of a row. */
+    /** Bytes per row. */
     readonly bytes: number;
-    /** Whether these are boxes, which have a form. */
+    /** True for boxes, which have a layout. */
     readonly areBoxes: boolean;
 }
 
-/** What asks. @internal */
+/** Kind and options of the queries. @internal */
 export interface Question {
-    readonly askers: Askers;
+    readonly selfQuery: SelfQueryKind;
     readonly radius: number;
     readonly half: boolean;
     readonly nearest: number | undefined;
 }
 
-/** An input with all of its rows told apart. @internal */
+/** An input split into its rows. @internal */
 export interface Parts {
     readonly host: HostRows[];
     readonly device: DeviceRows[];
     readonly counts: { readonly of: "objects" | "rays" | "queries"; readonly count: DeviceCount }[];
     areSwept: boolean;
     question: Question;
-    /** Objects of the input. */
+    /** Number of objects. */
     objects: number;
     statics: number;
     staticVersion: number;
@@ -244,19 +244,19 @@ const NAMES: Record<Part, string> = {
     [Part.Queries]: "queries",
 };
 
-/** How an input calls its rows. @internal */
+/** Name of a part in error messages. @internal */
 export function nameOf(part: Part): string {
     return NAMES[part];
 }
 
-/** How an input calls its numbers that only the GPU knows. @internal */
+/** Names of GPU counts in error messages. @internal */
 export const COUNT_NAMES = { objects: "objectCount", rays: "rayCount", queries: "queryCount" } as const;
 
 function isBufferRows(input: object): input is BufferRows {
     return "buffer" in input && input.buffer !== undefined && !ArrayBuffer.isView(input);
 }
 
-/** Demands that rows are still there. An array that was handed to a worker has none. */
+/** Throws if rows are detached, such as after a transfer to a worker. */
 function demandAttached(name: string, buffer: ArrayBufferLike): void {
     try {
         new Uint8Array(buffer);
@@ -265,7 +265,7 @@ function demandAttached(name: string, buffer: ArrayBufferLike): void {
     }
 }
 
-/** How many rows of so many values an array has. */
+/** Number of rows of `values` values each. */
 function rowsOf(name: string, array: Float32Array | Uint32Array, values: number): number {
     if (array.length === 0) {
         demandAttached(name, array.buffer);
@@ -296,7 +296,7 @@ function demand(name: string, array: unknown, type: typeof Float32Array | typeof
     }
 }
 
-/** Demands a value per row. */
+/** Throws unless an array has `values` values per row. */
 function perRow(
     name: string,
     array: ArrayLike<number> | undefined,
@@ -317,7 +317,7 @@ function unfit(name: string, known: string): TypeError {
     return new TypeError(`${name} is none of these: ${known}`);
 }
 
-/** Rows of 32 bytes: min, layers, max, owner. */
+/** Packs rows of 32 bytes: min, layers, max, owner. */
 function packedBoxes(
     boxes: Float32Array,
     layers: Uint32Array | undefined,
@@ -341,14 +341,14 @@ function packedBoxes(
 }
 
 class Collector {
-    /** How many worlds there are, where the options say it. */
+    /** Number of worlds, if an option. */
     readonly #worlds: number | undefined;
     readonly parts: Parts = {
         host: [],
         device: [],
         counts: [],
         areSwept: false,
-        question: { askers: Askers.Boxes, radius: 0, half: false, nearest: undefined },
+        question: { selfQuery: SelfQueryKind.Boxes, radius: 0, half: false, nearest: undefined },
         objects: 0,
         statics: 0,
         staticVersion: 0,
@@ -432,7 +432,7 @@ class Collector {
         throw unfit(name, "a Uint32Array, an object with buffer and count");
     }
 
-    /** As many words as objects, where there are any. */
+    /** Checks for one word per object. */
     wordsOf(part: Part, words: WordRows | undefined, objects: number): void {
         const count = this.words(part, words);
         if (words !== undefined && count !== objects) {
@@ -440,7 +440,7 @@ class Collector {
         }
     }
 
-    /** Refuses worlds that there are not. */
+    /** Throws if worlds are passed without the option. */
     demandWorlds(name: string, words: WordRows | undefined): void {
         if (words === undefined || (this.#worlds ?? 1) > 1) {
             return;
@@ -524,14 +524,14 @@ class Collector {
         this.count("rays", input.rayCount);
         this.count("queries", input.queryCount);
         const { queries, neighbors, partners } = input;
-        const question = { askers: Askers.Boxes, radius: 0, half: false, nearest: undefined as number | undefined };
+        const question = { selfQuery: SelfQueryKind.Boxes, radius: 0, half: false, nearest: undefined as number | undefined };
         if (queries !== undefined) {
             demandNames("queries", "queries.", queries, ["boxes", "spheres", "worlds", "nearest"]);
             if ("boxes" in queries && queries.boxes !== undefined) {
                 demandNames("queries", "queries.", queries, ["boxes", "nearest"]);
                 this.boxes(Part.Queries, queries.boxes, "queries.boxes");
             } else if ("spheres" in queries && queries.spheres !== undefined) {
-                question.askers = Askers.Spheres;
+                question.selfQuery = SelfQueryKind.Spheres;
                 this.spheres(queries);
             } else {
                 throw unfit("queries", "an object with boxes, an object with spheres");
@@ -539,7 +539,7 @@ class Collector {
             question.nearest = queries.nearest;
         } else if (neighbors !== undefined) {
             demandNames("neighbors", "neighbors.", neighbors, ["radius", "half", "nearest"]);
-            question.askers = Askers.Neighbors;
+            question.selfQuery = SelfQueryKind.Neighbors;
             question.radius = Math.fround(neighbors.radius);
             if (!(question.radius >= 0 && question.radius < Infinity)) {
                 throw new RangeError(`neighbors.radius is ${neighbors.radius}, a finite length is needed`);
@@ -548,7 +548,7 @@ class Collector {
             question.nearest = neighbors.nearest;
         } else if (partners !== undefined) {
             demandNames("partners", "partners.", partners, ["half"]);
-            question.askers = Askers.Partners;
+            question.selfQuery = SelfQueryKind.Partners;
             question.half = partners.half ?? false;
         }
         const { nearest } = question;
@@ -598,7 +598,7 @@ function packedSpheres(spheres: Float32Array, worlds: Uint32Array | undefined): 
     return words;
 }
 
-/** Tells apart the rows of what is asked of a table, with the option `worlds`. @internal */
+/** Splits the input of a query. @internal */
 export function partsOfQuery(input: QueryInput, worlds: number | undefined): Parts {
     demandNames("the input of query", "input ", input, QUERY_NAMES);
     const collector = new Collector(worlds);
@@ -606,7 +606,7 @@ export function partsOfQuery(input: QueryInput, worlds: number | undefined): Par
     return collector.parts;
 }
 
-/** Tells apart the rows of a step's input, with the option `worlds`. @internal */
+/** Splits the input of a step. @internal */
 export function partsOfStep(input: StepInput, worlds: number | undefined): Parts {
     demandNames("the input of step", "input ", input, STEP_NAMES);
     const collector = new Collector(worlds);
@@ -652,7 +652,7 @@ export function asWords({ words, isTight }: HostRows): Uint32Array {
 
 const WORDS_KINDS = { filters: Words.Filters, padding: Words.Padding, none: Words.Nothing };
 
-/** What is behind each vector of boxes in a buffer. @internal */
+/** Word after each vector of boxes in a buffer. @internal */
 export function wordsKind({ words = "filters" }: BufferBoxes): Words {
     return WORDS_KINDS[words];
 }

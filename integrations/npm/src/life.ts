@@ -1,17 +1,17 @@
 import { translated } from "./errors.js";
 
-/** Whether something can still be used, and the promises that end along with it. @internal */
+/** Lifetime of an object and its pending promises. @internal */
 export class Life {
-    /** Why nothing works any more. */
+    /** Reason of the end. */
     #end: Error | undefined;
-    /** What rejects the promises that are under way. */
+    /** Rejects the pending promises. */
     readonly #pending = new Set<(error: Error) => void>();
 
     get hasEnded(): boolean {
         return this.#end !== undefined;
     }
 
-    /** Ends it: what is pending rejects, and what is called throws. */
+    /** Ends the lifetime: pending promises reject, and later calls throw. */
     end(error: Error): void {
         if (this.#end !== undefined) {
             return;
@@ -25,7 +25,7 @@ export class Life {
 
     check(): void {
         if (this.#end !== undefined) {
-            // The caller's line, not that of the end.
+            // A new error has the caller's stack.
             throw new (this.#end.constructor as new (message: string) => Error)(this.#end.message);
         }
     }
@@ -37,7 +37,7 @@ export class Life {
             this.#pending.add(reject);
             (async () => make())()
                 .then(resolve, async (error: unknown) => {
-                    // A device that is lost refuses to map first, and says why then.
+                    // A lost device first refuses to map and reports the reason later.
                     if (error instanceof DOMException || (error instanceof Error && error.name === "Other")) {
                         await new Promise((later) => setTimeout(later, 100));
                     }

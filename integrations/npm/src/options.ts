@@ -2,10 +2,10 @@ import { translated } from "./errors.js";
 import { RayModeKind, SchemeKind, Settings } from "./wasm/gpu_broad_phase.js";
 
 /**
- * How objects are put into cells. Every scheme gives the same answer; they differ in speed.
+ * Grid scheme. All schemes give the same results at different speed.
  *
- * - `"hierarchical"` has levels by size and nothing to tune. When in doubt, take it.
- * - `"uniform"` enters each object into every cell of one size that it covers.
+ * - `"hierarchical"` has levels by size and nothing to tune. Use it when in doubt.
+ * - `"uniform"` enters each object into every cell it covers, all of one size.
  * - `"adaptive"` has half-shifted power-of-two layers, the finest with cells of `minScale`.
  */
 export type Scheme =
@@ -13,18 +13,16 @@ export type Scheme =
     | { readonly type: "uniform"; readonly cellSize: number }
     | { readonly type: "adaptive"; readonly minScale: number };
 
-/**
- * Which hits of a ray are wanted: the closest, every object that the ray meets, or whether it meets anything.
- */
+/** Hits to find per ray: the closest, all, or only if there is any. */
 export type RayMode = "closest" | "all" | "any";
 
 /**
- * In which order pairs, hits of a ray and results of a query come. `"deterministic"` depends on the input and the
- * device alone. `"sorted"` is ascending, the same on every device and on the CPU, and costs two sorts.
+ * Order of pairs, of a ray's hits and of a query's results. `"deterministic"` depends only on the input and the device.
+ * `"sorted"` is ascending, identical on every device and on the CPU, and costs two sorts.
  */
 export type PairOrder = "deterministic" | "sorted";
 
-/** How many rows outputs have room for at first. They grow by themselves. */
+/** Initial capacities of outputs, in rows. Outputs grow automatically. */
 export interface Capacities {
     /** Pairs, 8 bytes each. Default: four per object. */
     readonly pairs?: number;
@@ -34,60 +32,60 @@ export interface Capacities {
     readonly entries?: number;
     /** Results of queries, 4 bytes each. */
     readonly results?: number;
-    /** Dispatches that each walk is cut into, for very crowded scenes. At most 4,096. Default: 1. */
+    /** Dispatches per walk, for very crowded scenes. At most 4,096. Default: 1. */
     readonly rounds?: number;
 }
 
-/** What is asked of rays and queries, and where it goes. */
+/** Options of rays and queries. */
 export interface QueryOptions {
-    /** Which hits are wanted. Default: `"closest"`. */
+    /** Hits to find. Default: `"closest"`. */
     readonly rayMode?: RayMode;
-    /** In which order pairs, hits and results come. Default: `"deterministic"`. */
+    /** Order of pairs, hits and results. Default: `"deterministic"`. */
     readonly pairOrder?: PairOrder;
-    /** Rows that there is room for at first. */
+    /** Initial capacities. */
     readonly capacities?: Capacities;
-    /** Bytes that the buffers may have together. Without it there is no limit but that of the device. */
+    /** Limit of the total size of the buffers. Default: limits of the device. */
     readonly maxBytes?: number;
 }
 
-/** What a broad phase is made from, on the GPU or on the CPU. */
+/** Options of a broad phase on the GPU or on the CPU. */
 export interface CommonOptions extends QueryOptions {
-    /** How objects are put into cells. Default: `"hierarchical"`. */
+    /** Grid scheme. Default: `"hierarchical"`. */
     readonly scheme?: Scheme;
-    /** How many axes count. With 2, z is not looked at. Default: 3. */
+    /** Number of axes. With 2, z is ignored. Default: 3. */
     readonly dimensions?: 2 | 3;
-    /** Every box is grown by this on every side; in the units of the boxes. Default: 0. */
+    /** Grows every box on every side, in the units of the boxes. Default: 0. */
     readonly margin?: number;
-    /** Periods of the axes, 0 where an axis has none. Only `neighbors` look across the border. Default: none. */
+    /** Period per axis, 0 for none. Used only by `neighbors`. Default: none. */
     readonly periods?: readonly [number, number, number];
-    /** How many worlds there are, whose objects never meet. With more than one, a step needs `worlds`. Default: 1. */
+    /** Number of worlds, whose objects never meet. With more than one, a step needs `worlds`. Default: 1. */
     readonly worlds?: number;
-    /** Whether pairs are wanted. Default: true. */
+    /** False to skip pairs. Default: true. */
     readonly pairs?: boolean;
-    /** Whether layers and owners are looked at. Default: true. */
+    /** False to ignore layers and owners. Default: true. */
     readonly filters?: boolean;
-    /** Whether `readEvents` tells which pairs begin and end. Default: false. */
+    /** True to enable `readEvents`. Default: false. */
     readonly events?: boolean;
 }
 
-/** What a broad phase on the GPU is made from. */
+/** Options of a broad phase on the GPU. */
 export interface GpuOptions extends CommonOptions {
     readonly cpu?: false;
     /**
-     * WGSL that says which objects may pair: `fn admits_pair(a: u32, b: u32) -> bool`. Other names of the text begin
-     * with `admits_`. It may call `pair_data(index)`, `pair_data_count()`, `pair_layers(object)` and
+     * WGSL function `fn admits_pair(a: u32, b: u32) -> bool` that decides which objects may pair. Its other names must
+     * begin with `admits_`. It may call `pair_data(index)`, `pair_data_count()`, `pair_layers(object)` and
      * `pair_owner(object)`.
      */
     readonly pairFilter?: string;
-    /** Which adapter is preferred, as in WebGPU. */
+    /** Preferred adapter, as in WebGPU. */
     readonly powerPreference?: "low-power" | "high-performance";
-    /** Features that the device has to have beyond those of the broad phase, such as for a renderer. */
+    /** Additional device features, such as for a renderer. */
     readonly requiredFeatures?: Iterable<GPUFeatureName>;
-    /** Limits that the device has to have beyond those of the broad phase, by their names in WebGPU. */
+    /** Additional device limits, by their WebGPU names. */
     readonly requiredLimits?: Readonly<Record<string, number>>;
 }
 
-/** What a broad phase on the CPU is made from. */
+/** Options of a broad phase on the CPU. */
 export interface CpuOptions extends CommonOptions {
     readonly cpu: true;
 }
@@ -111,7 +109,7 @@ const OPTIONS = [
 ];
 const CAPACITIES = ["pairs", "hits", "entries", "results", "rounds"] as const;
 
-/** A value that is one of those that are known. @internal */
+/** Checks that a value is one of `known`. @internal */
 export function oneOf<T>(name: string, value: unknown, known: readonly T[]): T {
     if (!known.includes(value as T)) {
         throw new TypeError(
@@ -128,7 +126,7 @@ function numeric(name: string, value: unknown): number {
     return value;
 }
 
-/** A whole number of 32 bits. @internal */
+/** Checks for an integer of 32 bits. @internal */
 export function whole(name: string, value: unknown): number {
     const number = numeric(name, value);
     if (!Number.isInteger(number) || number < 0 || number > 0xffffffff) {
@@ -142,9 +140,9 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Demands an object with no names but the known ones. `undefined` stands for what is left out.
+ * Throws unless `object` is an object that has only `known` names. Names with the value `undefined` are ignored.
  *
- * @param prefix What comes before a name in a message.
+ * @param prefix Put before a name in messages.
  * @internal
  */
 export function demandNames(what: string, prefix: string, object: unknown, known: readonly string[]): void {
@@ -158,23 +156,23 @@ export function demandNames(what: string, prefix: string, object: unknown, known
     }
 }
 
-/** The options that are given: `undefined` stands for one that is left out. */
+/** Checks the options and drops those that are `undefined`. */
 function given<T extends object>(options: T, known: readonly string[]): T {
     demandNames("the argument", "option ", options, known);
     return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** The options that a broad phase is made from. @internal */
-export function givenOptions<T extends CommonOptions>(options: T): T {
+/** Options of a broad phase. @internal */
+export function checkedOptions<T extends CommonOptions>(options: T): T {
     return given(options, OPTIONS);
 }
 
-/** The options of a set of queries: those that are left out are those of the broad phase. @internal */
+/** Options of a query set, with defaults from the broad phase. @internal */
 export function optionsOfSet(broadPhase: CommonOptions, options: QueryOptions): CommonOptions {
     return { ...broadPhase, ...given(options, QUERY_OPTIONS) };
 }
 
-/** The settings of the module for these options. @internal */
+/** Creates the module's settings. @internal */
 export function settingsOf(options: CommonOptions & { readonly pairFilter?: string }): Settings {
     const settings = new Settings();
     try {

@@ -1,78 +1,78 @@
 import { Output } from "./wasm/gpu_broad_phase.js";
 
-/** Rows in a buffer of the device, for bind groups of your own. The next step may write into it or replace it. */
+/** Rows in a GPU buffer, for bind groups of your own. The next step may overwrite or replace it. */
 export interface RowsOutput {
-    /** The rows. It has the usages `STORAGE` and `COPY_SRC`. */
+    /** The rows. Usages: `STORAGE` and `COPY_SRC`. */
     readonly buffer: GPUBuffer;
-    /** Rows that fit. What lies behind them is not part of the answer. */
+    /** Capacity in rows. Rows behind the result are undefined. */
     readonly capacity: number;
 }
 
-/** The pairs of a step: two `u32` each, the smaller index first. Counter words 10 and 11 have their number. */
+/** Pairs of a step: two `u32` each, the smaller index first. Counter words 10 and 11 hold their number. */
 export interface PairOutput extends RowsOutput {
-    /** With several worlds: the number of pairs of each, `u32`. */
+    /** With several worlds: the number of pairs per world, `u32`. */
     readonly perWorld: GPUBuffer | null;
 }
 
-/** A list per ray or query, all in one buffer. */
+/** One list per ray or query, all in one buffer. */
 export interface ListOutput extends RowsOutput {
-    /** `u32`, one more than lists: list i has the rows `offsets[i]` to `offsets[i + 1] - 1`. */
+    /** `u32`, length lists + 1: list i has the rows `offsets[i]` to `offsets[i + 1] - 1`. */
     readonly offsets: GPUBuffer | null;
 }
 
-/** The events of a step: rows of four `u32`. */
+/** Events of a step: rows of four `u32`. */
 export interface EventOutput {
-    /** Pairs that the step before had too, and behind them those that begin. */
+    /** Pairs that persist, followed by those that begin. */
     readonly rows: GPUBuffer;
-    /** Pairs that only the step before had. */
+    /** Pairs of the previous step that ended. */
     readonly ended: GPUBuffer;
     /** Eight `u32`: word 0 counts pairs that persist, word 4 those that begin, word 6 those that ended. */
     readonly counters: GPUBuffer;
-    /** Rows that fit. */
+    /** Capacity of `rows`. */
     readonly capacity: number;
-    /** Pairs that ended and fit. */
+    /** Capacity of `ended`. */
     readonly endedCapacity: number;
 }
 
-/** The table that objects were sorted into, in the layouts of the Rust crate's module `grid`. */
+/** Table of the sorted objects, in the layouts of the Rust crate's module `grid`. */
 export interface TableOutput {
-    /** The first entry of each cell, `u32`. */
+    /** First entry of each cell, `u32`. */
     readonly starts: GPUBuffer;
-    /** The boxes as ordered integers. */
+    /** Boxes as ordered integers. */
     readonly records: GPUBuffer;
-    /** The levels. */
+    /** Levels of the grid. */
     readonly grid: GPUBuffer;
-    /** The object of each entry in the low 29 bits, `u32`. */
+    /** Object of each entry in the low 29 bits, `u32`. */
     readonly entries: GPUBuffer | null;
 }
 
-/** What a step found for rays and queries, on the GPU. What was not asked for throws an error that says so. */
+/** Results of rays and queries on the GPU. Reading an output that was not requested throws. */
 export interface QueryOutput {
     /**
-     * 32 `u32`: 0 invalid, 1 excluded, 5 and 29 status. Counts have 64 bits, the low word first: 10 pairs, 12 hits, 22
+     * 32 `u32`: 0 invalid, 1 excluded, 5 and 29 status. Counts have 64 bits, low word first: 10 pairs, 12 hits, 22
      * results.
      */
     readonly counters: GPUBuffer;
     /**
-     * Ray mode `"closest"`: the object and `t` of each ray, a `u32` and an `f32`. `"all"`: such hits as a list per ray.
-     * `"any"`: a `u32` per ray.
+     * Ray mode `"closest"`: object (`u32`) and `t` (`f32`) per ray. `"all"`: such hits as a list per ray. `"any"`: a
+     * `u32` per ray.
      */
     readonly rays: ListOutput;
-    /** Objects, `u32`, as a list per query. With `nearest`: an object and a squared distance, a `u32` and an `f32`. */
+    /** Objects, `u32`, as a list per query. With `nearest`: object (`u32`) and squared distance (`f32`). */
     readonly queries: ListOutput;
 }
 
-/** What a step found, on the GPU. What was not asked for throws an error that says so. */
+/** Results of a step on the GPU. Reading an output that was not requested throws. */
 export interface StepOutput extends QueryOutput {
-    /** The pairs. */
+    /** Overlapping pairs. */
     readonly pairs: PairOutput;
     /** Pairs that begin and end. */
     readonly events: EventOutput;
-    /** The table. */
+    /** Table of the objects. */
     readonly table: TableOutput;
 }
 
-/** What hands out buffers of the last step. @internal */
+/** Source of the last step's buffers. @internal */
 export interface OutputSource {
     output(which: Output): GPUBuffer | undefined;
     capacity(which: Output): number;

@@ -1,29 +1,29 @@
 import { DeviceError } from "./errors.js";
 import { scoped } from "./scopes.js";
 
-/** Bytes at the front of a buffer. @internal */
+/** The first bytes of a buffer. @internal */
 export interface Bytes {
     readonly buffer: GPUBuffer;
     /** A multiple of 4. */
     readonly bytes: number;
 }
 
-/** Spare buffers that are kept for later read-backs. */
+/** Maximum number of spare staging buffers. */
 const MOST_SPARES = 4;
-/** Of a mapping: MAP_READ and COPY_DST. */
+/** MAP_READ and COPY_DST. */
 const USAGE = 0x01 | 0x08;
 
-/** Copies from buffers of the device to the host. @internal */
+/** Copies device buffers to the host. @internal */
 export class Reader {
     readonly #device: GPUDevice;
-    /** What no read-back is using. */
+    /** Unused staging buffers. */
     #spares: GPUBuffer[] = [];
 
     constructor(device: GPUDevice) {
         this.#device = device;
     }
 
-    /** The words at the front of each buffer, as they are behind all that was submitted. */
+    /** Reads the first words of each buffer, after all earlier submissions. */
     async read(parts: readonly Bytes[]): Promise<Uint32Array[]> {
         const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
         const [[staging, mapping], told] = scoped(this.#device, () => {

@@ -15,13 +15,13 @@ import type { RayMode } from "./options.js";
 import { type OutputSource, Outputs } from "./outputs.js";
 import { scoped } from "./scopes.js";
 import { Uploads } from "./uploads.js";
-import { Askers, type Input, Part } from "./wasm/gpu_broad_phase.js";
+import { SelfQueryKind, type Input, Part } from "./wasm/gpu_broad_phase.js";
 
-/** How often a step whose outputs were too small is recorded, at most. Scenes that are known need four. */
+/** Maximum recordings of a step until its outputs fit. Known scenes need four. */
 const MOST_TRIES = 12;
 
-/** How many rows, queries and objects a recording was asked for. */
-interface Asked {
+/** Sizes of a recording. */
+interface RecordedSizes {
     readonly objects: number;
     readonly rays: number;
     readonly queries: number;
@@ -29,7 +29,7 @@ interface Asked {
     readonly asksItself: boolean;
 }
 
-function askedOf(parts: Parts): Asked {
+function askedOf(parts: Parts): RecordedSizes {
     const count = (part: Part): number =>
         parts.host.find((rows) => rows.part === part)?.count ??
         parts.device.find((rows) => rows.part === part)?.rows.count ??
@@ -39,48 +39,48 @@ function askedOf(parts: Parts): Asked {
         rays: count(Part.Rays),
         queries: count(Part.Queries),
         nearest: parts.question.nearest,
-        asksItself: parts.question.askers === Askers.Neighbors || parts.question.askers === Askers.Partners,
+        asksItself: parts.question.selfQuery === SelfQueryKind.Neighbors || parts.question.selfQuery === SelfQueryKind.Partners,
     };
 }
 
-/** Rows of an output that are to be read, once the counters say how many there are. */
-interface Wanted {
+/** Output rows to read. */
+interface RowsToRead {
     readonly buffer: GPUBuffer;
-    /** Words of a row. */
+    /** Words per row. */
     readonly words: number;
-    /** Rows where their number is known. */
+    /** Number of rows, if known. */
     readonly rows?: number;
-    /** Which count has it where it is not, and the room. */
+    /** Else the counter with their number, and the capacity. */
     readonly needed?: "pairsNeeded" | "hitsNeeded" | "resultsNeeded";
     readonly capacity?: number;
 }
 
-/** What records and submits: the broad phase, or a set. @internal */
+/** Records and submits: the broad phase, or a set. @internal */
 export interface Recorder extends OutputSource {
-    /** Records an input, once more if it is repeated. */
+    /** Records an input, or repeats it. */
     record(input: Input, isRepeated: boolean): void;
     submit(): void;
-    /** Resolves once a repeated recording would have the room that is needed. */
+    /** Resolves once a repetition would have enough capacity. */
     settle(): Promise<void>;
 }
 
-/** The last recording of a broad phase or of a set: what is read of it, and how it is repeated. @internal */
+/** The last recording of a broad phase or a set: reads its results and repeats it. @internal */
 export class Recording {
     readonly #uploads: Uploads;
-    /** Recordings so far, without repeated ones. */
+    /** Recordings without repetitions. */
     #step = 0;
-    /** Recordings so far. */
+    /** Recordings with repetitions. */
     #made = 0;
-    #asked: Asked | undefined;
+    #asked: RecordedSizes | undefined;
     #outputs: Outputs | undefined;
-    /** What a repeated recording is given. */
+    /** Input for a repetition. */
     #input: Input | undefined;
     #table = 0;
     #refusal: Promise<DeviceError | undefined> = Promise.resolve(undefined);
-    /** The counts of the last answer that was read. */
+    /** Counts of the last results read. */
     readonly #last = new Map<string, number>();
 
-    /** `tableOf` tells which step's table a set of queries asks. */
+    /** `tableOf` returns the step whose table a query set uses. */
     constructor(
         readonly context: DeviceContext,
         readonly recorder: Recorder,
@@ -95,12 +95,12 @@ export class Recording {
         return this.#step;
     }
 
-    /** What the device says against the last recording, once it knows. */
+    /** Resolves with the device's error for the last recording, if any. */
     get refusal(): Promise<DeviceError | undefined> {
         return this.#refusal;
     }
 
-    /** Records a new input. One that is refused changes nothing. */
+    /** Records a new input. A refused one changes nothing. */
     make(parts: Parts): Outputs {
         return this.#scoped(() => {
             let input: Input | undefined;
@@ -136,7 +136,7 @@ export class Recording {
         return this.#outputs;
     }
 
-    /** Calls, and keeps what the device will say of it, unless it throws. */
+    /** Calls in an error scope and stores its result, unless `call` throws. */
     #scoped<T>(call: () => T): T {
         const [made, told] = scoped(this.context.device, call);
         this.#refusal = told.then((error) => {
@@ -150,18 +150,15 @@ export class Recording {
         return made;
     }
 
-    last(): { asked: Asked; outputs: Outputs } {
+    last(): { asked: RecordedSizes; outputs: Outputs } {
         if (this.#asked === undefined || this.#outputs === undefined) {
             throw new Error(`there was no ${this.what} yet`);
         }
         return { asked: this.#asked, outputs: this.#outputs };
     }
 
-    /**
-     * Rows of outputs, and the counters. The step is repeated until its status has none of the bits of `lacks` and all
-     * rows are read.
-     */
-    async read(lacks: number, want: () => Wanted[]): Promise<{ rows: Uint32Array[]; counters: Counters }> {
+    /** Reads output rows and counters. Repeats the step until it has no status bit of `lacks` and all rows are read. */
+    async read(lacks: number, want: () => RowsToRead[]): Promise<{ rows: Uint32Array[]; counters: Counters }> {
         const step = this.#step;
         let before = "";
         for (let tries = 1; ; tries += 1) {
@@ -225,7 +222,6 @@ export class Recording {
         }
     }
 
-    /** Hits of rays. */
     async rays(): Promise<RayHits> {
         const empty = {
             objects: new Uint32Array(),
@@ -255,7 +251,6 @@ export class Recording {
         return { ...empty, objects, t, offsets: rows[1] ?? empty.offsets };
     }
 
-    /** Results of queries. */
     async queries(): Promise<QueryResults> {
         const empty = { objects: new Uint32Array(), offsets: new Uint32Array(), squaredDistances: new Float32Array() };
         const { asked } = this.last();

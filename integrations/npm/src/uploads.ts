@@ -2,24 +2,24 @@ import type { DeviceContext } from "./device_context.js";
 import { COUNT_NAMES, type DeviceRows, type HostRows, type Parts, nameOf, wordsKind } from "./input.js";
 import { type Buffer, Counted, Input, Part, Words } from "./wasm/gpu_broad_phase.js";
 
-/** Usages of buffers that rows lie in: STORAGE, COPY_DST and COPY_SRC. @internal */
+/** STORAGE, COPY_DST and COPY_SRC. @internal */
 export const ROWS_USAGE = 0x80 | 0x08 | 0x04;
 
 const COPY_SRC = 0x04;
 const COUNTED = { objects: Counted.Objects, rays: Counted.Rays, queries: Counted.Queries };
 const STATIC_PARTS = new Set([Part.Statics, Part.StaticWorlds]);
 
-/** A buffer that rows are uploaded to. */
+/** A buffer for uploaded rows. */
 interface Slot {
     readonly buffer: Buffer;
     readonly js: GPUBuffer;
-    /** Which rows it holds, where they are kept. */
+    /** Key of the cached rows, if any. */
     holds: string | undefined;
 }
 
 /**
- * What the rows of an input are uploaded to. Nothing is written before `commit`: an input that is refused leaves the
- * rows of the one before as they are.
+ * Upload buffers for an input's rows. They are written only by `commit`, so a refused input leaves the previous rows
+ * unchanged.
  *
  * @internal
  */
@@ -27,9 +27,9 @@ export class Uploads {
     readonly #context: DeviceContext;
     readonly #label: string;
     readonly #slots = new Map<string, Slot>();
-    /** What `commit` does. */
+    /** Work of `commit`. */
     #writes: ((encode: () => GPUCommandEncoder) => void)[] = [];
-    /** Slots that are new, with those whose place they take. */
+    /** New slots and those they replace. */
     #replaced: [name: string, slot: Slot, before: Slot | undefined][] = [];
 
     constructor(context: DeviceContext, label: string) {
@@ -37,7 +37,7 @@ export class Uploads {
         this.#label = label;
     }
 
-    /** Names the rows of an input to the module. */
+    /** Passes the rows of an input to the module. */
     input(parts: Parts): Input {
         const input = new Input();
         try {
@@ -64,8 +64,8 @@ export class Uploads {
         if (parts.areSwept) {
             input.set_swept();
         }
-        const { askers, radius, half, nearest } = parts.question;
-        input.set_askers(askers, radius, half, nearest);
+        const { selfQuery, radius, half, nearest } = parts.question;
+        input.set_self_query(selfQuery, radius, half, nearest);
         input.set_static_generation(parts.staticVersion);
         return input;
     }
@@ -79,7 +79,7 @@ export class Uploads {
         });
         input.set_rows(part, buffer, count, 0);
         if (isTight) {
-            input.set_form(part, false, Words.Nothing);
+            input.set_layout(part, false, Words.Nothing);
         }
     }
 
@@ -96,7 +96,7 @@ export class Uploads {
             input.set_rows(part, own, count, offset, stride);
         }
         if (areBoxes) {
-            input.set_form(part, form === "center-half", wordsKind(rows));
+            input.set_layout(part, form === "center-half", wordsKind(rows));
         }
     }
 
@@ -109,7 +109,7 @@ export class Uploads {
         return this.#put(slot, bytes, holds, (to, encode) => encode().copyBufferToBuffer(from, offset, to, 0, bytes));
     }
 
-    /** The buffer of a slot. Rows are written to it with `commit`, unless it holds them already. */
+    /** Returns a slot's buffer. `commit` writes the rows, unless they are cached. */
     #put(
         name: string,
         bytes: number,
@@ -126,7 +126,7 @@ export class Uploads {
         return slot.buffer;
     }
 
-    /** A slot with room for so many bytes. */
+    /** Returns a slot of at least `bytes`. */
     #room(name: string, bytes: number): Slot {
         const slot = this.#slots.get(name);
         if (slot !== undefined && slot.js.size >= bytes && slot.js.size <= 4 * bytes + 65536) {
@@ -136,7 +136,7 @@ export class Uploads {
         if (bytes > limit) {
             throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
         }
-        // One that grows will grow again.
+        // Grows by more, as it will probably grow again.
         const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
         const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
         const buffer = this.#context.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
@@ -146,7 +146,7 @@ export class Uploads {
         return made;
     }
 
-    /** Writes the rows of the input, whose step or query was recorded. */
+    /** Writes the rows after the step or query was recorded. */
     commit(): void {
         const { device } = this.#context;
         let encoder: GPUCommandEncoder | undefined;
@@ -162,7 +162,7 @@ export class Uploads {
         this.#settle();
     }
 
-    /** Leaves everything as it was before the input, which was refused. */
+    /** Undoes the changes of a refused input. */
     revert(): void {
         for (const [name, slot, before] of this.#replaced) {
             destroy(slot);
@@ -180,14 +180,13 @@ export class Uploads {
         this.#replaced = [];
     }
 
-    /** Keeps no rows: whether they were written is not certain. */
+    /** Drops cached rows after an error: they may not have been written. */
     forget(): void {
         for (const slot of this.#slots.values()) {
             slot.holds = undefined;
         }
     }
 
-    /** Gives all memory back. */
     dispose(): void {
         this.#slots.forEach(destroy);
         this.#slots.clear();

@@ -13,7 +13,7 @@ const scope = globalThis as unknown as {
 
 let cpu: Cpu | undefined;
 const sets = new Map<number, { settings: Settings; query: HostQuery | undefined }>();
-/** What the module failed with where nobody waited for it. It cannot go on. */
+/** A failure of a request without response. It is final. */
 let failure: unknown;
 
 function inputOf({ rows, areSwept, question }: PlainParts): HostInput {
@@ -24,7 +24,7 @@ function inputOf({ rows, areSwept, question }: PlainParts): HostInput {
     if (areSwept) {
         input.set_swept();
     }
-    input.set_askers(question.askers, question.radius, question.half, question.nearest);
+    input.set_self_query(question.selfQuery, question.radius, question.half, question.nearest);
     return input;
 }
 
@@ -114,7 +114,7 @@ scope.onmessage = async ({ data: request }) => {
         scope.postMessage({ id, error: { name, message } }, []);
     }
 };
-// What is thrown here reaches the page.
+// Errors thrown here reach the page.
 scope.onmessageerror = () => {
     throw new Error("a message could not be read");
 };

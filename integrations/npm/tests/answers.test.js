@@ -1,4 +1,4 @@
-// Answers are those of the definition, in every scheme, on the GPU and on the CPU.
+// Compares results with the definition, for every scheme, on GPU and CPU.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { suite } from "./suite.js";
@@ -98,7 +98,7 @@ for (const cpu of [false, true]) {
         const hits = await run(async (cpu) => {
             const objects = boxes(11, 2000, 1.5);
             const cast = rays(12, 400, 12);
-            // By definition, in doubles: only objects are compared, and t within rounding.
+            // The definition in doubles. Only objects are compared, and t up to rounding.
             const enter = (box, ray, grow = [0, 0, 0]) => {
                 let [low, high] = [0, cast[7 * ray + 6]];
                 for (let axis = 0; axis < 3; axis += 1) {
@@ -121,7 +121,6 @@ for (const cpu of [false, true]) {
             all.step({ objects, rays: cast });
             const found = await all.readRayHits();
             equal(lists(found.objects, found.offsets), wanted, "all");
-            // Half of the objects static, half moving: the same numbers.
             const statics = { objects: objects.slice(0, 6000), version: 1 };
             for (let step = 0; step < 3; step += 1) {
                 all.step({ objects: objects.slice(6000), statics, rays: cast });
@@ -149,7 +148,7 @@ for (const cpu of [false, true]) {
                         : Math.abs(t - enter(best, ray)) <= 1e-5 * (1 + t) && wanted[ray].includes(object);
                 if (!is) throw new Error(`ray ${ray}: ${object} at ${t}, not ${best} at ${enter(best, ray)}`);
             }
-            // A set of its own does not change what the step found.
+            // A query set does not change the step's results.
             const set = closest.createQuerySet({ rayMode: "any" });
             set.query({ rays: { rays: cast, halfExtents: new Float32Array(1200).fill(0.25) } });
             const { any } = await set.readRayHits();
@@ -192,7 +191,7 @@ for (const cpu of [false, true]) {
             const near = await broadPhase.readQueryResults();
             if (hits.objects.length < 50 || near.objects.length < 50)
                 throw new Error(`${hits.objects.length} hits, ${near.objects.length} near`);
-            // Without worlds there is more, and what is of the asker's world is the same.
+            // Without worlds, results of other worlds are added.
             const whole = await lib.BroadPhase.create({ cpu, rayMode: "all" });
             whole.step({ objects: both, rays: cast, queries: { spheres } });
             const pairs = [
@@ -220,7 +219,7 @@ for (const cpu of [false, true]) {
             broadPhase.step({ ...input, queries: { spheres: rows.buffer } });
             const again = await broadPhase.readQueryResults();
             equal(lists(again.objects, again.offsets), lists(near.objects, near.offsets), "rows of spheres");
-            // Rays in rows of 32 bytes are cast in world 0.
+            // Rays in rows of 32 bytes use world 0.
             const plain = new Float32Array(8 * 90);
             for (let ray = 0; ray < 90; ray += 1) {
                 plain.set(cast.subarray(7 * ray, 7 * ray + 3), 8 * ray);
@@ -333,7 +332,6 @@ for (const cpu of [false, true]) {
                     objects[6 * row + axis] += move;
                     objects[6 * row + 3 + axis] += move;
                 }
-                // Other objects at the indices of two old ones.
                 if (frame === 4) [generations[7], fixed[20]] = [1, 5];
                 broadPhase.step({ objects, generations, statics: { ...statics, generations: fixed } });
                 const { begun, ended } = await broadPhase.readEvents();
@@ -370,7 +368,6 @@ test("GPU: a crowd needs repeated steps, and the answer is whole", async () => {
         broadPhase.step({ objects });
         const pairs = await broadPhase.readPairs();
         equal(sorted(pairs), pairsOf(objects));
-        // Those of one step are read together.
         broadPhase.step({ objects: boxes(42, 4000, 6), rays: rays(43, 100, 16), partners: {} });
         const [many, hits, partners] = await Promise.all([
             broadPhase.readPairs(),
@@ -432,7 +429,7 @@ test("GPU: what has no room, and a later step has overwritten, is an error by na
         broadPhase.step({ objects: boxes(82, 10, 1) });
         equal(sorted(await broadPhase.readPairs()), pairsOf(boxes(82, 10, 1)));
         const { pairsNeeded, missing } = await counters;
-        // What is bounded stays a prefix.
+        // Bounded outputs hold a prefix.
         const small = await lib.BroadPhase.create({ maxBytes: 300000 });
         small.step({ objects: crowd });
         lost.push(thrown(() => small.readPairs()));
@@ -481,7 +478,7 @@ for (const cpu of [false, true]) {
             early.query({ rays: cast });
             await early.readCounters();
             early.query({ rays: cast });
-            // A step that is refused changes nothing: its rows, and on the GPU what has no room in maxBytes.
+            // Refused steps change nothing: invalid input, and on the GPU more than maxBytes.
             refusals.push(await thrown(() => broadPhase.step({ objects: second, neighbors: { radius: -1 } })));
             if (!cpu) refusals.push(await thrown(() => broadPhase.step({ objects: boxes(104, 50000, 1) })));
             late.query({ rays: cast });
@@ -539,7 +536,7 @@ test("GPU: what lacks room for pairs has its hits, and no events", async () => {
         const broadPhase = await lib.BroadPhase.create({ capacities: { pairs: 100 }, events: true });
         const input = { objects: crowd, rays: cast, partners: {} };
         broadPhase.step(input);
-        // The results have room for four per object at first, as the pairs would have.
+        // Results start with space for four per object, like pairs.
         const [hits, pairs, results, events] = [
             broadPhase.readRayHits(),
             ...["readPairs", "readQueryResults", "readEvents"].map((name) => thrown(() => broadPhase[name]())),
@@ -550,7 +547,7 @@ test("GPU: what lacks room for pairs has its hits, and no events", async () => {
         await broadPhase.readPairs();
         const late = await broadPhase.readRayHits();
         equal(early.objects, late.objects);
-        // Steps that follow have the room, and what they tell is right once the step before had it, too.
+        // Later steps have the space. Events are right once the previous step was complete.
         broadPhase.step({ objects: crowd });
         await broadPhase.readPairs();
         broadPhase.step({ objects: crowd.subarray(0, 1200) });
@@ -584,7 +581,7 @@ test("GPU: what the device refuses of a repeated step is an error by name", asyn
         const { createBuffer } = GPUDevice.prototype;
         broadPhase.step({ objects: crowd });
         const pending = thrown(() => broadPhase.readPairs());
-        // No buffer of pairs is good for a shader.
+        // Makes the pair buffer unusable for shaders.
         GPUDevice.prototype.createBuffer = function (descriptor) {
             const isOfPairs = /pairs$/.test(descriptor.label);
             return createBuffer.call(this, isOfPairs ? { ...descriptor, usage: GPUBufferUsage.COPY_DST } : descriptor);
@@ -593,7 +590,6 @@ test("GPU: what the device refuses of a repeated step is an error by name", asyn
         GPUDevice.prototype.createBuffer = createBuffer;
         told.push(await thrown(() => broadPhase.step({ objects: crowd })));
         told.push(await thrown(() => broadPhase.readEvents()));
-        // Then it goes on.
         broadPhase.step({ objects: crowd });
         equal(sorted(await broadPhase.readPairs()), pairsOf(crowd));
         broadPhase.dispose();

@@ -1,4 +1,4 @@
-// Chromium on its software WebGPU, which asks for no hosts but ours.
+// Chromium with software WebGPU and without external requests.
 import { chromium } from "playwright-core";
 
 const FLAGS = [
@@ -16,12 +16,12 @@ const GPU_FLAGS = [
     "--enable-unsafe-webgpu",
     "--use-webgpu-adapter=swiftshader",
     "--enable-features=Vulkan",
-    // Without these the device is lost at the first texture of a canvas.
+    // Without these, the device is lost at the first canvas texture.
     "--use-angle=vulkan",
     "--use-vulkan=swiftshader",
 ];
 
-/** A guard against a hang, in milliseconds: however busy the machine is, nothing takes that long. */
+/** Timeout in milliseconds, ample even on a busy machine. */
 const GUARD = 600000;
 
 export function launch({ gpu = true, flags = [] } = {}) {
@@ -33,7 +33,7 @@ export function launch({ gpu = true, flags = [] } = {}) {
     });
 }
 
-/** A page that keeps what its console says that is worse than a remark. */
+/** Opens a page and collects its console warnings and errors. */
 export async function open(browser, address) {
     const page = await browser.newPage();
     page.setDefaultTimeout(GUARD);
@@ -48,12 +48,12 @@ export async function open(browser, address) {
     return page;
 }
 
-/** How many objects, arrays and functions of JavaScript a page holds. What V8 keeps of compiled code is not counted. */
+/** Number of live JavaScript objects, arrays and functions, without V8's compiled code. */
 export async function liveObjects(page) {
     const session = await page.context().newCDPSession(page);
     const chunks = [];
     session.on("HeapProfiler.addHeapSnapshotChunk", ({ chunk }) => chunks.push(chunk));
-    // A snapshot collects garbage first. What waits for a finalizer goes with the second one.
+    // Snapshots collect garbage first. The second collection frees finalized objects.
     await session.send("HeapProfiler.collectGarbage");
     await session.send("HeapProfiler.takeHeapSnapshot");
     await session.detach();

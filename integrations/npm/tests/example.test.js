@@ -1,4 +1,4 @@
-// The example with three.js draws, counts and highlights, on the device of the broad phase.
+// The three.js example draws, counts and highlights on the broad phase's device.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -23,7 +23,7 @@ after(async () => {
     server?.close();
 });
 
-/** Red, green and blue around a place of the page, as the mean of nine pixels. */
+/** Mean colour of nine pixels around a place of the page. */
 async function colorAt(page, x, y) {
     const picture = (await page.screenshot({ clip: { x: x - 1, y: y - 1, width: 3, height: 3 } })).toString("base64");
     return page.evaluate(async (picture) => {
@@ -48,7 +48,6 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     };
     await page.waitForFunction(() => Number(document.documentElement.dataset.overlaps) > 0);
     const { width, height } = page.viewportSize();
-    // Somewhere near the middle there is a box.
     let [x, y, lit] = [0, 0, undefined];
     for (let turn = 0; turn < 12 && lit === undefined; turn += 1) {
         [x, y] = [width / 2 + 17 * turn, height / 2 + 11 * turn];
@@ -65,7 +64,7 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     const dark = await colorAt(page, x, y);
     assert.ok(dark[1] < lit[1] - 30, `without the mouse it is not: ${dark}`);
     const { overlaps } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
-    // About half as many as boxes, however many there are.
+    // Roughly one overlap per two boxes.
     assert.ok(overlaps > 300 && overlaps < 4000, `${overlaps} overlaps`);
     assert.deepEqual(page.said, []);
     await page.close();

@@ -1,4 +1,4 @@
-// Inputs in buffers, and inputs that cannot be taken.
+// Inputs in buffers, and invalid inputs.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { suite } from "./suite.js";
@@ -43,7 +43,6 @@ test("buffers of the device are read in place, others are copied, and outputs ar
         });
         equal(await broadPhase.readPairs(), [0, 1], "centres");
 
-        // A count that only the device knows.
         const count = broadPhase.createBuffer(new Uint32Array([7, 600]));
         broadPhase.step({ objects, objectCount: { buffer: count, word: 1 } });
         equal(await broadPhase.readPairs(), pairsOf(objects.subarray(0, 3600)), "count on the device");
@@ -52,7 +51,7 @@ test("buffers of the device are read in place, others are copied, and outputs ar
         broadPhase.step({ objects, objectCount: { buffer: far } });
         equal(await broadPhase.readPairs(), pairsOf(objects.subarray(0, 3000)), "count in a foreign buffer");
 
-        // What outputs hold is what is read.
+        // Outputs equal the results that were read.
         const cast = rays(2, 50, 10);
         broadPhase.step({ objects, rays: cast, queries: { boxes: boxes(3, 20, 3, 10) } });
         await broadPhase.readPairs();
@@ -77,7 +76,7 @@ test("buffers of the device are read in place, others are copied, and outputs ar
             if (!(output.table[name] instanceof GPUBuffer)) throw new Error(name);
         }
         if (!(broadPhase.memory > 0) || typeof broadPhase.adapter.vendor !== "string") throw new Error("memory");
-        // Outputs bind in a caller's shader.
+        // Outputs bind in a user's shader.
         const module = device.createShaderModule({
             code: `@group(0) @binding(0) var<storage, read> pairs: array<vec2u>;
                    @group(0) @binding(1) var<storage, read> counters: array<u32>;
@@ -266,7 +265,6 @@ for (const cpu of [false, true]) {
                 await thrown(() => lib.BroadPhase.create(null)),
                 await thrown(() => broadPhase.createQuerySet(7)),
             ];
-            // What was there stays, and the next step works.
             equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
             broadPhase.step({ objects, rays: undefined, ray: undefined });
             equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
@@ -412,7 +410,7 @@ test("GPU: buffers that cannot be used are told", async () => {
         /^RangeError: a buffer of \d+ bytes cannot be made: the device allows \d+$/,
         /^DeviceError: the device refused the step: /,
         /^DeviceError: the device refused the step: /,
-        // A step without rays has an empty list of hits.
+        // Without rays, the list of hits is empty.
         /^nothing$/,
         /^Error: the step has no events/,
         /^Error: the step has no events/,
@@ -439,7 +437,7 @@ test("GPU: static rows are kept with their version, and only as they lie", async
                 what,
             );
         };
-        /** The same boxes in a buffer that is copied: rows of 32 bytes, or of 48 with centre and half extents. */
+        /** The same boxes in a copied buffer: rows of 32 bytes, or of 48 with centre and half extents. */
         const foreign = (still, wide) => {
             const rows = new Float32Array((wide ? 12 : 8) * 200);
             for (let box = 0; box < 200; box += 1) {
@@ -457,14 +455,14 @@ test("GPU: static rows are kept with their version, and only as they lie", async
             return { buffer, count: 200, words: "padding", ...(wide ? { stride: 48, form: "center-half" } : {}) };
         };
         await step("an array", 1, of(91));
-        // What is told to be the same is not looked at.
+        // An unchanged version is not read again.
         broadPhase.step({ objects: moving, statics: { objects: of(92), version: 1 } });
         equal(
             await broadPhase.readPairs(),
             pairsOf(new Float32Array([...of(91), ...moving]), (a, b) => b >= 200),
             "kept",
         );
-        // The same version in other rows. Without other objects the table stays, and another count makes it anew.
+        // The same version with another row layout: the table is cached or rebuilt.
         for (const [what, rows] of [
             ["copied rows", foreign(of(91), false)],
             ["centres", foreign(of(91), true)],

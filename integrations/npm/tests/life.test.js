@@ -1,4 +1,4 @@
-// What becomes of devices, buffers and memory.
+// Lifetime of devices, buffers and memory.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { suite } from "./suite.js";
@@ -33,7 +33,6 @@ test("a lost device rejects every promise and is told by every call", async () =
         const thrownBy = await Promise.all(calls.map(thrown));
         broadPhase.dispose();
         const after = await thrown(() => broadPhase.step({ objects }));
-        // Another one takes its place.
         const next = await lib.BroadPhase.create();
         next.step({ objects });
         equal(sorted(await next.readPairs()), pairsOf(objects));
@@ -88,7 +87,7 @@ for (const cpu of [false, true]) {
             broadPhase.step({ objects });
             await broadPhase.readPairs();
             const told = [];
-            // On the GPU there is no room for the hits: the query is read, then waits for its needs, then is repeated.
+            // On the GPU, hits overflow: the query is read, settled, and repeated.
             for (const delay of [undefined, 0, 5, 10, 20]) {
                 const set = broadPhase.createQuerySet({ capacities: { hits: 1 } });
                 set.query({ rays: cast, queries: { boxes: objects.subarray(0, 60) } });
@@ -105,7 +104,6 @@ for (const cpu of [false, true]) {
         }, cpu);
         const wanted = "DisposedError: the set of queries was disposed of";
         assert.deepEqual(told[0], [wanted, wanted, wanted]);
-        // Later on some answers are there already.
         assert.ok(
             told.flat().every((error) => error === wanted || error === "nothing"),
             String(told),
@@ -158,7 +156,7 @@ test("5,000 frames: memory of the module, buffers and the heap stay as they are"
         late.created - early.created <= 8,
         `${early.created} buffers after 1,000 frames, ${late.created} after 5,000`,
     );
-    // The heap itself grows by some bytes per frame, fewer later on: code that V8 compiles, and what it notes of it.
+    // The heap grows by a few bytes per frame, for V8's compiled code.
     assert.ok(Math.abs(late.objects - early.objects) <= 50, `${early.objects} objects, then ${late.objects}`);
     console.log(`after each 1,000 frames: ${JSON.stringify(marks)}`);
 });

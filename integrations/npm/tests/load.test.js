@@ -1,4 +1,4 @@
-// The package loads in a plain page and in one that Vite built, and says where it cannot work.
+// The package loads in a plain page and in a Vite build, and reports missing support.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -44,7 +44,7 @@ async function titleOf(address) {
     }
 }
 
-/** A folder with the package as npm packs it, and a page. */
+/** A folder with the packed package and a page. */
 function project(html, more = {}) {
     const folder = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
     const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
@@ -109,7 +109,7 @@ test("CPU: a worker that cannot start or fails is an error by name, under an ans
     const told = await tab.evaluate(async (other) => {
         const foreign = await import(`${other}/dist/index.js`);
         const told = [await thrown(() => foreign.BroadPhase.create({ cpu: true }))];
-        // The module has too little memory for these pairs.
+        // Too many pairs for the module's memory.
         const broadPhase = await lib.BroadPhase.create({ cpu: true, events: true });
         broadPhase.step({ objects: new Float32Array(6 * 33000) });
         const reads = ["readPairs", "readEvents"];
@@ -146,7 +146,7 @@ test("without WebGPU: an error by name, and the CPU answers", async () => {
             broadPhase.dispose();
             Object.defineProperty(Navigator.prototype, "gpu", { get: () => undefined, configurable: true });
             return [has, none, await thrown(() => lib.BroadPhase.create())];
-            // Chromium says that it has no adapter.
+            // Chromium warns about the missing adapter.
         },
         undefined,
         { silent: false },

@@ -1,4 +1,4 @@
-// Answers are byte for byte those of the command line, which runs natively.
+// Results equal those of the native command line, byte for byte.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { suite } from "./suite.js";
 
 const { run, data, root } = suite();
 const targets = process.env.CARGO_TARGET_DIR ?? join(root, "../../target");
-// Mesa asks for a folder of the user's.
+// Mesa needs a user folder.
 const env = { XDG_RUNTIME_DIR: data, ...process.env };
 const broadphase = (...words) =>
     execFileSync(join(targets, "debug/broadphase"), ["--quiet", ...words], { cwd: data, env });

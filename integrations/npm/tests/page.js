@@ -1,7 +1,7 @@
-// What tests find in their page.
+// Helpers for tests in the page.
 import * as lib from "gpu-broad-phase";
 
-/** The rows of a file in NumPy's format, as floats or words. */
+/** Reads a NumPy file as floats or words. */
 async function npy(url) {
     const bytes = await (await fetch(url)).arrayBuffer();
     const start = 10 + new DataView(bytes).getUint16(8, true);
@@ -21,7 +21,7 @@ function random(seed) {
     };
 }
 
-/** Boxes of sizes up to `size` in a cube. With a step they lie on a lattice and share faces. */
+/** Boxes of edges up to `size` in a cube. With `step`, they are on a lattice and share faces. */
 function boxes(seed, count, size = 1, side = Math.cbrt(count), step = 0) {
     const next = random(seed);
     const on = (value) => (step > 0 ? Math.round(value / step) * step : value);
@@ -75,7 +75,7 @@ function pairsOf(array, admits = () => true) {
     return found;
 }
 
-/** Rows of so many words, ascending. */
+/** Sorted rows of `width` words. */
 function sorted(words, width = 2) {
     const rows = [];
     for (let row = 0; row < words.length; row += width) {
@@ -88,7 +88,7 @@ function sorted(words, width = 2) {
     return rows.flat();
 }
 
-/** The lists of CSR, each ascending. */
+/** Lists of CSR offsets, each sorted. */
 function lists(objects, offsets) {
     return Array.from({ length: offsets.length - 1 }, (_, list) =>
         [...objects.subarray(offsets[list], offsets[list + 1])].sort((a, b) => a - b),
@@ -110,7 +110,7 @@ function equal(found, wanted, what = "rows") {
     return a.length;
 }
 
-/** What is thrown or rejected, as name and message. */
+/** Name and message of the exception. */
 async function thrown(call) {
     try {
         await call();
@@ -120,7 +120,7 @@ async function thrown(call) {
     return "nothing";
 }
 
-/** The words of a buffer. */
+/** Words of a buffer. */
 async function download(device, buffer) {
     const staging = device.createBuffer({
         size: buffer.size,

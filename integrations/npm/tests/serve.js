@@ -1,4 +1,4 @@
-// A static file server on a free port of this machine.
+// A static file server on a free local port.
 import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, sep } from "node:path";
@@ -11,7 +11,7 @@ const TYPES = {
     ".wasm": "application/wasm",
 };
 
-/** Serves folders under prefixes of the path: `{ "/": "dist" }`. Resolves to the server's address. */
+/** Serves folders under path prefixes: `{ "/": "dist" }`. Resolves to the server's address. */
 export async function serve(folders) {
     const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
     const server = createServer((request, response) => {

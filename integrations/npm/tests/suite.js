@@ -1,4 +1,4 @@
-// A browser, a server of this package and pages of tests/page.html, for the tests of one file.
+// A browser, a server of this package and test pages, for the tests of one file.
 import { after, before } from "node:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { serve } from "./serve.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Gives `run(function, argument)`, which calls a function in a fresh page and demands a silent console. */
+/** Returns `run(function, argument)`, which calls a function in a fresh page and requires a silent console. */
 export function suite(options = {}) {
     const data = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
     let browser;

@@ -112,7 +112,7 @@ def has(*modules: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in modules)
 
 
-# What is compared: a number per pair.
+# Comparison: one number per pair.
 
 
 def keys_of(first: npt.NDArray[Any], second: npt.NDArray[Any], count: int) -> Keys:
@@ -278,7 +278,7 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
         import freud.box
         import freud.locality
 
-        # It needs periods: without any, they are too long to matter. Its box is around the origin, and its places are
+        # freud requires periods; without ours, they are too long to matter. Its box is centred, and positions are
         # float32.
         space = freud.box.Box.cube(period or box)
         centered = np.ascontiguousarray(points - (period or float(points.max())) / 2, np.float32)
@@ -324,7 +324,7 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
     columns += [Column("scipy cKDTree", scipy)] if half and has("scipy") else []
     if not half and has("freud"):
         columns += [Column("freud AABBQuery", partial(freud, "AABBQuery"))]
-        # Measured with 1,000 to 10,000 points: ten times as many take 40 times as long, with any width of its cells.
+        # Measured from 1,000 to 10,000 points: ten times the points take 40 times as long, at any cell width.
         columns += [Column("freud LinkCell", partial(freud, "LinkCell"), power=1.6)]
     columns += [Column("matscipy", matscipy)] if not half and has("matscipy") else []
     columns += [Column("ase", ase, largest=10_000)] if not half and has("ase") else []
@@ -363,7 +363,7 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
         """How far the boxes of candidates lie apart, in float64."""
         are_faces, pairs = some >= count * count, some % (count * count)
         lower, upper = np.minimum(mesh.start, mesh.end) - inflation, np.maximum(mesh.start, mesh.end) + inflation
-        # The corners of the first element, and those of the second; an element has up to three.
+        # Corners of both elements, up to three each.
         first, second = pairs // count, pairs % count
         edge_corners = mesh.edges[:, [0, 1, 1]]
         of_first = np.where(are_faces[:, None], mesh.faces[first * are_faces], edge_corners[first * ~are_faces])
@@ -386,7 +386,7 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
     def ipctk(method: str) -> Call:
         import ipctk as library
 
-        # Arrays as it takes them, so that none is copied.
+        # Layouts that ipctk takes without a copy.
         start, end = np.asfortranarray(mesh.start), np.asfortranarray(mesh.end)
         edges, faces = np.asfortranarray(mesh.edges, np.int32), np.asfortranarray(mesh.faces, np.int32)
 
@@ -403,12 +403,12 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
             faces_vertices = np.fromiter(of_faces, np.dtype((np.int64, 2)))
             seconds = time.perf_counter() - began
             answer = keys(edges_edges, faces_vertices)
-            # Its tree alone has float32 bounds, rounded outward.
+            # Only its LBVH has float32 bounds, rounded outward.
             if method != "LBVH":
                 return same(answer, expected)
             more = np.setdiff1d(answer, expected)
             same(np.setdiff1d(answer, more), expected)
-            # Each bound lies up to one and a half units in the last place farther out: to the nearest, and one unit on.
+            # Each bound is at most 1.5 units in the last place farther out: rounded to nearest, plus one unit.
             tolerance = 3 * float(np.spacing(np.float32(max(np.abs(start).max(), np.abs(end).max()) + inflation)))
             if len(answer) != len(expected) + len(more) or (gaps(more) > tolerance).any():
                 raise Differs(f"{len(more)} more candidates, with gaps of up to {gaps(more).max(initial=0.0)}")
@@ -433,7 +433,7 @@ def rays(options: Options) -> Iterator[Row]:
     for size in options.sizes:
         boxes = scenes.uniform_boxes(size)
         for kind, make in (("of a camera", scenes.camera_rays), ("in no order", scenes.scattered_rays)):
-            # As float32, in which all libraries here take them.
+            # All libraries here take float32.
             origins, directions = (np.asarray(part, np.float32) for part in make(boxes, options.rays))
             name = f"{len(origins):,} rays {kind}, {size:,} boxes"
             yield Row(name, kind, size, ray_columns(boxes, origins, directions, options))
@@ -451,7 +451,7 @@ def ray_columns(
         different = np.flatnonzero(found != expected)
         if len(different) == 0:
             return ""
-        # The entry into each box, in float64, of the box shrunk and grown by some units in the last place.
+        # Entry into each box in float64, with the box shrunk and grown by some units in the last place.
         extent = float(np.abs(origins).max())
         tolerance = 16 * extent * float(np.finfo(np.float32).eps)
         start, way = origins[different].astype(np.float64), directions[different].astype(np.float64)
@@ -470,7 +470,7 @@ def ray_columns(
         wide_theirs, theirs_may_be_met = entry(found[different], tolerance)
         may_be = (expected[different] < 0) | mine_may_be_met
         may_be &= (found[different] < 0) | theirs_may_be_met
-        # The box that is met for sure, and surely before the other one, would be in both answers.
+        # A box that is surely hit before the other one would be in both results.
         late_theirs = np.where(found[different] < 0, np.inf, wide_theirs)
         late_mine = np.where(expected[different] < 0, np.inf, wide_mine)
         wrong = ~may_be | (mine_is_met & (at_mine < late_theirs)) | (theirs_is_met & (at_theirs < late_mine))
@@ -508,7 +508,7 @@ def ray_columns(
         corners = boxes.reshape(-1, 2, 3)
         choices = itertools.product((0, 1), repeat=3)
         vertices = np.stack([corners[:, choice, (0, 1, 2)] for choice in choices], axis=1)
-        # Two triangles per side, whose corners count x as 4, y as 2 and z as 1.
+        # Two triangles per side; corner index = 4 x + 2 y + z.
         quads = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
         triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
         faces = (np.arange(len(boxes))[:, None, None] * 8 + triangles).reshape(-1, 3)

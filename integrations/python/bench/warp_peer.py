@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-# Tables alone go to the output.
+# Only tables go to standard output.
 wp.config.log_level = wp.LOG_ERROR
-# Kernels are not differentiated.
 wp.config.enable_backward = False
 wp.init()
 
@@ -118,7 +117,7 @@ def cast(
     found = int(-1)
     query = wp.bvh_query_ray(tree, origin, way)
     j = int(0)
-    # Boxes beyond the closest one are not visited.
+    # Skips boxes beyond the closest one.
     while wp.bvh_query_next(query, j, closest):
         near = wp.cw_div(lowers[j] - origin, way)
         far = wp.cw_div(uppers[j] - origin, way)
@@ -147,7 +146,7 @@ def near(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """Points within a radius of each other by a `HashGrid`, and their distances."""
     extent = period or float(np.ptp(points, axis=0).max())
-    # Its cells repeat. With a period they have to fill it, and places have to be positive.
+    # Warp's cells repeat. With a period, they must fill it, and positions must be positive.
     cells = max(1, min(128, int(extent / radius)))
     width = period / cells if period else radius
     placed = _vectors(points + period)

@@ -1,11 +1,10 @@
-//! Arrays of numpy, read where they lie: of both kinds of floats, and of any strides.
+//! NumPy arrays of both float types and any strides, read in place.
 
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// A table of numbers, a row per thing.
 pub enum Matrix<'py> {
     Single(PyReadonlyArray2<'py, f32>),
     Double(PyReadonlyArray2<'py, f64>),
@@ -25,7 +24,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Matrix<'py> {
     }
 }
 
-/// What lies in a [`Matrix`], for threads without the interpreter.
+/// View of a [`Matrix`], for threads without the interpreter.
 #[derive(Clone, Copy)]
 pub enum Numbers<'a> {
     Single(ArrayView2<'a, f32>),
@@ -49,7 +48,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// The numbers of a row; 0 past the columns.
+    /// Numbers of a row, padded with 0.
     pub fn row(&self, row: usize) -> [f64; 3] {
         fn of<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, row: usize) -> [f64; 3] {
             let mut numbers = [0.0; 3];
@@ -65,7 +64,7 @@ impl Numbers<'_> {
     }
 }
 
-/// A number per row, or one for all.
+/// One number per row, or one for all.
 pub enum Each<'py, T: numpy::Element> {
     All(T),
     Row(PyReadonlyArray1<'py, T>),
@@ -85,7 +84,6 @@ where
     }
 }
 
-/// What lies in an [`Each`].
 #[derive(Clone, Copy)]
 pub enum EachView<'a, T> {
     All(T),
@@ -110,12 +108,12 @@ impl<T: Copy> EachView<'_, T> {
     }
 }
 
-/// Rows of plain data as an array of their words, without a copy.
+/// Converts without a copy.
 pub fn words<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> Bound<'py, PyArray1<u32>> {
     PyArray1::from_vec(py, bytemuck::allocation::cast_vec(rows))
 }
 
-/// As [`words`], with a row of the array per row.
+/// As [`words`], in two dimensions.
 pub fn table<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> PyResult<Bound<'py, PyArray2<u32>>> {
     let shape = [rows.len(), size_of::<T>() / 4];
     words(py, rows).reshape(shape)

@@ -1,5 +1,3 @@
-//! Boxes out of arrays.
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpu_broad_phase::Aabb;
@@ -10,31 +8,29 @@ use rayon::prelude::*;
 
 use crate::arrays::{EachView, Numbers};
 
-/// Boxes of a thread's share.
+/// Boxes per task.
 const SHARE: usize = 4096;
 
-/// The largest float that is not above a number. Without branches, which numbers at random would mislead.
+/// Largest float ≤ `number`. Branches would be mispredicted.
 pub fn round_down(number: f64) -> f32 {
     let nearest = number as f32;
     stepped(nearest, -i32::from(f64::from(nearest) > number))
 }
 
-/// The smallest float that is not below a number.
+/// Smallest float ≥ `number`.
 pub fn round_up(number: f64) -> f32 {
     let nearest = number as f32;
     stepped(nearest, i32::from(f64::from(nearest) < number))
 }
 
-/// The float that is one step up or down, or the float itself. Not across zero: what is rounded to it keeps its sign,
-/// so that a step leads away from zero.
+/// A step never crosses zero: rounding keeps the sign, and steps lead away from zero.
 fn stepped(float: f32, step: i32) -> f32 {
     let bits = float.to_bits() as i32;
-    // Bits of negative floats ascend as the floats descend.
+    // Negative floats descend as their bits ascend.
     let sign = 1 | (bits >> 31);
     f32::from_bits((bits + sign * step) as u32)
 }
 
-/// A number of a caller's, as a bound of a box.
 trait Bound: Copy + PartialOrd + Sync {
     fn down(self) -> f32;
     fn up(self) -> f32;
@@ -60,22 +56,19 @@ impl Bound for f64 {
     }
 }
 
-/// Where boxes come from.
 #[derive(Clone, Copy)]
 pub struct BoxArrays<'a> {
-    /// What the caller calls them.
+    /// For messages.
     pub name: &'static str,
     pub lower: Numbers<'a>,
     pub upper: Numbers<'a>,
-    /// As [`Aabb::layers`].
     pub layers: EachView<'a, u32>,
-    /// As [`Aabb::owner`].
     pub owners: EachView<'a, u32>,
-    /// Whether a box that takes no part is an error.
+    /// Fail on ignored boxes.
     pub checked: bool,
 }
 
-/// Reads boxes into a list that may have held others. Each bound is rounded outward.
+/// Rounds bounds outward.
 pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
     let empty = Aabb::point([0.0; 3]);
     boxes.resize(given.lower.rows(), empty);
@@ -91,7 +84,7 @@ pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
     }
 }
 
-/// Fills in the boxes and tells the first bad one.
+/// Returns the first bad row, or `usize::MAX`.
 fn fill<T: Bound>(
     given: BoxArrays<'_>,
     lower: ArrayView2<'_, T>,
@@ -130,7 +123,6 @@ fn fill<T: Bound>(
     first_bad.into_inner()
 }
 
-/// A box that takes no part, and why.
 pub struct Bad(String);
 
 impl Bad {

@@ -1,4 +1,4 @@
-//! Collision candidates: elements of a mesh whose boxes meet, and that share no vertex.
+//! Mesh elements whose boxes overlap, and that share no vertex.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Scene};
 use numpy::ndarray::{ArrayView1, ArrayView2};
@@ -12,7 +12,7 @@ use crate::boxes::{round_down, round_up};
 use crate::engine::{Engine, Finder};
 use crate::work;
 
-/// Says on a device whether two elements share a vertex. Each has three words, the vertices that it is made of.
+/// Excludes elements with a common vertex. Each element has three words, its vertices.
 pub const NOT_INCIDENT: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     for (var i = 0u; i < 3u; i += 1u) {
@@ -25,10 +25,9 @@ fn admits_pair(a: u32, b: u32) -> bool {
 }
 ";
 
-/// Kinds of pairs, in the order in which they are answered: both kinds of elements, of vertices, edges and faces.
+/// Result order. Element kinds are 0 vertices, 1 edges, 2 faces.
 const KINDS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [1, 2], [2, 0], [2, 2]];
 
-/// The box of an element in double precision.
 type Bounds = [[f64; 3]; 2];
 
 fn meet(a: &Bounds, b: &Bounds) -> bool {
@@ -42,13 +41,13 @@ fn around(a: &Bounds, b: &Bounds) -> Bounds {
     ]
 }
 
-/// The elements of one kind of pairs: those of its first kind, then those of its second one, where that is another.
+/// Of the pair kind's first kind, then of its second, if different.
 #[derive(Default)]
 struct Elements {
     bounds: Vec<Bounds>,
-    /// Vertices of each, the last one again where it has fewer than three.
+    /// The last one is repeated up to three.
     vertices: Vec<[u32; 3]>,
-    /// Where those of the second kind begin, where that is another.
+    /// First element of the second kind.
     second: Option<usize>,
 }
 
@@ -62,10 +61,10 @@ impl Elements {
         self.vertices.extend_from_slice(vertices);
     }
 
-    /// The boxes in single precision. Where there are two kinds, each meets the other alone.
+    /// With two kinds, layers pair each only with the other.
     fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
         let aabb = |(element, bounds): (usize, &Bounds)| {
-            // An element is of whom its first vertex is.
+            // An element has the owner of its first vertex.
             let owner = owners.map_or(0, |owners| owners[self.vertices[element][0] as usize]);
             let aabb = Aabb::new(bounds[0].map(round_down), bounds[1].map(round_up)).with_owner(owner);
             match self.second.map(|second| element < second) {
@@ -87,7 +86,7 @@ impl Elements {
     }
 }
 
-/// Checks and copies rows of vertices, the last vertex again up to three.
+/// Checks vertex indices and pads rows to three.
 fn corners(name: &str, rows: ArrayView2<'_, u32>, vertices: usize) -> PyResult<Vec<[u32; 3]>> {
     let corner = |(row, of_row): (usize, ArrayView1<'_, u32>)| {
         if let Some(vertex) = of_row.iter().find(|&&vertex| vertex as usize >= vertices) {
@@ -101,7 +100,6 @@ fn corners(name: &str, rows: ArrayView2<'_, u32>, vertices: usize) -> PyResult<V
     rows.rows().into_iter().enumerate().map(corner).collect()
 }
 
-/// The boxes that vertices sweep from one frame to the other.
 fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bounds>> {
     let frames: Vec<_> = frames.into_iter().flatten().collect();
     let count = frames[0].rows();
@@ -121,8 +119,8 @@ fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bound
     Ok((0..count).into_par_iter().map(vertex).collect())
 }
 
-/// Pairs of elements, a table per kind that is wanted, in the order of [`KINDS`]. Each kind has a step of its own:
-/// boxes of other kinds would be met and turned away.
+/// Returns a table per wanted kind, in the order of [`KINDS`]. Runs one step per kind, as a common step would find and
+/// reject other pairs.
 #[pyfunction]
 #[pyo3(signature = (engine, start, end, edges, faces, *, inflation, owners, wanted, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
@@ -168,7 +166,7 @@ pub fn candidates<'py>(
     lists.into_iter().map(|list| table(py, list)).collect()
 }
 
-/// The pairs of one kind, under the numbers of their elements among those of their kind.
+/// Indices count within their kinds.
 fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
     let boxes = elements.boxes(owners);
     finder.choose(&boxes);
@@ -183,11 +181,11 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
     };
     let admits = |a: u32, b: u32| !elements.are_incident(a, b) && elements.meet(a, b);
     let result = finder.step(&descriptor, &scene, Some(&admits));
-    // Its boxes are not those that the caller gave.
+    // The table does not hold the caller's boxes.
     finder.has_table = false;
     let mut pairs = result?.pairs;
     if finder.broad_phase.gpu().is_some() {
-        // The device looked at boxes in single precision.
+        // The device compared single precision.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();
     }

@@ -1,5 +1,3 @@
-//! A broad phase on a GPU or the CPU, and the boxes of its last step.
-
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,47 +15,41 @@ use pyo3::types::PyDict;
 use wgpu::{AdapterInfo, Backends, DeviceType};
 
 use crate::errors::{self, NoAdapterError};
-use crate::work::{self, Iterations};
+use crate::work::{self, FairMutex};
 
-/// A broad phase, and the input of its last step.
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct Engine {
-    state: Iterations<State>,
-    /// Forks before it was made.
+    state: FairMutex<State>,
+    /// Fork count at creation.
     forks: usize,
-    /// The adapter that it was made with; `None` on the CPU.
+    /// `None` on the CPU.
     adapter: Option<AdapterInfo>,
     uses_gpu: Arc<AtomicBool>,
 }
 
 pub struct State {
     pub finder: Finder,
-    /// The input of the last step.
     pub last: LastStep,
-    /// Boxes that are read and not yet checked. A step that is refused leaves the last one as it was.
+    /// Being checked: a refused step keeps the last boxes.
     pub spare: Vec<Aabb>,
 }
 
-/// A broad phase, and what belongs to its last step.
 pub struct Finder {
-    /// Dropped by the process alone that made it.
+    /// Dropped only by the process that created it.
     pub broad_phase: ManuallyDrop<BroadPhase>,
     /// Cleared when the CPU takes over.
     uses_gpu: Arc<AtomicBool>,
-    /// The descriptor of a step, unless the step differs from others.
     pub plain: BroadPhaseDescriptor<'static>,
-    /// The number of this engine among all of the process.
     pub number: u64,
-    /// How cells are chosen; what the caller leaves open is told by the boxes of the first step.
+    /// Open choices are made by the first boxes.
     scheme: Choice,
     counters: Counters,
-    /// How long the library took for the last answer.
     taken: Duration,
-    /// Set if there is a table to ask.
+    /// True if there is a table to query.
     pub has_table: bool,
 }
 
-/// The boxes of a step and what belongs to them, as results number them.
+/// Objects as numbered in results.
 #[derive(Default)]
 pub struct LastStep {
     pub boxes: Vec<Aabb>,
@@ -72,7 +64,7 @@ enum Choice {
     Adaptive,
 }
 
-/// Returns the backend of a name. A process that was forked has no GPU.
+/// Fails for GPUs in a forked process.
 fn backend_of<'a>(name: &str, adapter: Option<&'a str>) -> PyResult<Backend<'a>> {
     let backends = match name {
         "auto" | "gpu" => Backends::all(),
@@ -95,7 +87,6 @@ fn backend_of<'a>(name: &str, adapter: Option<&'a str>) -> PyResult<Backend<'a>>
     Ok(adapter.map_or(Backend::Gpu(backends), |name| Backend::Adapter { backends, name }))
 }
 
-/// Fails in a process that was forked.
 fn check_fork() -> PyResult<()> {
     match work::forks() {
         0 => Ok(()),
@@ -106,7 +97,6 @@ fn check_fork() -> PyResult<()> {
     }
 }
 
-/// Each adapter's name, backend, kind and driver.
 #[pyfunction]
 pub fn adapters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     check_fork()?;
@@ -189,12 +179,12 @@ impl Engine {
         let backend = backend_of(backend, adapter)?;
         let broad_phase = py.detach(|| block_on(BroadPhase::with_backend(&descriptor, backend)));
         let broad_phase = broad_phase.map_err(errors::raised)?;
-        /// Objects that lie on a device know by it whose device that is.
+        /// Identifies the device that holds objects.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let adapter = broad_phase.adapter_info().cloned();
         let uses_gpu = Arc::new(AtomicBool::new(adapter.is_some()));
         Ok(Self {
-            state: Iterations::new(State {
+            state: FairMutex::new(State {
                 finder: Finder {
                     plain: *broad_phase.descriptor(),
                     broad_phase: ManuallyDrop::new(broad_phase),
@@ -214,13 +204,12 @@ impl Engine {
         })
     }
 
-    /// The adapter as [`adapters`] tells it; `None` on the CPU.
+    /// The adapter in the format of [`adapters`]; `None` on the CPU.
     #[getter]
     fn adapter<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.gpu().map(|info| described(py, info)).transpose()
     }
 
-    /// What the last step counted, and what it was made with.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let finder = &self.lock(py)?.finder;
         let dict = counts(py, &finder.counters)?;
@@ -239,12 +228,11 @@ impl Engine {
 }
 
 impl Engine {
-    /// Returns the adapter in use. Takes no lock: calls that report their progress may ask.
+    /// Takes no lock, as progress callbacks may call it.
     fn gpu(&self) -> Option<&AdapterInfo> {
         self.adapter.as_ref().filter(|_| self.uses_gpu.load(Ordering::Relaxed))
     }
 
-    /// The state, once no other thread works with it.
     pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
         if self.gpu().is_some() && self.forks != work::forks() {
             return Err(errors::DeviceError::new_err(
@@ -258,7 +246,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // The threads that a device waits for in the end are those of the process that made it.
+        // A device waits for threads of its process.
         if self.forks == work::forks() {
             // SAFETY: nobody looks at it afterwards.
             unsafe { ManuallyDrop::drop(&mut self.state.get_mut().finder.broad_phase) };
@@ -267,7 +255,7 @@ impl Drop for Engine {
 }
 
 impl Finder {
-    /// Chooses the scheme where that is left to the boxes of the first step.
+    /// Makes an open choice.
     pub fn choose(&mut self, boxes: &[Aabb]) {
         let dimensions = self.plain.dimensions;
         self.plain.scheme = match self.scheme {
@@ -279,7 +267,7 @@ impl Finder {
         self.scheme = Choice::Fixed;
     }
 
-    /// Runs a step. Where `admits` says which objects may pair, the descriptor's filter says the same.
+    /// `admits` must equal the descriptor's pair filter.
     pub fn step(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'static>,
@@ -305,13 +293,11 @@ impl Finder {
         Ok(result)
     }
 
-    /// Chooses which hits of rays are found.
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         self.plain.outputs.ray_mode = mode;
         self.broad_phase.set_ray_mode(mode);
     }
 
-    /// Asks the table of the last step.
     pub fn ask(&mut self, input: &QueryInput<'_>) -> PyResult<StepResult> {
         if !self.has_table {
             return Err(errors::no_step());
@@ -324,7 +310,6 @@ impl Finder {
 }
 
 impl LastStep {
-    /// Takes the pairs that are not wanted, a row each.
     pub fn exclude(&mut self, rows: Option<ArrayView2<'_, u32>>) {
         self.excluded.clear();
         let pair = |row: ArrayView1<'_, u32>| Pair { a: row[0], b: row[1] };
@@ -342,7 +327,6 @@ impl LastStep {
     }
 }
 
-/// What a step counted.
 pub fn counts<'py>(py: Python<'py>, counters: &Counters) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("objects", counters.objects)?;

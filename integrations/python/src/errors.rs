@@ -1,5 +1,3 @@
-//! Errors of the library as exceptions.
-
 use gpu_broad_phase::BroadPhaseError;
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
@@ -17,7 +15,7 @@ create_exception!(
     "The GPU refused the work, was lost, or did not answer in time."
 );
 
-/// An error and what led to it, in one line.
+/// Includes the sources, in one line.
 fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -28,7 +26,6 @@ fn whole(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Returns the exception of an error.
 pub fn raised(error: BroadPhaseError) -> PyErr {
     let text = whole(&error);
     match error {

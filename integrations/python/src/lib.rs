@@ -1,5 +1,4 @@
-//! What the Python package is built on: arrays of numpy as boxes, rays and queries, and answers as arrays. What users
-//! see is in `python/gpu_broad_phase`.
+//! Native part of the Python package. The public interface is in `python/gpu_broad_phase`.
 
 mod arrays;
 mod boxes;

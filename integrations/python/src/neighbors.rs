@@ -1,7 +1,7 @@
-//! Neighbours within a radius, exact in double precision.
+//! Neighbours, exact in double precision.
 //!
-//! The broad phase finds all that may be near enough, in single precision and within a radius that makes up for the
-//! rounding. Then distances are taken in double precision, of positions as they were given.
+//! The broad phase finds candidates in single precision, with a radius enlarged by the rounding error. Double precision
+//! then decides.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Scene, SelfQuery};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -14,12 +14,10 @@ use crate::boxes;
 use crate::engine::Engine;
 use crate::work;
 
-/// Rows of a thread's share.
+/// Rows per task.
 const SHARE: usize = 1024;
-/// The largest number in single precision.
 const LARGEST: f64 = f32::MAX as f64;
 
-/// Who is near whom: rows one after the other.
 #[derive(Default)]
 struct Near {
     counts: Vec<i64>,
@@ -28,7 +26,6 @@ struct Near {
     shifts: Vec<[i32; 3]>,
 }
 
-/// Positions and periods as the caller has them.
 struct Space {
     positions: Vec<[f64; 3]>,
     /// Infinite on an axis without a period.
@@ -36,16 +33,16 @@ struct Space {
 }
 
 impl Space {
-    /// From one position to the nearest image of another, and how many periods lie between that image and the position.
+    /// Vector to the nearest image of `to`, and that image's shift in periods.
     fn way(&self, from: usize, to: usize) -> ([f64; 3], [i32; 3]) {
         let (mut way, mut shift) = ([0.0; 3], [0; 3]);
         for axis in 0..3 {
             let apart = self.positions[to][axis] - self.positions[from][axis];
             let period = self.periods[axis];
             if period.is_finite() {
-                let iterations = -(apart / period).round();
-                shift[axis] = iterations as i32;
-                way[axis] = apart + iterations * period;
+                let images = -(apart / period).round();
+                shift[axis] = images as i32;
+                way[axis] = apart + images * period;
             } else {
                 way[axis] = apart;
             }
@@ -53,8 +50,7 @@ impl Space {
         (way, shift)
     }
 
-    /// The positions in single precision, as near to zero as may be, and how far at most a distance between two of them
-    /// is from the exact one. Fails where single precision does not hold them.
+    /// Single precision, close to zero, and the largest error of a distance. Fails if out of range.
     fn points(&self) -> Result<(Vec<Aabb>, f64), String> {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         if self.positions.is_empty() {
@@ -93,7 +89,7 @@ impl Space {
                 }
             }))
         };
-        // Each of two coordinates is off by half a unit in the last place, and so is the period.
+        // Half a unit in the last place for each coordinate and for the period.
         let off = |axis: usize| {
             let period = self.periods[axis];
             if period.is_finite() {
@@ -107,12 +103,11 @@ impl Space {
     }
 }
 
-/// The length of a way whose square may be no normal number.
+/// Avoids squares, which may overflow or vanish.
 fn length(way: [f64; 3]) -> f64 {
     way.into_iter().fold(0.0, f64::hypot)
 }
 
-/// Offsets of the rows, who is near, how far, and with `shifts` periods to the nearest image.
 type NeighborRows<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<u32>>,
@@ -143,7 +138,7 @@ pub fn neighbors<'py>(
         }
         let space = Space { positions, periods };
         let (candidates, off) = space.points().map_err(PyValueError::new_err)?;
-        // Devices find what is within some units in the last place.
+        // Devices may be off by some units in the last place.
         let wide = boxes::round_up((radius + off) * (1.0 + 16.0 * f64::from(f32::EPSILON)));
         if !wide.is_finite() {
             return Err(PyValueError::new_err(format!(
@@ -168,7 +163,7 @@ pub fn neighbors<'py>(
             ..finder.plain
         };
         let result = finder.step(&descriptor, &scene, None);
-        // Its points are not those that the caller gave.
+        // The table does not hold the caller's boxes.
         finder.has_table = false;
         let result = result?;
         let limit = radius * radius;

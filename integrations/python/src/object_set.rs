@@ -1,5 +1,3 @@
-//! Objects that live across steps.
-
 use std::mem::{forget, take};
 
 use gpu_broad_phase::{Aabb, Handle, ObjectSet, Pair, PairEvent};
@@ -11,33 +9,30 @@ use rayon::prelude::*;
 
 use crate::arrays::{Each, EachView, Matrix};
 use crate::boxes::{self, BoxArrays};
-use crate::work::{self, Iterations};
+use crate::work::{self, FairMutex};
 
-/// Boxes under handles. A handle is 64 bits: the generation above, the slot below.
+/// A handle has 64 bits: generation (high), slot (low).
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct ObjectTable {
-    objects: Iterations<Objects>,
-    /// Forks before it was made.
+    objects: FairMutex<Objects>,
+    /// Fork count at creation.
     forks: usize,
 }
 
 pub struct Objects {
     pub set: ObjectSet,
-    /// Whether steps tell which pairs begin and end.
-    pub tells_events: bool,
-    /// The pairs of the last step, as handles, ascending.
+    pub has_events: bool,
+    /// Handles, ascending.
     pub pairs: Vec<[u64; 2]>,
-    /// The number of the engine on whose device the boxes lie; 0 for none.
-    pub lies_with: u64,
+    /// Number of the engine whose device holds the boxes, or 0.
+    pub device_owner: u64,
 }
 
-/// Pairs that began, and pairs that ended.
 pub struct Events {
     begun: Vec<[u64; 2]>,
     ended: Vec<[u64; 2]>,
 }
 
-/// Handles and boxes.
 type All<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray2<f32>>);
 
 pub type EventRows<'py> = (Bound<'py, PyArray2<u64>>, Bound<'py, PyArray2<u64>>);
@@ -60,7 +55,6 @@ fn stale(handle: u64) -> PyErr {
     PyKeyError::new_err(format!("no object of the set has the handle {handle}: was it removed?"))
 }
 
-/// The boxes of arrays, read by the threads of this process.
 fn read<'a>(
     py: Python<'_>,
     lower: &'a Matrix<'_>,
@@ -92,9 +86,9 @@ impl Events {
 }
 
 impl Objects {
-    /// What the pairs of a step change, and these pairs as handles.
+    /// Also returns the step's pairs as handles.
     pub fn events(&self, pairs: &[Pair]) -> (Events, Vec<[u64; 2]>) {
-        // Slots of pairs hold objects: free ones take no part.
+        // Free slots are ignored, so pairs have handles.
         let number = |object: u32| self.set.handle_of(object).map_or(u64::MAX, number_of);
         let mut now: Vec<_> = pairs.par_iter().map(|pair| [number(pair.a), number(pair.b)]).collect();
         now.par_sort_unstable();
@@ -127,7 +121,7 @@ impl ObjectTable {
 impl Drop for ObjectTable {
     fn drop(&mut self) {
         if self.forks != work::forks() {
-            // Its buffers are those of another process.
+            // The device buffers are those of another process.
             forget(take(&mut self.objects.get_mut().set));
         }
     }
@@ -138,11 +132,11 @@ impl ObjectTable {
     #[new]
     fn new(events: bool) -> Self {
         Self {
-            objects: Iterations::new(Objects {
+            objects: FairMutex::new(Objects {
                 set: ObjectSet::new(),
-                tells_events: events,
+                has_events: events,
                 pairs: Vec::new(),
-                lies_with: 0,
+                device_owner: 0,
             }),
             forks: work::forks(),
         }
@@ -152,7 +146,6 @@ impl ObjectTable {
         Ok(self.lock(py)?.set.len())
     }
 
-    /// Adds objects and tells their handles.
     #[pyo3(signature = (*, lower, upper, layers, owners, is_static))]
     #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
     fn insert<'py>(
@@ -178,7 +171,7 @@ impl ObjectTable {
         Ok(PyArray1::from_vec(py, bounds.into_iter().map(insert).collect()))
     }
 
-    /// Gives objects other boxes; layers and owners stay. All handles are looked at first.
+    /// Keeps layers and owners. Checks all handles first.
     #[pyo3(signature = (handles, *, lower, upper))]
     fn move_to<'py>(
         &self,
@@ -198,7 +191,7 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Takes objects out. All handles are looked at first.
+    /// Checks all handles first.
     fn remove<'py>(&self, py: Python<'py>, handles: PyReadonlyArray1<'py, u64>) -> PyResult<()> {
         let mut objects = self.lock(py)?;
         let handles = handles.as_array();
@@ -209,7 +202,6 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Whether each handle names an object.
     fn contains<'py>(
         &self,
         py: Python<'py>,
@@ -221,7 +213,7 @@ impl ObjectTable {
         Ok(PyArray1::from_vec(py, handles.iter().map(contains).collect()))
     }
 
-    /// How results name objects.
+    /// As numbered in results.
     fn objects_of<'py>(
         &self,
         py: Python<'py>,
@@ -236,7 +228,6 @@ impl ObjectTable {
         ))
     }
 
-    /// The handles of objects as results name them.
     fn handles_of<'py>(
         &self,
         py: Python<'py>,
@@ -254,7 +245,7 @@ impl ObjectTable {
         ))
     }
 
-    /// All handles, in the order of results, and the boxes as min, max.
+    /// Handles in the order of results, and boxes as min, max.
     fn all<'py>(&self, py: Python<'py>) -> PyResult<All<'py>> {
         let objects = self.lock(py)?;
         let (handles, bounds): (Vec<_>, Vec<_>) = objects

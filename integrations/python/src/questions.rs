@@ -1,5 +1,3 @@
-//! Rays and queries, asked of the table of the last step.
-
 use gpu_broad_phase::{
     Aabb, NearestObject, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
 };
@@ -17,23 +15,22 @@ fn single([x, y, z]: [f64; 3]) -> [f32; 3] {
     [x as f32, y as f32, z as f32]
 }
 
-/// The first row that has a number which is not as it should be.
 fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<usize> {
     (0..numbers.rows())
         .into_par_iter()
         .find_first(|&row| numbers.row(row).into_iter().any(&is_bad))
 }
 
-/// Hits, and their offsets or words.
+/// Hits, and offsets or words.
 type Hits<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>);
-/// Nearest objects, objects and offsets, as far as an answer has them.
+/// Nearest objects, objects and offsets; unused ones are empty.
 type Results<'py> = (
     Bound<'py, PyArray2<u32>>,
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<u32>>,
 );
 
-/// Hits, and offsets where all hits are wanted; with `any` a word per ray in place of these.
+/// Returns hits and offsets; with `any`, one word per ray.
 #[pyfunction]
 #[pyo3(signature = (
     engine, *, origins, directions, t_min, t_max, half_extents, layers, worlds, mode, checked, progress
@@ -116,7 +113,7 @@ pub fn rays<'py>(
     } else {
         result.ray_offsets
     };
-    // A step without rays has no offsets.
+    // Without rays, the step has no offsets.
     let offsets = if mode == RayMode::All && offsets.is_empty() {
         vec![0]
     } else {
@@ -130,7 +127,7 @@ pub fn rays<'py>(
     Ok((table(py, hits)?, words(py, offsets)))
 }
 
-/// Objects and offsets; with `nearest` rows of an object and its squared distance in place of both.
+/// Returns objects and offsets; with `nearest`, rows of object and squared distance.
 #[pyfunction]
 #[pyo3(signature = (engine, *, name, lower, upper, radius, layers, owners, worlds, nearest, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]

@@ -1,5 +1,3 @@
-//! Steps: boxes in, pairs out.
-
 use std::mem::{swap, take};
 
 use gpu_broad_phase::reference::{PairRule, pair_rule};
@@ -15,7 +13,7 @@ use crate::errors;
 use crate::object_set::{EventRows, ObjectTable};
 use crate::work;
 
-/// Pairs, pairs of each world, and counts.
+/// Pairs, pairs per world, and counters.
 type Found<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyDict>);
 
 fn found<'py>(py: Python<'py>, mut result: gpu_broad_phase::StepResult) -> PyResult<Found<'py>> {
@@ -71,8 +69,7 @@ pub fn step<'py>(
     found(py, result)
 }
 
-/// A step with the objects of a set: pairs as [`step`] gives them, and with events the pairs that began and those that
-/// ended since the set's last step, as handles.
+/// Returns pairs like [`step`], and events since the set's last step, as handles.
 #[pyfunction]
 #[pyo3(signature = (engine, objects, *, excluded, pairs, progress))]
 pub fn step_objects<'py>(
@@ -102,10 +99,10 @@ pub fn step_objects<'py>(
         let scene = match finder.broad_phase.device().zip(finder.broad_phase.queue()) {
             None => objects.set.scene(),
             Some((device, queue)) => {
-                if objects.lies_with != finder.number {
-                    // Another instance may give its device's buffers the same names.
+                if objects.device_owner != finder.number {
+                    // Buffers of another instance's device may have equal names.
                     objects.set.invalidate();
-                    objects.lies_with = finder.number;
+                    objects.device_owner = finder.number;
                 }
                 let mut encoder = device.create_command_encoder(&Default::default());
                 let scene = objects.set.upload(device, &mut encoder);
@@ -119,10 +116,10 @@ pub fn step_objects<'py>(
             ..scene
         };
         let result = finder.step(&descriptor, &scene, None)?;
-        let events = (pairs && objects.tells_events).then(|| objects.events(&result.pairs));
+        let events = (pairs && objects.has_events).then(|| objects.events(&result.pairs));
         Ok::<_, PyErr>((result, events))
     })??;
-    // Not before the call can no longer be ended.
+    // Once the call cannot be cancelled any more.
     let events = events.map(|(events, now)| {
         objects.pairs = now;
         events.into_arrays(py)
@@ -131,7 +128,7 @@ pub fn step_objects<'py>(
     Ok((found(py, result)?, events))
 }
 
-/// Returns a sentence with the rule that decides whether two objects of the last step are a pair.
+/// Names the rule that decides whether two objects of the last step pair.
 #[pyfunction]
 pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32) -> PyResult<String> {
     let State { finder, last, .. } = &*engine.lock(py)?;

@@ -1,4 +1,4 @@
-//! Long work: on threads of its own, without the interpreter's lock, ended by Ctrl-C, and told how far it is.
+//! Long work on a thread pool, without the interpreter's lock. Ctrl-C ends it.
 
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,18 +12,14 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// How often signals are looked after.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How many forks lie between the process that loaded this and the one that runs. Threads, and what a driver keeps, do
-/// not come along with a fork.
+/// Forks since this module was loaded. Threads and driver state do not survive a fork.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// The threads of each process of a chain of forks. No place is used again, so that one which was locked during the
-/// fork does no harm.
+/// One pool per fork depth, as one locked during a fork is unusable.
 static POOLS: [OnceLock<Result<ThreadPool, String>>; 64] = [const { OnceLock::new() }; 64];
 
-/// Tells that the process is a fork's child.
 #[pyfunction]
 pub fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
@@ -46,10 +42,10 @@ fn pool() -> PyResult<&'static ThreadPool> {
     pool.map_err(|error| PyRuntimeError::new_err(format!("no threads could be started: {error}")))
 }
 
-/// Does work on the pool, on as many threads as it likes. `progress` is called from time to time with the rows of the
-/// pass that runs: how many are done, and how many there are. What it raises ends the work, as a signal does.
+/// Runs `work` on the pool. Calls `progress` regularly with the current pass's rows done and total. Its exceptions and
+/// signals end the work.
 ///
-/// The work must not wait for a lock: a thread that waits for a part of its own work takes up other work meanwhile.
+/// `work` must not wait for a lock: a waiting pool thread may run other work.
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -63,7 +59,6 @@ pub fn run<T: Send>(
         pool.in_place_scope(|scope| {
             let watched = Arc::clone(&token);
             scope.spawn(move |_| {
-                // Who listens waits for the end.
                 let _ = done.send(watched.run(work));
             });
             let mut raised = None;
@@ -71,7 +66,6 @@ pub fn run<T: Send>(
                 match ended.recv_timeout(GLANCE) {
                     Ok(Some(answer)) if raised.is_none() => return Ok(answer),
                     Ok(_) => return Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))),
-                    // The scope goes on with its panic.
                     Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the work failed")),
                     Err(RecvTimeoutError::Timeout) if raised.is_some() => {}
                     Err(RecvTimeoutError::Timeout) => {
@@ -94,15 +88,14 @@ pub fn run<T: Send>(
     })
 }
 
-/// What several threads work with, one after the other. Who waits gets its turn, even where another thread takes it over
-/// and over.
-pub struct Iterations<T> {
+/// A fair mutex: waiting threads get their turn.
+pub struct FairMutex<T> {
     value: Mutex<T>,
-    /// Forks before the process that has it locked, or had it locked last.
+    /// Fork count of the last owner.
     forks: AtomicUsize,
 }
 
-impl<T: Send> Iterations<T> {
+impl<T: Send> FairMutex<T> {
     pub fn new(value: T) -> Self {
         Self {
             value: Mutex::new(value),
@@ -110,7 +103,7 @@ impl<T: Send> Iterations<T> {
         }
     }
 
-    /// Waits for a turn without keeping others from the interpreter, and looks after signals.
+    /// Checks signals while waiting, without the interpreter's lock.
     pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, T>> {
         let locked = |guard| {
             self.forks.store(forks(), Ordering::Relaxed);
@@ -120,13 +113,13 @@ impl<T: Send> Iterations<T> {
             return Ok(locked(guard));
         }
         loop {
-            // A guard stays on its thread, and so does its lock, which is taken over here.
+            // Guards cannot leave their thread: takes over only the lock.
             let is_locked = py.detach(|| self.value.try_lock_for(GLANCE).map(forget).is_some());
             if is_locked {
                 // SAFETY: this thread has the lock, and its guard was forgotten.
                 return Ok(locked(unsafe { self.value.make_guard_unchecked() }));
             }
-            // A thread of this process that has just got it has told so by now.
+            // Owners in this process have stored their count by now.
             if self.forks.load(Ordering::Relaxed) != forks() {
                 return Err(PyRuntimeError::new_err(
                     "another thread was at work with this when the process was forked: make a new one",

@@ -102,7 +102,7 @@ def boxes(kind: str, rows: int, dimensions: int, seed: int) -> tuple[Array, Arra
     elif kind == "tiny":
         lower, upper = lower * 1e-44, upper * 1e-44
     elif kind == "huge":
-        # Past the largest float32, which stands for it together with infinity.
+        # Beyond the largest float32, which stands for infinity too.
         lower, upper = lower * 1e38, upper * 1e38
     return lower, upper
 
@@ -137,7 +137,7 @@ def ray_hits(
         half = rounded_outward(*[np.asarray(half_extents)] * 2)[1].astype(np.float64)
     answers = []
     for slack in (0.0, 4e-7):
-        # The box that a swept one is met by is grown, and rounded outward.
+        # Boxes are grown for swept rays, and rounded outward.
         spare = np.where(half > 0, slack, 0.0)[:, None]
         bounds = []
         for bound, sign in ((low, -1), (high, 1)):
@@ -164,6 +164,6 @@ def distances(a_lower: Array, a_upper: Array, b_lower: Array, b_upper: Array) ->
     low, high, below, above = (given.astype(np.float64) for given in (a_lower, a_upper, b_lower, b_upper))
     with np.errstate(invalid="ignore"):
         gap = np.maximum(below[None] - high[:, None], low[:, None] - above[None])
-    # Infinite bounds of one sign meet.
+    # Equal infinite bounds touch.
     gap = np.maximum(np.nan_to_num(gap, nan=0.0, posinf=np.inf, neginf=-np.inf), 0.0)
     return np.asarray(np.sqrt((gap**2).sum(axis=2)))

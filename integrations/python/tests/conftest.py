@@ -13,7 +13,7 @@ import pytest
 from gpu_broad_phase import BroadPhase, NoAdapterError
 from hypothesis import HealthCheck, settings
 
-# Adapters and peers that are named here have to be there.
+# Adapters and peers named here are required.
 REQUIRED = [name for name in os.environ.get("GPU_BROAD_PHASE_ADAPTERS", "").split(",") if name]
 GPU = REQUIRED[0] if REQUIRED else "gpu"
 
@@ -65,6 +65,5 @@ def backend(request: pytest.FixtureRequest) -> str:
 def peer(name: str) -> ModuleType:
     """A library that answers the same questions. It may be missing, unless adapters are named."""
     with warnings.catch_warnings():
-        # What they warn of while they load is not ours.
         warnings.simplefilter("ignore")
         return importlib.import_module(name) if REQUIRED else pytest.importorskip(name)

@@ -13,7 +13,7 @@ from gpu_broad_phase.candidates import KINDS
 from hypothesis import given
 from hypothesis import strategies as st
 
-# How ipctk calls each kind, and the elements of a pair.
+# Names in ipctk of each kind and of a pair's elements.
 PEER_NAMES = {
     "vertices_vertices": ("vertex_vertex", "vertex0_id", "vertex1_id"),
     "edges_vertices": ("edge_vertex", "edge_id", "vertex_id"),
@@ -116,7 +116,7 @@ def test_candidates_are_those_of_brute_force(
 
 @pytest.mark.parametrize("name", PEERS)
 @pytest.mark.parametrize("mesh", ["random", "cloth"])
-# It rounds boxes outward: no inflation makes elements of the grid just touch.
+# ipctk rounds outward, so with these inflations no grid elements just touch.
 @pytest.mark.parametrize("inflation", [0.0, 0.03])
 def test_ipctk_finds_the_same(backend: str, name: str, mesh: str, inflation: float) -> None:
     ipctk = peer("ipctk")
@@ -152,7 +152,7 @@ def test_two_dimensions(backend: str, inflation: float) -> None:
 
 
 def test_doubles_nearer_than_single_precision(backend: str) -> None:
-    # Faces one above the other, with a gap that float32 does not see, and a vertex that just touches.
+    # Stacked faces with a gap below float32 precision, and a vertex that just touches.
     triangle = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     for gap, expected in ((1e-10, 0), (0.0, 1)):
         vertices = np.vstack([triangle + 1000, triangle + [1000, 1000, 1000 + gap]])
@@ -188,7 +188,6 @@ def test_elements_may_be_missing(backend: str) -> None:
     assert len(collision_candidates(np.empty((0, 3)), None, None, None, broad_phase=mine, **EVERY_KIND)) == 0
     none: dict[str, Any] = dict.fromkeys(KINDS, False)
     assert len(collision_candidates(vertices, None, [[0, 1]], [[0, 1, 2]], broad_phase=mine, **none)) == 0
-    # Other steps in between change nothing.
     assert len(mine.step(np.zeros((2, 6)))) == 1
     found = collision_candidates(vertices, None, None, [[0, 1, 2]], broad_phase=mine)
     assert found.faces_vertices.tolist() == [[0, 3]]

@@ -11,7 +11,6 @@ from conftest import peer
 
 GUIDE = Path(__file__).parents[1] / "docs" / "coming_from.md"
 
-# Libraries of each part.
 PARTS = {
     "scipy": ["scipy.spatial"],
     "freud": ["freud"],
@@ -46,7 +45,7 @@ def test_code_of_the_guide(name: str, tmp_path: Path) -> None:
     for library in PARTS[name]:
         peer(library)
     beginning, of_names = parts()
-    # A file, as warp reads the source of its kernels.
+    # In a file, as warp reads the source of its kernels.
     script = tmp_path / "part.py"
     script.write_text("\n".join([beginning, *blocks(of_names[name])]), encoding="utf-8")
     runpy.run_path(str(script))

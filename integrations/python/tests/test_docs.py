@@ -17,7 +17,6 @@ from conftest import peer
 
 README = Path(__file__).parents[1] / "README.md"
 MODULES = [f"gpu_broad_phase.{module.name}" for module in pkgutil.iter_modules(gpu_broad_phase.__path__)]
-# What examples of a module or of the README need beside numpy.
 PEERS = ("ase", "ipctk", "scipy", "trimesh", "matplotlib", "tqdm", "matscipy", "freud", "warp")
 
 
@@ -58,7 +57,7 @@ def test_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
         at = text[: text.index(block)].count("\n")
-        # Lines of errors are those of the README.
+        # Keeps the README's line numbers in errors.
         exec(compile("\n" * at + block, str(README), "exec"), names)
 
 

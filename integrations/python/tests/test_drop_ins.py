@@ -69,7 +69,7 @@ def test_random_cells_have_the_neighbors_of_ase(pbc: tuple[bool, bool, bool]) ->
     random = np.random.default_rng([3, *pbc])
     rows = 0
     for case in range(12):
-        # From cells of an atom, which reach over many images, to cells that are larger than the cutoff.
+        # Cells from far smaller to larger than the cutoff.
         edge = 1.5 * 1.7 ** (case % 6)
         cell = edge * (np.eye(3) + random.uniform(-0.35, 0.35, (3, 3)))
         atoms = some_atoms(random, cell, pbc, int(random.integers(1, 30)))
@@ -82,7 +82,7 @@ def test_lattices_have_the_neighbors_of_ase_and_matscipy(lattice: str) -> None:
     options = {"name": "Cu", "crystalstructure": lattice, **LATTICES[lattice]}
     crystal = peer("ase.build").bulk(**options)
     for atoms in (crystal, crystal * (2, 1, 3), crystal * 3):
-        # Not the lengths of bonds, which rounding puts on either side of the cutoff.
+        # No bond lengths, which rounding puts on either side.
         for cutoff in (3.217, 6.513):
             compare(atoms, cutoff)
             found = ascending(ours.neighbor_list("ijS", atoms, cutoff))
@@ -108,7 +108,7 @@ def test_slabs_have_the_neighbors_of_ase(pbc: tuple[bool, bool, bool]) -> None:
     slab.rattle(0.1, seed=4)
     assert compare(slab, 3.3) > 0
     assert compare(slab, 9.1) > 0
-    # A slab whose cell has no vector across.
+    # A slab whose cell lacks a third vector.
     flat = peer("ase.build").fcc100("Cu", size=(2, 2, 2))
     assert flat.cell.rank == 2
     assert compare(flat, 5.3) > 0
@@ -205,7 +205,6 @@ def test_atoms_that_cannot_be_are_refused(change: dict[str, Any], quantities: st
         ours.neighbor_list(quantities, SimpleNamespace(**{**pair, **change}), cutoff)
 
 
-# What of ipctk belongs to each table of ours.
 DETECTED = {
     "vertices_vertices": "detect_vertex_vertex_candidates",
     "edges_vertices": "detect_edge_vertex_candidates",
@@ -314,7 +313,7 @@ def test_all_of_ipctk_that_takes_a_broad_phase_takes_ours(ipctk: Any, all_may_co
 
     def both(name: str, *given: Any) -> Any:
         answers = [getattr(ipctk, name)(mesh, *given, broad_phase=each) for each in (own, other)]
-        # Steps depend on the order in which threads look at candidates.
+        # Steps depend on the order of threads.
         assert answers[0] == pytest.approx(answers[1], abs=1e-5)
         return answers[0]
 

@@ -106,7 +106,7 @@ def test_bad_arguments_are_refused(given: dict[str, Any], error: type[Exception]
 
 
 def test_a_box_with_a_min_above_its_max() -> None:
-    # It takes no part, as in a step that ignores it.
+    # Ignored, as in a step.
     drawn = heatmap([[0, 0, 4, 4], [3, 3, 1, 1]], cells=4)
     assert (drawn.counts == 1).all()
 
@@ -127,6 +127,6 @@ def test_plot_returns_an_image(tmp_path: Any) -> None:
     figure.savefig(tmp_path / "heatmap.png")
     assert (tmp_path / "heatmap.png").stat().st_size > 1000
     pyplot.close(figure)
-    # The present figure is taken where none is given.
+    # By default, plots into the current figure.
     assert drawn.plot().axes is pyplot.gca()
     pyplot.close("all")

@@ -11,7 +11,6 @@ import pytest
 from conftest import broad_phase
 from gpu_broad_phase import BroadPhase, NoAdapterError, ObjectSet, collision_candidates, heatmap
 
-# Small whole numbers, which every type holds.
 LOWER, UPPER = brute_force.boxes("lattice", 40, 3, 1)
 LOWER, UPPER = LOWER + 8, UPPER + 8
 BOXES = np.hstack([LOWER, UPPER])
@@ -39,7 +38,7 @@ def spread_out(array: Any) -> Any:
 
 
 def broadcast(array: Any) -> Any:
-    # Rows that are one row.
+    # Stride 0.
     return np.broadcast_to(array[:1], array.shape)
 
 
@@ -67,7 +66,6 @@ def test_boxes_of_any_layout_and_type(layout: str, kind: str) -> None:
     boxes = LAYOUTS[layout](BOXES.astype(kind))
     before = np.array(boxes)
     assert broad_phase("cpu").step(boxes).pairs.tobytes() == EXPECTED.tobytes()
-    # Nothing was written to.
     assert np.array_equal(np.array(boxes), before)
     handles = ObjectSet().insert(boxes)
     assert len(handles) == 40
@@ -119,7 +117,6 @@ def test_numbers_per_row_of_any_layout() -> None:
     assert (hits.objects == -1).any()
     for given in (t_max.tolist(), np.repeat(t_max, 2)[::2], t_max.astype(">f4"), misaligned(t_max)):
         assert mine.rays(LOWER - 1, np.ones((40, 3)), t_max=given).objects.tolist() == hits.objects.tolist()
-    # Numbers for all rows, of every kind.
     for given in (1, 1.0, np.float32(1), np.array(1), np.float64(1)):
         assert len(mine.query(points=LOWER, radius=given).objects) > 0
 
@@ -264,14 +261,13 @@ def test_bad_boxes_are_refused_with_row_and_axis(
     boxes = np.tile(np.array([0, 0, 0, 1, 1, 1], kind), (10_000, 1))
     boxes[:, [0, 3]] += 2 * np.arange(10_000, dtype=kind)[:, None] * (np.arange(10_000) > 1)[:, None]
     boxes[row, axis] = value
-    # The first one is named.
     boxes[-1, 3] = np.nan if row < 9999 else boxes[-1, 3]
     mine = broad_phase(backend)
     with pytest.raises(ValueError, match=message):
         mine.step(boxes)
     with pytest.raises(ValueError, match=message):
         ObjectSet().insert(boxes)
-    # What was refused left nothing to ask, or the boxes before it: never a part of either.
+    # The table is empty or that of the boxes before, never a mixture.
     assert len(mine.step(np.zeros((2, 6)))) == 1
 
 
@@ -283,7 +279,7 @@ def test_bad_points_name_no_corner(backend: str) -> None:
 
 
 def test_a_double_above_another_in_the_same_float_is_refused(backend: str) -> None:
-    # Rounded outward this would be a box.
+    # Rounded outward, this would be valid.
     with pytest.raises(ValueError, match=r"boxes\[0\] has a min x"):
         broad_phase(backend).step([[1 + 1e-12, 0, 0, 1, 1, 1]])
 
@@ -295,7 +291,6 @@ def test_a_refused_step_does_not_change_what_is_asked(backend: str) -> None:
         mine.step([[0, 0, 0, np.nan, 1, 1]])
     with pytest.raises(ValueError, match="layers"):
         mine.step(np.zeros((9, 6)), layers=[1])
-    # Either the boxes of the last good step answer, or nothing does: those that were refused never do.
     answers: list[Any] = []
     for mode in ("any", "closest", "all"):
         try:
@@ -312,7 +307,7 @@ def test_a_refused_step_does_not_change_what_is_asked(backend: str) -> None:
 def test_candidates_leave_no_boxes_to_ask(backend: str, mode: Any) -> None:
     mine = BroadPhase(backend=backend)
     mine.step([[0, 0, 0, 1, 1, 1]])
-    # Elements of a mesh are no boxes of the caller's.
+    # Elements of a mesh are not the caller's boxes.
     collision_candidates([[5, 5, 5], [6, 5, 5], [5, 6, 5], [5.2, 5.2, 5]], None, None, [[0, 1, 2]], broad_phase=mine)
     with pytest.raises(RuntimeError, match="call step"):
         mine.rays([[5.1, 5.1, 0]], [[0, 0, 1]], mode=mode)

@@ -29,7 +29,7 @@ needs_fork = pytest.mark.skipif(not HAS_FORK, reason="this system has no fork")
 LOWER, UPPER = brute_force.boxes("spread", 500, 3, 1)
 BOXES = np.hstack([LOWER, UPPER])
 
-# Seconds after which something hangs, however busy the machine is.
+# Timeout in seconds, ample even on a busy machine.
 GUARD = 600.0
 
 BEGINNING = """
@@ -96,7 +96,7 @@ def test_threads_share_one_and_have_one_each(backend: str) -> None:
     scenes = [brute_force.boxes("spread", 200 + 20 * index, 3, index) for index in range(8)]
     expected = [brute_force.pairs(*brute_force.rounded_outward(*scene)).tobytes() for scene in scenes]
     shared = broad_phase(backend)
-    # A device each costs time: half of the threads have one.
+    # Devices are slow to create: half of the threads have one.
     own = [shared if index % 2 else BroadPhase(backend=backend) for index in range(8)]
 
     def work(index: int) -> None:
@@ -157,7 +157,7 @@ def test_a_busy_thread_leaves_others_their_turn() -> None:
 def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
     mine = broad_phase(backend)
     boxes = np.zeros((20_000 if backend == "cpu" else 6_000, 6))
-    # Boxes of one owner do not pair: much work, and no answer.
+    # Boxes of one owner do not pair: much work, no result.
     mine.step(boxes[:100], owners=1)
     counted, over = 0, False
 
@@ -170,7 +170,7 @@ def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
     thread = threading.Thread(target=count)
     thread.start()
     began, most = time.perf_counter(), 0
-    # Two cores may be busy with other work, and with the step itself.
+    # Two cores may be busy with other work.
     while most < 10 and time.perf_counter() - began < GUARD:
         before = counted
         mine.step(boxes, owners=1)
@@ -228,7 +228,6 @@ def crowd(rows: int) -> Any:
     return np.zeros((rows, 6), np.float32)
 
 
-# Calls that take longer than a moment.
 CALLS: dict[str, Callable[[BroadPhase, int], object]] = {
     "step": lambda mine, rows: mine.step(crowd(rows), owners=1),
     "rays": lambda mine, rows: mine.rays(np.zeros((rows, 3)), [0, 0, 1], mode="all", layers=1, masks=1),
@@ -243,7 +242,7 @@ CALLS: dict[str, Callable[[BroadPhase, int], object]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_call_between_two_parts(backend: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = broad_phase(backend)
-    # What rays and queries ask; their layers meet none of it.
+    # Boxes for rays and queries, whose layers meet none of them.
     mine.step(crowd(6_000), layers=2, masks=2, pairs=False)
     mine.rays([[0, 0, 0]], [[0, 0, 1]], mode="all")
     looks = 0
@@ -262,11 +261,11 @@ def test_ctrl_c_ends_a_call_between_two_parts(backend: str, name: str, monkeypat
         monkeypatch.setattr(sys.modules[f"gpu_broad_phase.{module}"], "bar", interrupting)
     last = mine.stats()["seconds"]
     with pytest.raises(KeyboardInterrupt):
-        # What a software GPU was handed runs to its end.
+        # Work on a software GPU cannot be cancelled.
         CALLS[name](mine, 60_000 if backend == "cpu" else 12_000)
     monkeypatch.undo()
     assert looks == 1
-    # A call that went on to its end has told how long it took.
+    # A completed call would have updated its time.
     assert mine.stats()["seconds"] == last
     assert mine.step(BOXES).pairs.tobytes() == broad_phase("cpu").step(BOXES).pairs.tobytes()
 
@@ -375,7 +374,7 @@ def test_forks(backend: str, way: str) -> None:
 
 @needs_fork
 def test_a_fork_while_another_thread_is_at_work() -> None:
-    # The child's threads are its own: it must not wait for those of its parent.
+    # The child must not wait for its parent's threads.
     text = """
         import threading, warnings
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -507,7 +506,7 @@ print((resident() - before) / 2**20)
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
 def test_memory_does_not_grow(backend: str) -> None:
-    # A row of 24 bytes per turn of the CPU would be seen.
+    # A leak of 24 bytes per iteration on the CPU would be seen.
     grown = float(script(MEMORY, backend, 10_000 if backend == "cpu" else 1000))
     assert grown < 4.0
 
@@ -539,7 +538,6 @@ def test_the_answer_of_a_call_outlives_what_gave_it(backend: str) -> None:
     mine.step(BOXES[::-1])
     del mine
     assert np.array_equal(pairs, kept)
-    # Answers are the caller's, to write to as well.
     pairs[:] = 0
 
 
@@ -550,5 +548,4 @@ def test_boxes_may_change_after_a_step(backend: str) -> None:
     boxes[:] = 99
     assert mine.query(points=[[0, 0, 0]]).of(0).tolist() == [0, 1]
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="all").of(0).tolist() == [0, 1]
-    # And whatever was asked since, they are a pair.
     assert "are a pair" in mine.why(0, 1)

@@ -21,7 +21,6 @@ def _module(name: str) -> Any:
     return pytest.importorskip(name)
 
 
-# The kernel's own libraries warn as they like.
 @pytest.mark.filterwarnings("ignore")
 def test_the_notebook_runs(tmp_path: Path) -> None:
     for name in ("ipykernel", "matplotlib"):
@@ -30,7 +29,7 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     kept = [_kinds(cell) for cell in notebook.cells]
     nbformat.validate(notebook)
-    # A cell that fails raises here. It writes its picture into the folder that it runs in.
+    # Raises if a cell fails. Pictures go to the temporary folder.
     nbclient.NotebookClient(
         notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
@@ -58,7 +57,7 @@ def _kinds(cell: Any) -> list[str]:
     """What a cell shows: kinds of data, or the name of a stream."""
     kinds: list[str] = []
     for output in cell.get("outputs", []):
-        # Text may come in one piece or in several.
+        # Text may be split.
         found = sorted(output.get("data", {})) or [output.get("name", output.output_type)]
         kinds += [kind for kind in found if kind not in kinds]
     return kinds

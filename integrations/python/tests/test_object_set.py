@@ -24,7 +24,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # By handle: lower corner, upper corner, layers, mask, owner, whether it is static.
+        # By handle: lower corner, upper corner, layers, mask, owner, static.
         self.model: dict[int, tuple[Any, Any, int, int, int, bool]] = {}
         self.gone: set[int] = set()
         self.pairs: set[tuple[int, int]] = set()
@@ -126,7 +126,6 @@ class Machine(RuleBasedStateMachine):
         assert (result.pairs[:, 0] < result.pairs[:, 1]).all()
         if self.sort:
             assert np.array_equal(brute_force.ascending(result.pairs), result.pairs)
-        # Rows of pairs and handles lead to each other.
         named = self.objects.handles_of(result.pairs)
         assert np.array_equal(self.objects.objects_of(named), result.pairs)
         pairs = {tuple(pair) for pair in named.tolist()}
@@ -223,7 +222,6 @@ def test_a_set_may_go_from_one_broad_phase_to_another(backend: str) -> None:
     began = one.step(objects).began
     assert began is not None
     assert began.tolist() == [[a, b]]
-    # Another set, and plain boxes in between, change nothing.
     assert len(one.step(others)) == 3
     assert len(one.step(np.zeros((4, 6)))) == 6
     for mine in (another, one, another):
@@ -260,13 +258,12 @@ def test_handles_of_other_shapes_and_types() -> None:
     assert objects.contains(handles.tolist()).all()
     assert objects.contains(handles.astype(np.int64)[::-1]).all()
     assert not objects.contains([-1]).any()
-    # numpy alone would make floats of these.
+    # numpy alone would convert these to floats.
     mixed = [handles[0], int(handles[1]), np.int64(handles[2])]
     assert objects.contains(mixed).all()
     assert objects.objects_of([mixed]).tolist() == [[0, 1, 2]]
     objects.remove([])
     objects.move([], np.empty((0, 6)))
-    # One handle alone.
     objects.move(handles[0], [[1, 1, 1, 2, 2, 2]])
     objects.remove(handles[0])
     assert len(objects) == 3
@@ -290,7 +287,7 @@ def test_an_insertion_of_static_objects_moves_the_rows_of_others(backend: str) -
     walls = objects.insert(np.zeros((5, 6)), static=True)
     assert (objects.objects_of(balls) > before).all()
     result = broad_phase(backend).step(objects)
-    # Each ball with each wall and with the other ball; no wall with another.
+    # Each ball pairs with each wall and the other ball; walls do not pair.
     assert len(result) == 11
     named = objects.handles_of(result.pairs)
     assert not np.isin(named, walls).all(axis=1).any()
@@ -328,7 +325,7 @@ def test_a_forked_child_takes_boxes_into_a_set() -> None:
     objects = ObjectSet()
     handles = objects.insert(np.zeros((100_000, 6)))
     with warnings.catch_warnings():
-        # Python warns of forks beside threads, which is what is tried.
+        # Python warns about forks with threads, which is tested here.
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:

@@ -12,7 +12,6 @@ from gpu_broad_phase import BroadPhase
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-# Each scheme, each order, both dimensions, with and without a margin.
 CHOICES: list[dict[str, Any]] = [
     {"scheme": "hierarchical"},
     {"scheme": "hierarchical", "sort": False, "dimensions": 2},
@@ -111,7 +110,6 @@ def test_doubles_between_two_floats_meet_both_and_no_more(backend: str, number: 
 def test_schemes_tell_their_cells_from_the_first_boxes(backend: str, scheme: Any, dimensions: Any) -> None:
     lower, upper = brute_force.rounded_outward(*brute_force.boxes("sizes", 150, dimensions, 4))
     mine = BroadPhase(backend=backend, scheme=scheme, dimensions=dimensions)
-    # Nothing can be told from no boxes.
     assert len(mine.step(np.empty((0, 2 * dimensions)))) == 0
     expected = brute_force.pairs(lower, upper)
     assert mine.step(np.hstack([lower, upper])).pairs.tobytes() == expected.tobytes()
@@ -121,7 +119,6 @@ def test_schemes_tell_their_cells_from_the_first_boxes(backend: str, scheme: Any
         assert chosen["cell_size"] is None
     else:
         assert chosen["cell_size"] > 0
-    # The choice stays when other boxes come.
     lower, upper = brute_force.rounded_outward(*brute_force.boxes("infinite", 90, dimensions, 5))
     assert mine.step(np.hstack([lower, upper])).pairs.tobytes() == brute_force.pairs(lower, upper).tobytes()
     assert [mine.stats()[name] for name in ("scheme", "cell_size")] == [chosen["scheme"], chosen["cell_size"]]
@@ -173,7 +170,6 @@ def test_a_step_without_pairs_only_gets_ready(backend: str) -> None:
     result = mine.step(np.zeros((3, 6)), pairs=False)
     assert (len(result), result.pairs.shape) == (0, (0, 2))
     assert mine.query(points=[[0, 0, 0]]).of(0).tolist() == [0, 1, 2]
-    # And the next one looks for them again.
     assert len(mine.step(np.zeros((3, 6)))) == 3
 
 
@@ -183,7 +179,7 @@ def test_large_answers_come_in_parts_and_are_whole(gpu: str) -> None:
     boxes = np.hstack([lower, lower + np.float32(0.5)])
     small = BroadPhase(backend=gpu, max_bytes=4 << 20)
     result = small.step(boxes)
-    # More bytes of pairs than the buffers may have in all.
+    # More than the buffers may hold.
     assert result.pairs.nbytes > 4 << 20
     assert result.pairs.tobytes() == broad_phase("cpu").step(boxes).pairs.tobytes()
     assert small.stats()["device_bytes"] <= 4 << 20

@@ -15,7 +15,7 @@ from conftest import peer
 from gpu_broad_phase import BroadPhase, collision_candidates
 from gpu_broad_phase._progress import bar
 
-# Boxes of one owner never pair: much work, and no answer.
+# Boxes of one owner never pair: much work, no result.
 LONG = np.zeros((15_000, 6), np.float32)
 
 
@@ -74,7 +74,6 @@ def test_a_long_call_on_a_gpu_shows_a_bar(gpu: str, bars: list[FakeBar]) -> None
 
 
 def test_a_bar_appears_with_the_first_look_alone(bars: list[FakeBar]) -> None:
-    # Short calls are over before anybody looks.
     with bar("pairs", True) as look:
         assert bars == []
         assert look is not None
@@ -110,7 +109,6 @@ def test_a_call_that_fails_closes_its_bar(bars: list[FakeBar], monkeypatch: pyte
 
     monkeypatch.setattr(FakeBar, "refresh", fails)
     mine = BroadPhase(backend="cpu", progress=True)
-    # What a bar raises ends the call.
     with pytest.raises(ZeroDivisionError):
         step_until(mine, lambda: False)
     assert [bar.is_closed for bar in bars] == [True]
@@ -127,7 +125,7 @@ def test_tqdm_draws_it(capsys: pytest.CaptureFixture[str]) -> None:
 def test_nothing_breaks_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "tqdm"]:
         monkeypatch.delitem(sys.modules, name)
-    # It stands for a module that there is not.
+    # Makes the import fail.
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(ImportError):
         importlib.import_module("tqdm")

@@ -45,7 +45,6 @@ def test_query_pairs(flat: BroadPhase, scipy: Any) -> None:
     near = flat.neighbors(points, 0.2, half=True)
     assert len(wanted) > 5
     assert set(zip(near.i.tolist(), near.j.tolist(), strict=True)) == wanted
-    # As an array, and of each point with its neighbours.
     assert len(scipy.cKDTree(points).query_pairs(0.2, output_type="ndarray")) == len(near.objects)
     assert 2 * len(near.objects) == len(flat.neighbors(points, 0.2).objects)
 
@@ -69,9 +68,8 @@ def test_query(flat: BroadPhase, scipy: Any) -> None:
         distances, rows = tree.query(queries, k=range(1, k + 1))
         np.testing.assert_array_equal(nearest.objects, rows)
         np.testing.assert_allclose(nearest.distances, distances, rtol=1e-6)
-    # The second nearest alone.
     assert flat.query(points=queries, k=2).objects[:, 1].tolist() == [6, 19]
-    # Fewer than are asked for: scipy has the number of points for those that there are not, and ours has -1.
+    # Missing neighbours: scipy has the number of points, ours has -1.
     far, rows = tree.query([[0.0, 0.0]], k=3, distance_upper_bound=2.1)
     ours = flat.query(points=[[0.0, 0.0]], k=3, radius=2.1)
     assert ours.objects.tolist() == np.where(rows == len(HIGHER_GRID), -1, rows).tolist()
@@ -162,9 +160,9 @@ def test_a_squashed_mesh(ipctk: Any, backend: str) -> None:
     for kind, table in (("ee", arrays.edges_edges), ("fv", arrays.faces_vertices)):
         found = rows_of(kind, ours)
         assert found == rows_of(kind, theirs)
-        # That one compares in float32.
+        # ipctk's LBVH compares in float32.
         assert found <= rows_of(kind, wider)
-        # ipctk makes each box larger by a unit in the last place, so that those that nearly touch count.
+        # ipctk grows each box by a unit in the last place.
         assert set(map(tuple, table.tolist())) <= found
         assert len(table) > 0
 
@@ -182,7 +180,7 @@ def test_a_point_through_a_triangle(ipctk: Any, backend: str) -> None:
     mesh = ipctk.CollisionMesh(start, ipctk.edges(faces), faces)
     step = ipctk.compute_collision_free_stepsize(mesh, start, end, broad_phase=stand_in(backend))
     assert step == pytest.approx(ipctk.compute_collision_free_stepsize(mesh, start, end), abs=1e-5)
-    # The point belongs to no edge and no face: ipctk looks at those apart.
+    # The point belongs to no edge or face, so ipctk handles it separately.
     assert 0.49 < step <= 0.5
 
 

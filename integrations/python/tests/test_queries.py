@@ -126,7 +126,7 @@ def test_the_nearest_come_first(
     np.testing.assert_allclose(result.distances, nearest, rtol=1e-6, atol=1e-30)
     assert np.array_equal(result.objects < 0, np.isinf(result.distances))
     if kind in ("lattice", "points", "same"):
-        # Squares of distances are exact here, and of equals the first row comes first.
+        # Squared distances are exact here; ties go to the smaller row.
         assert np.array_equal(result.objects, np.where(np.isinf(nearest), -1, order))
     for row in range(count):
         named = result.objects[row][result.objects[row] >= 0]
@@ -152,7 +152,6 @@ def test_scipy_finds_the_same_points(backend: str) -> None:
     nearest = mine.query(points=places, k=5)
     assert np.array_equal(nearest.objects, order)
     np.testing.assert_allclose(nearest.distances, lengths, rtol=1e-6)
-    # Those that are too far are not there.
     lengths, order = tree.query(places, k=5, distance_upper_bound=0.05)
     nearest = mine.query(points=places, k=5, radius=0.05)
     assert np.array_equal(nearest.objects, np.where(order == 5000, -1, order))
@@ -192,10 +191,9 @@ def test_special_queries(backend: str) -> None:
     assert mine.query(points=[[2, 0, 0]], k=2).distances.tolist() == [[1.0, 1.0]]
     assert mine.query(points=[[2, 0, 0]], k=2).objects.tolist() == [[0, 1]]
     assert mine.query(points=[[0, 0, 0]], worlds=(1 << 32) - 1).of(0).tolist() == []
-    # All boxes, however far.
     assert mine.query(points=[[1e30, 0, 0]], radius=np.inf).of(0).tolist() == [0, 1]
     assert mine.query(boxes=[[-np.inf] * 3 + [np.inf] * 3]).of(0).tolist() == [0, 1]
-    # A radius of float64 is rounded outward: the next one above 1 still reaches.
+    # A float64 radius is rounded outward: the next one above 1 still reaches.
     assert mine.query(points=[[5, 0, 0]], radius=1 + 1e-15).of(0).tolist() == [1]
 
 

@@ -20,7 +20,7 @@ def rays_of(kind: str, rows: int, dimensions: int, seed: int) -> dict[str, Any]:
     random = np.random.default_rng(seed)
     shape = (rows, dimensions)
     if kind == "lattice":
-        # All that is computed of these is exact.
+        # Exact in float32.
         origins = random.integers(-6, 7, shape)
         directions = random.choice([-2, -1, -0.5, 0, 0, 0.5, 1, 4], shape)
         spans = {"t_min": random.integers(0, 4, rows), "t_max": random.integers(0, 12, rows)}
@@ -65,7 +65,7 @@ def check(
         order = np.lexsort((lists.objects, of_ray))
         assert np.array_equal(order, np.arange(len(order)))
     assert np.array_equal(met, found.any(axis=1))
-    # The closest one is that of the lists: the smallest t, then the smallest row.
+    # Closest: smallest t, then smallest row.
     assert np.array_equal(closest.objects >= 0, met)
     entered = np.full(surely.shape, np.inf, np.float32)
     entered[of_ray, lists.objects] = lists.t
@@ -119,7 +119,7 @@ def test_rays_meet_what_a_slab_test_says(
         may &= (masks[:count, None] & words[None, count:]) != 0
     if has_worlds:
         worlds = random.integers(0, 3, rows)
-        # No box is in the last one.
+        # The last world is empty.
         of_rays = random.integers(0, 4, count)
         of_boxes["worlds"], rays["worlds"] = worlds, of_rays
         may &= of_rays[:, None] == worlds[None]
@@ -164,7 +164,7 @@ def test_embree_finds_the_same_closest_hits(backend: str) -> None:
     sides += [(2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]
     faces = (np.array(sides)[None] + 8 * np.arange(500)[:, None, None]).reshape(-1, 3)
     mesh = trimesh.Trimesh(vertices, faces, process=False)
-    # From outside of all boxes, since Embree meets their insides too.
+    # From outside, as Embree also hits boxes from inside.
     away = random.normal(size=(2000, 3))
     origins = 5 + 20 * away / np.linalg.norm(away, axis=1, keepdims=True)
     directions = random.random((2000, 3)) * 10 - origins
@@ -179,7 +179,7 @@ def test_embree_finds_the_same_closest_hits(backend: str) -> None:
     assert (expected >= 0).sum() > 1000
     assert np.array_equal(hits.objects, expected)
     lengths = np.linalg.norm(places - origins[rays], axis=1)
-    # Embree counts in float32 from an origin that is some 20 away.
+    # Embree uses float32, at distances of about 20.
     np.testing.assert_allclose(hits.t[rays], lengths, rtol=1e-4)
 
 
@@ -190,10 +190,9 @@ def test_rays_before_a_step_are_refused(backend: str) -> None:
             mine.rays([[0, 0, 0]], [[1, 0, 0]], mode=mode)
     with pytest.raises(RuntimeError, match="call step"):
         mine.query(points=[[0, 0, 0]])
-    # A refused call breaks nothing.
     assert len(mine.step(np.zeros((2, 6)))) == 1
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]]).objects.tolist() == [0]
-    # Points of neighbors are no boxes to ask.
+    # Points of `neighbors` cannot be queried.
     mine.neighbors(np.zeros((2, 3)), 1.0)
     with pytest.raises(RuntimeError, match="call step"):
         mine.rays([[0, 0, 0]], [[1, 0, 0]])
@@ -217,11 +216,9 @@ def test_modes_may_change_back_and_forth(backend: str) -> None:
     assert len({tuple(answer) for answer in first.values()}) == 3
     for mode in ("closest", "all", "any", "all", "closest", "any"):
         assert answers(mode) == first[mode]
-        # Queries between them see the same boxes.
         assert mine.query(boxes=boxes[:1], worlds=0).of(0)[0] == 0
         assert mine.stats()["pairs"] == counted == len(pairs)
         assert mine.stats()["objects"] == 300
-    # A step after a change of mode gives the same pairs, and so do rays after it.
     assert mine.step(boxes, worlds=worlds, excluded=excluded).pairs.tobytes() == pairs.tobytes()
     assert answers("closest") == first["closest"]
 
@@ -242,29 +239,26 @@ def test_a_change_of_mode_keeps_an_object_set(backend: str) -> None:
             assert sorted(objects.handles_of(found.of(0)).tolist()) == sorted([*balls, *walls])
         else:
             assert found.tolist() == [True, True]
-    # The set goes on: what began before does not begin again.
     assert [len(rows) for rows in (mine.step(objects).began, mine.step(objects).ended)] == [0, 0]
 
 
 def test_special_rays(backend: str) -> None:
     mine = broad_phase(backend)
     mine.step([[0, 0, 0, 1, 1, 1], [3, 0, 0, 4, 1, 1]])
-    # A zero direction asks what is at the origin.
+    # A zero direction queries its origin.
     still = mine.rays([[0.5, 0.5, 0.5], [2, 0.5, 0.5]], np.zeros((2, 3)))
     assert (still.objects.tolist(), still.t.tolist()) == ([0, -1], [0.0, np.inf])
-    # Inside it is t_min, where the ray starts.
+    # Inside a box, t is t_min.
     assert mine.rays([[0.5, 0.5, 0.5]], [[1, 0, 0]], t_min=0.25).t.tolist() == [0.25]
-    # Past the first box, before the second, and up to it.
     origin, way = [[0.5, 0.5, 0.5]], [[2, 0, 0]]
     assert mine.rays(origin, way, t_min=0.5).objects.tolist() == [1]
     assert mine.rays(origin, way, t_min=0.5, t_max=1.25).objects.tolist() == [1]
     assert mine.rays(origin, way, t_min=0.5, t_max=1.2).objects.tolist() == [-1]
-    # Nothing where t_max is negative or below t_min.
+    # Empty ranges of t.
     assert mine.rays(origin, way, t_max=-1).objects.tolist() == [-1]
     assert mine.rays(origin, way, t_min=2, t_max=1).objects.tolist() == [-1]
-    # A ray along a side touches it; a negative zero is a zero.
+    # Rays along a side touch it; -0 equals 0.
     assert mine.rays([[-1, 1, 1]], [[1, -0.0, 0.0]]).t.tolist() == [1.0]
-    # A world that there is not has no boxes.
     assert mine.rays(origin, way, worlds=(1 << 32) - 1).objects.tolist() == [-1]
     lists = mine.rays([[-1, 0.5, 0.5]], [[1, 0, 0]], mode="all")
     assert (lists.of(0).tolist(), lists.t.tolist()) == ([0, 1], [1.0, 4.0])
@@ -313,7 +307,6 @@ def test_bad_rays_are_refused_with_their_row(backend: str, given: dict[str, Any]
     good = {"origins": [[-1, 0.5, 0.5]] * 2, "directions": [[1, 0, 0]] * 2}
     with pytest.raises(ValueError, match=message):
         mine.rays(**(good | given))
-    # The boxes are still there.
     assert mine.rays(**good).objects.tolist() == [0, 0]
 
 

@@ -1,5 +1,4 @@
-//! Writes the JavaScript that a page imports for a module: what `wasm-bindgen --target web` does, without its test
-//! runner and all that it brings along.
+//! Does what `wasm-bindgen --target web` does, with fewer dependencies.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,3 @@
-//! Events of the page: controls, pointers and buttons.
-
 use std::rc::Rc;
 
 use glam::Vec2;
@@ -10,7 +8,6 @@ use web_sys::{Event, PointerEvent, WheelEvent};
 
 use super::{App, Offer, Shared, check, reopen};
 
-/// Registers the handlers of all events.
 pub(super) fn listen(app: &Shared) {
     let page = app.borrow().page.clone();
     let of = Rc::clone(app);
@@ -25,7 +22,7 @@ pub(super) fn listen(app: &Shared) {
         app.say_running();
     });
     let of = Rc::clone(app);
-    // Dragging a slider is many inputs, and browsers allow an address no more than a few changes a second.
+    // On `change`, not `input`: browsers limit how often the address may change.
     page.on("controls", "change", move |_: Event| {
         let app = of.borrow();
         app.page.set_query(&app.wanted);
@@ -52,7 +49,7 @@ pub(super) fn listen(app: &Shared) {
     page.on("canvas", "pointerdown", move |event: PointerEvent| {
         let mut app = of.borrow_mut();
         let at = place(&app, &event);
-        // Without the capture a drag ends at the edge of the canvas.
+        // Without capture, a drag ends at the edge of the canvas.
         let _ = app.page.canvas.set_pointer_capture(event.pointer_id());
         app.input.press(event.pointer_id(), at);
     });
@@ -60,7 +57,7 @@ pub(super) fn listen(app: &Shared) {
     page.on("canvas", "pointermove", move |event: PointerEvent| {
         let mut app = of.borrow_mut();
         let at = place(&app, &event);
-        // A finger has no other way to point.
+        // In 2D, a finger points instead of dragging.
         let points = event.pointer_type() == "touch" && app.wanted.dimensions == Dimensions::Two;
         app.input.move_to(event.pointer_id(), at, !points);
     });
@@ -76,7 +73,7 @@ pub(super) fn listen(app: &Shared) {
     let of = Rc::clone(app);
     page.on("canvas", "wheel", move |event: WheelEvent| {
         event.prevent_default();
-        // Lines and pages are larger than pixels.
+        // Pixels per unit of the wheel: pixel, line or page.
         let unit = [1.0, 30.0, 300.0][(event.delta_mode() as usize).min(2)];
         of.borrow_mut().input.zoom *= (-0.0016 * unit * event.delta_y() as f32).exp().clamp(0.2, 5.0);
     });

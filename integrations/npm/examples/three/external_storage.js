@@ -1,10 +1,10 @@
-// Storage nodes of three.js over buffers that three.js did not make.
+// three.js storage nodes over existing buffers.
 import { REVISION, StorageBufferAttribute } from "three/webgpu";
 import { storage } from "three/tsl";
 
 /**
- * An attribute whose buffer is there already. three.js makes none then, and uploads nothing. It has no public call for
- * this, so it is checked that it did as its revision 187 does.
+ * An attribute with an existing buffer, so that three.js neither creates nor uploads one. There is no public call for
+ * this, so it checks for the behaviour of revision 187.
  */
 function attributeOver({ backend }, buffer) {
     const attribute = new StorageBufferAttribute(new Uint32Array(4), 1);
@@ -20,7 +20,7 @@ function attributeOver({ backend }, buffer) {
 }
 
 /**
- * A storage node with `count` elements of a type over a buffer of the renderer's device. `follow(buffer)` lets it read
+ * A storage node with `count` elements of `type` over a buffer of the renderer's device. `follow(buffer)` switches to
  * another buffer from the next frame on.
  */
 export function externalStorage(renderer, buffer, type, count) {

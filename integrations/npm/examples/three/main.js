@@ -1,5 +1,5 @@
-// Boxes that move in a compute shader of three.js, are coloured by how many others they overlap, and light up under the
-// mouse. The CPU sees neither boxes nor overlaps: the material reads the buffers that the broad phase wrote.
+// Boxes move in a three.js compute shader, are coloured by their number of overlaps, and light up under the mouse. The
+// material reads the broad phase's buffers, so neither boxes nor overlaps reach the CPU.
 import { BroadPhase, NoWebGpuError } from "gpu-broad-phase";
 import * as THREE from "three/webgpu";
 import {
@@ -22,13 +22,13 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { externalStorage } from "./external_storage.js";
 
 const COUNT = Number(new URLSearchParams(location.search).get("boxes") ?? 50000);
-// Room for about one overlap per box.
+// About one overlap per box.
 const SIDE = 1.35 * Math.cbrt(COUNT);
 const status = document.getElementById("status");
 
 let broadPhase;
 try {
-    // Each box gets a list of its partners, so pairs are not needed.
+    // Each box gets a list of partners, so pairs are not needed.
     broadPhase = await BroadPhase.create({ pairs: false });
 } catch (error) {
     status.textContent = error instanceof NoWebGpuError ? `This page needs WebGPU: ${error.message}.` : String(error);
@@ -41,7 +41,7 @@ renderer.setSize(innerWidth, innerHeight);
 document.body.append(renderer.domElement);
 await renderer.init();
 
-// A box is two rows, min and max, whose fourth floats nobody looks at.
+// Two rows per box, min and max, with an unused fourth float.
 const boxBuffer = broadPhase.createBuffer(32 * COUNT, { label: "boxes" });
 const boxes = externalStorage(renderer, boxBuffer, "vec4", 2 * COUNT);
 const velocities = storage(new THREE.StorageBufferAttribute(COUNT, 4), "vec4", COUNT);
@@ -71,11 +71,11 @@ const move = Fn(() => {
     high.addAssign(velocity.mul(seconds));
 })().compute(COUNT);
 
-// A first step makes the buffers that the material reads.
+// A first step creates the buffers for the material.
 const ray = new Float32Array(7);
 const input = { objects: { buffer: boxBuffer, count: COUNT, words: "padding" }, rays: ray, partners: {} };
 let output = broadPhase.step(input);
-// Partners of box i: offsets[i + 1] - offsets[i]. The ray's hit: an object and a float.
+// Partners of box i: offsets[i + 1] - offsets[i]. Hit: an object and a float.
 const offsets = externalStorage(renderer, output.queries.offsets, "uint", COUNT + 1).toReadOnly();
 const hit = externalStorage(renderer, output.rays.buffer, "uint", 2).toReadOnly();
 
@@ -87,7 +87,7 @@ const touched = mix(vec3(1, 0.72, 0.18), vec3(0.92, 0.12, 0.16), heat);
 const color = select(partners.equal(uint(0)), vec3(0.2, 0.34, 0.52), touched);
 const material = new THREE.MeshLambertNodeMaterial();
 const isHit = hit.element(0).equal(instanceIndex);
-// The box under the mouse is drawn larger.
+// Enlarges the box under the mouse.
 const spread = select(isHit, float(2.5), float(1));
 material.positionNode = mix(shownLow, shownHigh, positionGeometry.mul(spread).add(0.5));
 material.colorNode = varying(color);
@@ -130,13 +130,13 @@ renderer.setAnimationLoop(() => {
     const { origin, direction } = raycaster.ray;
     ray.set([...origin, ...direction, Infinity]);
     output = broadPhase.step(input);
-    // A step that grew its outputs has other buffers.
+    // Buffers change when outputs grow.
     offsets.follow(output.queries.offsets);
     hit.follow(output.rays.buffer);
 
     renderer.render(scene, camera);
     frames += 1;
-    // Only to tell about it: an answer comes some frames later, and nothing waits for it.
+    // Only for the status text: results arrive some frames later, without waiting.
     if (!isReading) {
         isReading = true;
         tell()

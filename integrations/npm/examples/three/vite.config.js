@@ -1,6 +1,6 @@
 export default {
-    // Of this repository alone: the package lies beside the example, not in its node_modules.
+    // For this repository only: the package is beside the example, not in node_modules.
     server: { fs: { allow: ["../.."] } },
-    // Paths that are relative work under any address.
+    // Relative paths work under any address.
     base: "./",
 };

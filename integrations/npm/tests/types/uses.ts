@@ -1,4 +1,4 @@
-// What a caller's TypeScript may say, and what it may not. Compiled against dist/index.d.ts, never run.
+// Valid and invalid uses in TypeScript. Compiled against dist/index.d.ts, never run.
 import {
     type Answers,
     BroadPhase,
@@ -127,18 +127,18 @@ export function handled(error: unknown): string {
 }
 
 export async function refused(gpu: GpuBroadPhase, cpu: CpuBroadPhase): Promise<void> {
-    // @ts-expect-error there is no such option
+    // @ts-expect-error unknown option
     await BroadPhase.create({ dimension: 2 });
-    // @ts-expect-error WGSL does not run on the CPU
+    // @ts-expect-error no WGSL on the CPU
     await BroadPhase.create({ cpu: true, pairFilter: "" });
-    // @ts-expect-error a plain array is no Float32Array
+    // @ts-expect-error a plain array
     gpu.step({ objects: [0, 0, 0, 1, 1, 1] });
     // @ts-expect-error objects are missing
     gpu.step({ rays: floats });
-    // @ts-expect-error there is no such mode
+    // @ts-expect-error unknown mode
     gpu.createQuerySet({ rayMode: "nearest" });
-    // @ts-expect-error the CPU has no buffers
+    // @ts-expect-error no buffers on the CPU
     cpu.createBuffer(16);
-    // @ts-expect-error create makes it
+    // @ts-expect-error use create
     new BroadPhase();
 }

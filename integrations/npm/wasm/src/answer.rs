@@ -1,10 +1,9 @@
-//! Answers on the host, as typed arrays.
+//! Results on the host, as typed arrays.
 
 use gpu_broad_phase::{Counters, Events, PairEvent, StepResult};
 use js_sys::{Float32Array, Object, Reflect, Uint32Array};
 use wasm_bindgen::prelude::*;
 
-/// What the CPU found in a step.
 #[wasm_bindgen]
 pub struct Answer {
     result: StepResult,
@@ -18,7 +17,6 @@ impl From<StepResult> for Answer {
 
 #[wasm_bindgen]
 impl Answer {
-    /// Two words per pair.
     pub fn pairs(&self) -> Uint32Array {
         words(&self.result.pairs)
     }
@@ -66,18 +64,17 @@ impl Answer {
         distances.as_slice().into()
     }
 
-    /// An object with the fields of the interface `Counters`, but for what the status says.
+    /// Fields of `Counters`, except those from the status.
     pub fn counters(&self) -> Object {
         of_counters(&self.result.counters)
     }
 
-    /// The bits of the status.
     pub fn status(&self) -> u32 {
         self.result.counters.status.bits()
     }
 }
 
-/// What was read of events: rows of four words.
+/// Rows of four words.
 #[wasm_bindgen]
 pub struct EventAnswer {
     events: Events,
@@ -115,7 +112,6 @@ fn words<T: bytemuck::Pod>(rows: &[T]) -> Uint32Array {
 fn of_counters(counters: &Counters) -> Object {
     let object = Object::new();
     let set = |name: &str, count: f64| {
-        // A new object takes any field.
         let _ = Reflect::set(&object, &name.into(), &count.into());
     };
     set("objects", counters.objects.into());

@@ -1,4 +1,4 @@
-//! Buffers of the device, as TypeScript has them.
+//! Device buffers with their TypeScript type.
 
 use wasm_bindgen::prelude::*;
 
@@ -10,7 +10,6 @@ extern "C" {
     pub type JsBuffer;
 }
 
-/// A buffer of the device.
 #[wasm_bindgen]
 pub struct Buffer {
     buffer: wgpu::Buffer,

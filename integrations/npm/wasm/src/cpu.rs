@@ -1,4 +1,4 @@
-//! The same answers from the CPU engine, for a worker.
+//! The CPU engine, for a worker.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -15,10 +15,10 @@ use crate::failure::Failure;
 use crate::input::{PARTS, Part, Question, SelfQueryKind};
 use crate::settings::Settings;
 
-/// Set in the name of a static object.
+/// Flag of static objects in names.
 const STATIC_NAME: u32 = 1 << 31;
 
-/// The input of a step on the host: rows as words.
+/// Rows as words.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct HostInput {
@@ -33,7 +33,7 @@ impl HostInput {
         Self::default()
     }
 
-    /// Rows in the layouts of the device's buffers.
+    /// Rows have the layouts of the device buffers.
     pub fn set_rows(&mut self, part: Part, words: Vec<u32>) {
         self.parts[part as usize] = words;
     }
@@ -49,7 +49,6 @@ impl HostInput {
 
 impl HostInput {
     fn rows<T: Pod>(&self, part: Part) -> &[T] {
-        // TypeScript gives whole rows.
         bytemuck::cast_slice(&self.parts[part as usize])
     }
 
@@ -73,7 +72,6 @@ impl HostInput {
     }
 }
 
-/// Puts the rays and queries of an input into a scene.
 trait Asking<'a> {
     fn asking(self, input: &'a HostInput) -> Self;
 }
@@ -87,7 +85,7 @@ impl<'a> Asking<'a> for Scene<'a> {
             } else {
                 Rays::Plain(input.source::<Ray>(Part::Rays))
             },
-            queries: question.of_objects().unwrap_or_else(|| match question.self_query {
+            queries: question.self_query_input().unwrap_or_else(|| match question.self_query {
                 SelfQueryKind::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
                 _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
             }),
@@ -97,21 +95,19 @@ impl<'a> Asking<'a> for Scene<'a> {
     }
 }
 
-/// A broad phase on the CPU, and the input of its last step.
 #[wasm_bindgen]
 pub struct Cpu {
     settings: Settings,
     input: Option<Rc<HostInput>>,
     result: Option<StepResult>,
-    /// The pairs of the last step whose pairs are known, under their names, where events are wanted.
+    /// Names of the last known pairs, if events are enabled.
     before: Option<BTreeSet<PairEvent>>,
-    /// Of the last step.
     events: Result<Events, Failure>,
 }
 
 #[wasm_bindgen]
 impl Cpu {
-    /// For settings that were checked.
+    /// `settings` must be valid.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: Settings, has_events: bool) -> Self {
         Self {
@@ -123,7 +119,7 @@ impl Cpu {
         }
     }
 
-    /// Takes the input of a step. The answer is found when it is asked for, unless events depend on it.
+    /// Results are computed on demand, except events.
     pub fn step(&mut self, input: HostInput) {
         self.result = None;
         self.input = Some(Rc::new(input));
@@ -132,24 +128,19 @@ impl Cpu {
         }
     }
 
-    /// What the last step found.
-    ///
     /// # Errors
     /// As `cpu::step_scene`.
     pub fn read(&mut self) -> Result<Answer, JsValue> {
         Ok(Answer::from(self.result()?.clone()))
     }
 
-    /// What the last step changed.
-    ///
     /// # Errors
     /// As `cpu::step_scene`.
     pub fn read_events(&self) -> Result<EventAnswer, JsValue> {
         Ok(EventAnswer::from(self.events.clone()?))
     }
 
-    /// Rays and queries that ask the objects of the last step, whatever steps come later. The answer is found when it
-    /// is asked for.
+    /// Queries the last step's objects on demand; later steps do not change the results.
     ///
     /// # Errors
     /// Before the first step.
@@ -163,7 +154,6 @@ impl Cpu {
     }
 }
 
-/// Rays and queries, and the input of the step that they ask.
 #[wasm_bindgen]
 pub struct HostQuery {
     settings: Settings,
@@ -174,8 +164,6 @@ pub struct HostQuery {
 
 #[wasm_bindgen]
 impl HostQuery {
-    /// What they found.
-    ///
     /// # Errors
     /// As `cpu::step_scene`.
     pub fn read(&mut self) -> Result<Answer, JsValue> {

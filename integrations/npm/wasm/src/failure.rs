@@ -1,9 +1,8 @@
-//! Errors, as TypeScript takes them: an `Error` whose name says which class it becomes.
+//! Errors for TypeScript: an `Error` whose name selects the class.
 
 use gpu_broad_phase::{BroadPhaseError, CreateError};
 use wasm_bindgen::JsValue;
 
-/// An error with the name of its kind.
 #[derive(Clone)]
 pub struct Failure {
     kind: &'static str,
@@ -11,13 +10,9 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// No adapter, or one that gives no device.
     pub const NO_DEVICE: &str = "NoDevice";
-    /// Settings or an input that cannot be taken.
     pub const REFUSED: &str = "Refused";
-    /// The device is lost.
     pub const LOST: &str = "Lost";
-    /// Anything else.
     pub const OTHER: &str = "Other";
 
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
@@ -27,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// The error with all that it stems from.
+    /// Joins an error and its sources.
     fn of(kind: &'static str, error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
         let mut source = error.source();

@@ -23,7 +23,6 @@ extern "C" {
     pub type Settled;
 }
 
-/// A buffer of an output.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Output {
@@ -43,17 +42,16 @@ pub enum Output {
     TableEntries,
 }
 
-/// The adapter's answer, before the broad phase is made on it.
 #[wasm_bindgen]
 pub struct Opened {
     device: wgpu::Device,
     queue: wgpu::Queue,
 }
 
-/// Asks for a device. Limits come as pairs of name and value.
+/// Limits are pairs of name and value.
 ///
 /// # Errors
-/// Where there is no adapter, or it gives no such device.
+/// Without an adapter, or if it lacks a feature or limit.
 #[wasm_bindgen]
 pub async fn open(
     power_preference: Option<String>,
@@ -99,7 +97,7 @@ pub async fn open(
     Ok(Opened { device, queue })
 }
 
-/// Features by their names in WebGPU: all that wgpu can ask a browser for.
+/// Features by their WebGPU names: all that wgpu can request in a browser.
 const FEATURES: [(&str, wgpu::Features); 16] = [
     ("depth-clip-control", wgpu::Features::DEPTH_CLIP_CONTROL),
     ("depth32float-stencil8", wgpu::Features::DEPTH32FLOAT_STENCIL8),
@@ -137,7 +135,6 @@ fn feature(name: &str) -> Result<wgpu::Features, Failure> {
     })
 }
 
-/// Sets a limit by its name in WebGPU.
 fn set_limit(limits: &mut wgpu::Limits, available: &wgpu::Limits, name: &str, value: f64) -> Result<(), Failure> {
     macro_rules! limits {
         ($($name:literal $field:ident)+) => {
@@ -191,33 +188,31 @@ fn set_limit(limits: &mut wgpu::Limits, available: &wgpu::Limits, name: &str, va
     }
 }
 
-/// A broad phase, its events where they are wanted, and the outputs of its last step.
 #[wasm_bindgen]
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     events: Option<PairEvents>,
-    /// What is to be submitted.
+    /// To be submitted.
     recorded: Option<Recorded>,
     output: Option<StepOutput>,
     event_output: Option<EventOutput>,
 }
 
-/// A step or a query that is not submitted yet.
 struct Recorded {
     encoder: wgpu::CommandEncoder,
     output: StepOutput,
-    /// None of a repeated step: those of the step stay.
+    /// `None` for a repetition, which keeps the step's events.
     event_output: Option<EventOutput>,
 }
 
 #[wasm_bindgen]
 impl Gpu {
-    /// Makes a broad phase and the pipelines of its usual steps. The device is destroyed where that fails.
+    /// Compiles the usual pipelines. Destroys the device on failure.
     ///
     /// # Errors
-    /// Where the settings cannot work.
+    /// For invalid settings.
     #[wasm_bindgen(constructor)]
     pub fn new(opened: Opened, settings: &Settings, has_events: bool) -> Result<Self, JsValue> {
         let Opened { device, queue } = opened;
@@ -239,7 +234,7 @@ impl Gpu {
         Ok(JsValue::from(device.clone()).unchecked_into())
     }
 
-    /// A buffer with these bits of `GPUBufferUsage`.
+    /// `usage` has the bits of `GPUBufferUsage`.
     pub fn create_buffer(&self, label: &str, size: f64, usage: u32) -> Buffer {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -250,7 +245,7 @@ impl Gpu {
         buffer.into()
     }
 
-    /// Records a step. Where it is refused, the last step stays as it is. A repeated one has no events: the step did.
+    /// A refused step leaves the last one unchanged. Repetitions have no events.
     ///
     /// # Errors
     /// As `GpuBroadPhase::step`.
@@ -275,7 +270,6 @@ impl Gpu {
         })
     }
 
-    /// Submits what was recorded.
     pub fn submit(&mut self) {
         if let Some(recorded) = self.recorded.take() {
             self.queue.submit([recorded.encoder.finish()]);
@@ -284,8 +278,6 @@ impl Gpu {
         }
     }
 
-    /// A buffer of the last step, where it has such a one.
-    ///
     /// # Errors
     /// None in a browser.
     pub fn output(&self, which: Output) -> Result<Option<JsBuffer>, JsValue> {
@@ -299,7 +291,7 @@ impl Gpu {
         Ok(found.map(js_buffer).transpose()?)
     }
 
-    /// Rows that there is room for in a buffer of the last step.
+    /// In rows.
     pub fn capacity(&self, which: Output) -> u32 {
         let of_events = self.event_output.as_ref().map_or(0, |output| match which {
             Output::EventRows => output.capacity,
@@ -309,7 +301,7 @@ impl Gpu {
         of_events.max(self.output.as_ref().map_or(0, |output| capacity_of(output, which)))
     }
 
-    /// Resolves once the next step knows what the last one needed.
+    /// Resolves when the demand of the last step is known to the next one.
     ///
     /// # Errors
     /// As `GpuBroadPhase::record_read_back`.
@@ -319,8 +311,6 @@ impl Gpu {
         settled(&self.queue, encoder, later)
     }
 
-    /// Copies the events of the last step to the host.
-    ///
     /// # Errors
     /// As `PairEvents::record_read_back`.
     pub fn read_events(&mut self) -> Result<PromisedEvents, JsValue> {
@@ -335,8 +325,6 @@ impl Gpu {
         Ok(promise.unchecked_into())
     }
 
-    /// A set of rays and queries with outputs of its own.
-    ///
     /// # Errors
     /// As `GpuBroadPhase::query_set`.
     pub fn query_set(&self, settings: &Settings) -> Result<Set, JsValue> {
@@ -350,27 +338,26 @@ impl Gpu {
         })
     }
 
-    /// Bytes of the buffers on the device, without those of the caller.
+    /// Bytes, without the caller's buffers.
     pub fn memory(&self) -> f64 {
         let of_events = self.events.as_ref().map_or(0, |events| events.memory().total());
         (self.broad_phase.memory().total() + of_events) as f64
     }
 }
 
-/// Rays and queries that ask the table of the last step.
 #[wasm_bindgen]
 pub struct Set {
     device: wgpu::Device,
     queue: wgpu::Queue,
     set: QuerySet,
-    /// What is to be submitted.
+    /// To be submitted.
     recorded: Option<Recorded>,
     output: Option<StepOutput>,
 }
 
 #[wasm_bindgen]
 impl Set {
-    /// Records rays and queries. Where they are refused, the last answer stays as it is.
+    /// A refused query leaves the last result.
     ///
     /// # Errors
     /// As `QuerySet::record`.
@@ -392,7 +379,6 @@ impl Set {
         })
     }
 
-    /// Submits what was recorded.
     pub fn submit(&mut self) {
         if let Some(recorded) = self.recorded.take() {
             self.queue.submit([recorded.encoder.finish()]);
@@ -400,7 +386,7 @@ impl Set {
         }
     }
 
-    /// Resolves once the next recording knows what the last one needed.
+    /// Resolves when the last recording's demand is known to the next one.
     ///
     /// # Errors
     /// As `QuerySet::record_read_back`.
@@ -410,8 +396,6 @@ impl Set {
         settled(&self.queue, encoder, later)
     }
 
-    /// A buffer of the last answer, where it has such a one.
-    ///
     /// # Errors
     /// None in a browser.
     pub fn output(&self, which: Output) -> Result<Option<JsBuffer>, JsValue> {
@@ -419,7 +403,7 @@ impl Set {
         Ok(found.map(js_buffer).transpose()?)
     }
 
-    /// Rows that there is room for in a buffer of the last answer.
+    /// In rows.
     pub fn capacity(&self, which: Output) -> u32 {
         self.output.as_ref().map_or(0, |output| capacity_of(output, which))
     }

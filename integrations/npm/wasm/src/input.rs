@@ -1,4 +1,4 @@
-//! What a step is asked: rows in buffers of the device, and how they are to be read.
+//! Rows in device buffers, and their layouts.
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
@@ -9,7 +9,6 @@ use wasm_bindgen::prelude::*;
 
 use crate::buffer::Buffer;
 
-/// What rows are of.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Part {
@@ -27,7 +26,6 @@ pub enum Part {
 
 pub const PARTS: usize = Part::Queries as usize + 1;
 
-/// What a number that only the device knows is of.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Counted {
@@ -36,19 +34,18 @@ pub enum Counted {
     Queries,
 }
 
-/// What asks.
 #[wasm_bindgen]
 #[derive(Clone, Copy, Default)]
 pub enum SelfQueryKind {
     #[default]
     Boxes,
-    /// Boxes, points and spheres with a radius: rows of 48 bytes.
+    /// Rows of 48 bytes: boxes, points, and spheres with a radius.
     Spheres,
     Neighbors,
     Partners,
 }
 
-/// What a box has beside its six floats.
+/// Word after each vector of a box.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Words {
@@ -57,19 +54,17 @@ pub enum Words {
     Nothing,
 }
 
-/// What is asked, but for the rows.
 #[derive(Clone, Copy, Default)]
 pub struct Question {
     pub are_swept: bool,
     pub self_query: SelfQueryKind,
     pub radius: f32,
     pub is_half: bool,
-    /// How many nearest objects are wanted, in place of all.
     pub nearest: Option<u32>,
 }
 
 impl Question {
-    /// Says who asks for what, and leaves the rays as they are.
+    /// Rays stay as they are.
     pub fn ask(&mut self, self_query: SelfQueryKind, radius: f32, is_half: bool, nearest: Option<u32>) {
         *self = Self {
             self_query,
@@ -84,8 +79,7 @@ impl Question {
         self.nearest.map_or(QueryMode::All, QueryMode::Nearest)
     }
 
-    /// The objects' own queries, if it is they who ask.
-    pub fn of_objects(self) -> Option<Queries<'static>> {
+    pub fn self_query_input(self) -> Option<Queries<'static>> {
         match self.self_query {
             SelfQueryKind::Neighbors => Some(Queries::Objects(SelfQuery::Within {
                 radius: self.radius,
@@ -97,7 +91,6 @@ impl Question {
     }
 }
 
-/// Where rows lie on the device.
 struct Rows {
     buffer: wgpu::Buffer,
     count: u32,
@@ -107,7 +100,7 @@ struct Rows {
     words: BoxWords,
 }
 
-/// The input of a step, or of a set of queries. It keeps its buffers, so that it can be given once more.
+/// Keeps its buffers, so that it can be repeated.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Input {
@@ -124,7 +117,7 @@ impl Input {
         Self::default()
     }
 
-    /// Rows in a buffer, one behind the other where no stride is named.
+    /// Packed rows if `stride` is `None`.
     pub fn set_rows(&mut self, part: Part, buffer: &Buffer, count: u32, offset: f64, stride: Option<u32>) {
         self.parts[part as usize] = Some(Rows {
             buffer: buffer.buffer().clone(),
@@ -136,8 +129,8 @@ impl Input {
         });
     }
 
-    /// What the boxes of a part look like, whose rows were named.
-    pub fn set_form(&mut self, part: Part, is_center_half: bool, words: Words) {
+    /// Call after `set_rows`.
+    pub fn set_layout(&mut self, part: Part, is_center_half: bool, words: Words) {
         if let Some(rows) = &mut self.parts[part as usize] {
             rows.form = if is_center_half {
                 BoxLayout::CenterHalf
@@ -203,7 +196,7 @@ impl Input {
                 Rays::Plain(self.source(Part::Rays))
             },
             ray_count: self.device_count(Counted::Rays),
-            queries: question.of_objects().unwrap_or_else(|| match question.self_query {
+            queries: question.self_query_input().unwrap_or_else(|| match question.self_query {
                 SelfQueryKind::Spheres => Queries::General(self.source(Part::Queries)),
                 _ => Queries::Boxes(self.boxes(Part::Queries)),
             }),

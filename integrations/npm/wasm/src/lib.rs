@@ -1,8 +1,7 @@
-//! What the TypeScript of the npm package calls. Nothing here is for callers of the package.
+//! Internal interface for the TypeScript of the npm package.
 //!
-//! Inputs of the GPU lie in buffers of the device, which TypeScript fills, and TypeScript reads the outputs from
-//! theirs. So neither passes through the memory of this module, and a step can be repeated with larger outputs. Nothing
-//! that is awaited here keeps hold of the broad phase.
+//! TypeScript writes inputs to device buffers and reads outputs from them. The data never passes through this module's
+//! memory, and a step can be repeated with larger outputs. Pending futures do not borrow the broad phase.
 #![cfg(target_arch = "wasm32")]
 
 mod answer;

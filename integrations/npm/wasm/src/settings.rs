@@ -1,5 +1,3 @@
-//! What a broad phase is made from.
-
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, OutputOptions, PairOrder, RayMode, Scheme};
 use wasm_bindgen::prelude::*;
 
@@ -21,12 +19,11 @@ pub enum RayModeKind {
     Any,
 }
 
-/// A descriptor, field by field. A new one is the default.
 #[wasm_bindgen]
 #[derive(Clone)]
 pub struct Settings {
     pub scheme: SchemeKind,
-    /// Cell size or smallest scale, where the scheme has one.
+    /// Cell size or smallest scale.
     pub scale: f32,
     pub is_flat: bool,
     pub margin: f32,
@@ -75,7 +72,7 @@ impl Settings {
         }
     }
 
-    /// Whether they can work. The text of a pair filter is not looked at.
+    /// Skips the text of a pair filter.
     ///
     /// # Errors
     /// As `BroadPhaseDescriptor::validate`.

@@ -41,5 +41,5 @@ __all__ = [
 __version__ = version("gpu-broad-phase")
 
 if hasattr(os, "register_at_fork"):
-    # Threads and drivers do not come along with a fork.
+    # Threads and drivers do not survive a fork.
     os.register_at_fork(after_in_child=forked)

@@ -27,7 +27,7 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
         # Such as rows of different lengths.
         raise ValueError(f"{name}: {error}") from None
     except (TypeError, RuntimeError, BufferError) as error:
-        # Such as what lies on a GPU, or what a library does not give away.
+        # Such as arrays on a GPU.
         raise TypeError(f"{name}: {error}") from None
 
 
@@ -175,6 +175,6 @@ def per_row(name: str, given: npt.ArrayLike, rows: int, kind: type[np.floating[A
     array = floats(name, given)
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
-    # What is past the largest float32 is infinite.
+    # Overflow becomes infinity.
     with np.errstate(over="ignore"):
         return float(array) if array.ndim == 0 else array.astype(kind, copy=False)

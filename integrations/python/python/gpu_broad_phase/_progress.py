@@ -20,12 +20,12 @@ class _Bar:
     def __call__(self, done: int, total: int) -> None:
         if self._bar is None:
             with warnings.catch_warnings():
-                # It says where notebooks lack widgets, and draws text.
+                # tqdm warns in notebooks without widgets, and draws text.
                 warnings.simplefilter("ignore")
                 from tqdm.auto import tqdm
 
                 self._bar = tqdm(desc=self._name, unit=" rows", leave=False)
-        # Each pass begins anew. A device tells how far it is in calls of several parts. Else the time goes on.
+        # Each pass restarts the bar. Devices report progress only for calls in several parts; else only time advances.
         self._bar.total = total or None
         self._bar.n = done
         self._bar.refresh()

@@ -174,15 +174,15 @@ def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase)
     count = len(positions)
     owners, cells, home = _images(positions, cell, limit.largest)
     points = positions[owners] + (cells + home[owners]) @ cell
-    # Places of images are off by some units in the last place.
+    # Image positions are off by some units in the last place.
     size = np.abs(positions).max() + np.abs(cell).sum() + limit.largest
     radius = limit.largest + 32.0 * float(np.finfo(np.float64).eps * size)
     if len(points) <= 2 * count:
-        # The rows of atoms come before those of images, which are not wanted.
+        # Rows of atoms precede those of images, which are not needed.
         near = broad_phase.neighbors(points, radius, half=True)
         offsets, others = near.offsets[: count + 1], near.objects
     else:
-        # Most are images. They are not asked.
+        # Mostly images, which need no query.
         broad_phase.step(points, pairs=False)
         found = broad_phase.query(points=points[:count], radius=radius * (1.0 + 1e-6))
         offsets, others = found.offsets, found.objects
@@ -199,7 +199,7 @@ def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase)
         shifts += home[j] - home[i]
         vectors += shifts @ cell
     elif len(points) > count:
-        # The same numbers with fewer products: there are fewer images than rows.
+        # Fewer products than per row, since there are fewer images than rows.
         vectors += (cells @ cell)[others]
     distances = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     is_near = distances < limit.of_pairs(i, j)
@@ -226,7 +226,7 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
     home = -np.floor(scaled).astype(np.int64)
     scaled += home
     lowest, highest = scaled.min(axis=0), scaled.max(axis=0)
-    # A bit more, for the rounding of scaled positions.
+    # Margin for rounding of scaled positions.
     reaches = reach * np.linalg.norm(reciprocal, axis=0) * (1.0 + 1e-9) + 1e-9
     owners = np.arange(len(positions))
     cells = np.zeros((len(positions), 3), np.int64)
@@ -252,7 +252,7 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
 
 def _answer(quantities: str, half: _Half, own: Ints) -> Any:
     """Arrays of both directions, and of atoms that are their own neighbours."""
-    # Rows against the direction come first, with smaller atoms.
+    # Reversed rows come first: their other atom has the smaller index.
     first = np.concatenate([half.j, own, half.i])
     order = np.argsort(first, kind="stable")
 

@@ -235,7 +235,7 @@ class BroadPhase:
                 layers=arrays.layer_words(rows, layers, masks),
                 owners=arrays.owner_words(rows, owners, static),
                 worlds=None if world_count == 1 else world_words,
-                # Steps with about as many worlds are of one kind.
+                # Rounded, so that steps with similar counts reuse pipelines.
                 world_count=1 << (world_count - 1).bit_length(),
                 excluded=exclusions,
                 pairs=pairs,
@@ -356,7 +356,7 @@ class BroadPhase:
             )
         if mode == "any":
             return words.astype(np.bool_)
-        # Rows of an object and a float: no hit has the largest word, which is -1.
+        # Rows of object and float. The no-hit object is all ones: -1.
         objects, t = hits[:, 0].view(np.int32), hits[:, 1].view(np.float32)
         return RayHits(objects, t) if mode == "closest" else RayLists(words.astype(np.int64), objects, t)
 
@@ -510,7 +510,7 @@ class BroadPhase:
                 periods[axis] = float(length) or np.inf
                 with np.errstate(invalid="ignore", over="ignore"):
                     turns = np.ptp(places[:, axis].astype(np.float64)) / periods[axis] if len(places) > 0 else 0.0
-                # What is not finite is told with its row.
+                # Positions that are not finite are reported later, with their row.
                 if 1 << 31 <= turns < np.inf:
                     raise ValueError(f"period is {length} on axis {axis}, and points lie 2^31 of them apart")
         with bar("neighbors", self._progress) as progress:

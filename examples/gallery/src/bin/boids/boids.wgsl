@@ -1,17 +1,15 @@
-// Boids after Reynolds (1987): steer with those around, towards them, and away from the nearest.
+// Boids after Reynolds (1987): alignment, cohesion and separation.
 
 struct Params {
-    // Edges of the world, which repeats itself.
+    // Edges; the world is periodic.
     world: vec2<f32>,
-    // What frightens, in the world; of no strength where there is none.
+    // World position that frightens the boids. Without one, `fright` is 0.
     pointer: vec2<f32>,
     fright: f32,
-    // Seconds.
     time_step: f32,
-    // How far a boid sees.
+    // View distance.
     radius: f32,
     count: u32,
-    // Neighbours that the step had room for.
     capacity: u32,
 }
 
@@ -20,7 +18,7 @@ struct Boid {
     velocity: vec2<f32>,
 }
 
-// As the broad phase reads it; a boid is a point.
+// Layout of the broad phase. A boid is a point.
 struct Aabb {
     low: vec3<f32>,
     layers: u32,
@@ -30,20 +28,18 @@ struct Aabb {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> before: array<Boid>;
-// The neighbours of boid `i` stand at `offsets[i]..offsets[i + 1]`.
+// Neighbours of boid `i`: `offsets[i]..offsets[i + 1]`.
 @group(0) @binding(2) var<storage, read> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read> neighbors: array<u32>;
 @group(0) @binding(4) var<storage, read_write> after: array<Boid>;
 @group(0) @binding(5) var<storage, read_write> boxes: array<Aabb>;
 
-// Units a second.
+// Units per second.
 const CRUISE: f32 = 14.0;
-// Nearer ones push.
+// Boids closer than this repel.
 const ELBOW_ROOM: f32 = 1.0;
-// How far a fright reaches.
 const FRIGHT_REACH: f32 = 18.0;
 
-// From `a` to the nearest image of `b`.
 fn apart(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     let straight = b - a;
     return straight - params.world * round(straight / params.world);
@@ -56,7 +52,7 @@ fn steer(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let boid = before[index];
-    // What is far counts little, so that nothing jumps when a boid comes into sight.
+    // Weights fade with distance, so that nothing jumps.
     var weight = 1.0;
     var heading = boid.velocity;
     var middle = vec2<f32>(0.0);
@@ -91,7 +87,7 @@ struct Corner {
     @location(0) color: vec3<f32>,
 }
 
-// A dart: tip, one tail, notch; notch, other tail, tip. Along the heading and to its left.
+// Vertices of a dart: x along the heading, y to its left.
 const DART = array<vec2<f32>, 6>(
     vec2<f32>(0.75, 0.0), vec2<f32>(-0.45, 0.36), vec2<f32>(-0.2, 0.0),
     vec2<f32>(-0.2, 0.0), vec2<f32>(-0.45, -0.36), vec2<f32>(0.75, 0.0),

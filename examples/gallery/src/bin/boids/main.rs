@@ -1,5 +1,5 @@
-//! A flock of boids that stays on the GPU: the broad phase finds who sees whom, a pass of this program steers by it,
-//! and the same buffer is drawn from. The mouse frightens them.
+//! A flock of boids that stays on the GPU. The broad phase finds each boid's neighbours, a compute pass steers, and the
+//! same buffer is drawn. The mouse frightens the boids.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin boids -- [--boids N] [--output DIR --frames 300]
@@ -17,13 +17,12 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Queries, Scene, SelfQuery, Source,
 };
 
-/// Width by height of the world, which repeats itself in both.
+/// World width / height.
 const ASPECT: f32 = 1.6;
-/// How far a boid sees. A world holds one boid a unit of area.
+/// View distance. The density is one boid per unit of area.
 const RADIUS: f32 = 2.5;
-/// As in the shader.
 const CRUISE: f32 = 14.0;
-/// Neighbours a boid that there is room for at first.
+/// Initial neighbour capacity per boid.
 const FIRST_ROOM: u32 = 64;
 const BACKGROUND: wgpu::Color = wgpu::Color {
     r: 0.004,
@@ -34,15 +33,14 @@ const BACKGROUND: wgpu::Color = wgpu::Color {
 
 #[derive(clap::Args)]
 struct Options {
-    /// How many there are.
+    /// Number of boids.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     boids: u32,
-    /// Chooses where they start.
+    /// Seed of the start positions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 struct Boid {
@@ -50,7 +48,6 @@ struct Boid {
     velocity: Vec2,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Params {
@@ -69,21 +66,18 @@ struct Boids {
     world: Vec2,
     broad_phase: GpuBroadPhase,
     params: wgpu::Buffer,
-    /// Before and after a frame, in turns.
+    /// Current and next state; swapped each frame.
     boids: [wgpu::Buffer; 2],
-    /// Of the boids as they are now.
     boxes: wgpu::Buffer,
     steer: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
     frames: u32,
-    /// Checks that found neighbours missing.
+    /// Number of checks with missing neighbours.
     short: u32,
-    /// Of the last check.
     neighbors: u64,
 }
 
 impl Boids {
-    /// Records what moves the boids on.
     fn advance(
         &mut self,
         gpu: &Gpu,
@@ -108,8 +102,7 @@ impl Boids {
             time_step,
             radius: RADIUS,
             count: self.count,
-            // Past it nothing is written: boids then steer by those neighbours that there was room for, until the next
-            // check.
+            // Rows beyond it are not written: boids then steer by the neighbours that fit.
             capacity: neighbors.capacity,
             padding: 0,
         };
@@ -140,7 +133,7 @@ impl Boids {
         Ok(())
     }
 
-    /// Where the world is in the target: as large as fits.
+    /// Largest viewport with the world's aspect.
     fn viewport(&self, size: Vec2) -> (Vec2, Vec2) {
         let scale = (size / self.world).min_element();
         let fitted = self.world * scale;
@@ -209,7 +202,7 @@ impl Demo for Boids {
 
     fn frame(&mut self, gpu: &Gpu, frame: &mut Frame<'_>) -> Result<()> {
         let (corner, fitted) = self.viewport(frame.size().as_vec2());
-        // Pixels count downwards.
+        // Pixel y points down.
         let in_world = |pixel: Vec2| self.world * ((pixel - corner) / fitted * Vec2::new(1.0, -1.0) + Vec2::Y);
         let pointer = frame.input.pointer.map(in_world);
         self.advance(gpu, frame.encoder, frame.time_step, pointer)?;
@@ -225,7 +218,7 @@ impl Demo for Boids {
     }
 
     fn submitted(&mut self, _: &Gpu) -> Result<()> {
-        // The flocks grow denser, so that there are more and more neighbours.
+        // Flocks grow denser, so the number of neighbours rises.
         if let Some(counters) = self.broad_phase.counters() {
             let is_new = counters.results_needed != self.neighbors;
             self.short += u32::from(is_new && !counters.is_whole());

@@ -1,4 +1,4 @@
-//! Small flocks against the rules written down once more, with every boid looked at by every other.
+//! Compares small flocks with an all-pairs implementation in doubles.
 
 use glam::DVec2;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const FRAMES: u32 = 40;
 
-/// The flock before and after the last of so many frames. `None` where there is no adapter and none is asked for.
+/// Returns the flock before and after the last frame; `None` without a GPU, unless one is required.
 fn run(boids: u32) -> Result<Option<(Vec2, [Vec<Boid>; 2])>> {
     let gpu = match Gpu::offscreen() {
         Err(_) if std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_none() => return Ok(None),
@@ -28,13 +28,11 @@ fn run(boids: u32) -> Result<Option<(Vec2, [Vec<Boid>; 2])>> {
     Ok(Some((flock.world, [read(before)?, read(after)?])))
 }
 
-/// To the nearest image of another boid.
 fn apart(world: Vec2, boid: &Boid, other: &Boid) -> DVec2 {
     let (world, straight) = (world.as_dvec2(), other.position.as_dvec2() - boid.position.as_dvec2());
     straight - world * (straight / world).round()
 }
 
-/// The velocity that a boid is to have, in doubles.
 fn steered(world: Vec2, flock: &[Boid], index: usize) -> DVec2 {
     let boid = flock[index];
     let own = boid.velocity.as_dvec2();
@@ -69,7 +67,6 @@ fn boids_steer_by_all_neighbours() -> Result<()> {
             boid.velocity
         );
     }
-    // Some see each other across the border.
     let sees_across = |boid: &Boid, other: &Boid| {
         let way = apart(world, boid, other).length();
         way < f64::from(RADIUS) && boid.position.distance(other.position) > world.x / 2.0

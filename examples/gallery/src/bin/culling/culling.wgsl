@@ -1,21 +1,20 @@
-// Boxes of a city as a view sees them; behind `solid.wgsl`.
+// Draws the boxes that a view sees. Appended to `solid.wgsl`.
 
 struct View {
     view_projection: mat4x4<f32>,
     eye: vec3<f32>,
-    // Which view it is.
     index: u32,
-    // Where things fade into the background.
+    // Fog distance.
     reach: f32,
-    // Words of bits per view.
+    // Words of visibility bits per view.
     words: u32,
-    // Whether boxes have the colours of the other two views that see them.
+    // 1 to tint boxes by the other two views that see them.
     tells_others: u32,
 }
 
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<storage, read> boxes: array<Aabb>;
-// Objects that views see, where the list of each begins, and the same as bits.
+// Visible objects of all views, the start of each view's list, and the visibility bits.
 @group(0) @binding(2) var<storage, read> lists: array<u32>;
 @group(0) @binding(3) var<storage, read> offsets: array<u32>;
 @group(0) @binding(4) var<storage, read> visible: array<u32>;

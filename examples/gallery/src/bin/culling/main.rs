@@ -1,6 +1,6 @@
-//! A city of a million boxes, seen by three views: a drone, the sun's shadow map ahead of it, and somebody high above.
-//! Each view draws what it sees by one indirect draw, and the host never hears how much that is. From above, what the
-//! drone sees is orange, what the sun sees is blue, and both together are pale.
+//! A city of a million boxes, culled for a drone, the sun's shadow map and an overview. Each view is one indirect draw,
+//! so the host never learns the counts. The overview shows the drone's boxes orange, the sun's blue, and common ones
+//! pale.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin culling -- [--boxes N] [--all] [--output DIR --frames 1]
@@ -22,27 +22,23 @@ use gpu_broad_phase::{
     StepOutput,
 };
 
-/// Between the middles of two houses.
 const BLOCK: f32 = 4.0;
-/// Vertices of a box.
 const BOX: u32 = 36;
-/// Times that the summary takes the mean of.
 const TIMES: u32 = 10;
 
 #[derive(clap::Args)]
 struct Options {
-    /// How many there are.
+    /// Number of boxes.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     boxes: u32,
     /// Draws all boxes in each view: the same picture.
     #[arg(long)]
     all: bool,
-    /// Chooses how high they are.
+    /// Seed of the house sizes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct View {
@@ -59,19 +55,17 @@ struct City {
     count: u32,
     broad_phase: GpuBroadPhase,
     culling: Culling,
-    /// The table of the boxes, which stay where they are.
+    /// Built once: the boxes do not move.
     step: Option<StepOutput>,
     boxes: wgpu::Buffer,
     views: [wgpu::Buffer; 3],
     draw: wgpu::RenderPipeline,
-    /// What a view would draw without culling: all objects, from the first on.
+    /// Draw arguments for `--all`: every object, unculled.
     all: Option<[wgpu::Buffer; 2]>,
-    /// Of the last frame.
     frusta: [Frustum; 3],
     seen: Option<CullOutput>,
 }
 
-/// Houses on a grid, higher in the middle.
 fn city(count: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
     let side = f64::from(count).sqrt().ceil() as u32;
@@ -85,7 +79,7 @@ fn city(count: u32, seed: u64) -> Vec<Aabb> {
     (0..count).map(house).collect()
 }
 
-/// What the three views see, from where, and how far.
+/// View-projection, eye and far distance of each view.
 fn cameras(frame: u32, panel: UVec2) -> [(Mat4, Vec3, f32); 3] {
     let aspect = panel.x as f32 / panel.y as f32;
     let heading = Vec3::new(
@@ -105,13 +99,11 @@ fn cameras(frame: u32, panel: UVec2) -> [(Mat4, Vec3, f32); 3] {
 }
 
 impl City {
-    /// What is asked of the views: lists, and a draw of each.
     const OPTIONS: CullOptions = CullOptions {
         list_capacity: Some(u32::MAX),
         draw: Some(CullDraw::Vertices(BOX)),
     };
 
-    /// The table, made along with the first frame.
     fn step(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<StepOutput> {
         let input = Scene {
             objects: Source::device(&self.boxes, self.count),
@@ -120,7 +112,6 @@ impl City {
         Ok(self.broad_phase.step(encoder, input)?)
     }
 
-    /// The mean time of some recordings until the device is done.
     fn time(
         &mut self,
         gpu: &Gpu,
@@ -128,7 +119,7 @@ impl City {
     ) -> Result<Duration> {
         let mut began = Instant::now();
         for time in 0..=TIMES {
-            // The first one may make pipelines.
+            // Warms up pipelines.
             if time == 1 {
                 began = Instant::now();
             }
@@ -216,7 +207,6 @@ impl Demo for City {
         pass.set_pipeline(&self.draw);
         for (index, group) in (0..).zip(&groups) {
             let left = index * panel.x;
-            // A line between two views.
             pass.set_viewport(left as f32, 0.0, panel.x as f32, panel.y as f32, 0.0, 1.0);
             pass.set_scissor_rect(left, 0, panel.x - 2, panel.y);
             pass.set_bind_group(0, group, &[]);

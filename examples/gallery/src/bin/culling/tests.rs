@@ -1,4 +1,4 @@
-//! A small city: what views see is what the definition says, and their pictures lack nothing.
+//! Checks the visible lists of a small city against the definition, and the pictures against unculled ones.
 
 use gallery::{Input, Offscreen};
 use gpu_broad_phase::{Scene, Source, reference};
@@ -8,7 +8,7 @@ use super::*;
 const SIZE: UVec2 = UVec2::new(240, 96);
 const BOXES: u32 = 6000;
 
-/// `None` where there is no adapter and none is asked for.
+/// `None` without a GPU, unless one is required.
 fn offscreen(all: bool) -> Result<Option<Offscreen<City>>> {
     let gpu = match Gpu::offscreen() {
         Err(_) if std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_none() => return Ok(None),
@@ -32,7 +32,6 @@ fn what_is_drawn_is_what_can_be_seen() -> Result<()> {
         whole.frame(Input::default())?;
         let pixels = culled.pixels()?;
         assert!(pixels == whole.pixels()?, "culling takes something out of the picture");
-        // Something is drawn in each of the three views.
         for view in 0..3 {
             let panel = |place: &usize| place % SIZE.x as usize / (SIZE.x as usize / 3) == view;
             let places = (0..pixels.len()).filter(panel);

@@ -1,11 +1,10 @@
-// Particles as spheres that face the camera, and the edges of the tank.
+// Draws particles as camera-facing spheres, and the edges of the tank.
 
 struct View {
     projection: mat4x4<f32>,
-    // Of the camera, of length one; the fourth component of the first is the radius of the spheres.
+    // Camera axes of unit length. `right.w` is the sphere radius.
     right: vec4<f32>,
     up: vec4<f32>,
-    // Towards the eye.
     back: vec4<f32>,
     tank: vec4<f32>,
 }
@@ -14,14 +13,14 @@ struct View {
 
 struct Corner {
     @builtin(position) position: vec4<f32>,
-    // In the disc, of radius one.
+    // In the unit disc.
     @location(0) place: vec2<f32>,
     @location(1) @interpolate(flat) color: vec3<f32>,
-    // Depth and w of the middle.
+    // z and w of the centre in clip space.
     @location(2) @interpolate(flat) middle: vec2<f32>,
 }
 
-// From deep water to foam, linear; speed in metres a second.
+// Linear colour for a speed in m/s, from deep water to foam.
 fn tint(speed: f32) -> vec3<f32> {
     let deep = vec3<f32>(0.006, 0.055, 0.26);
     let shallow = vec3<f32>(0.015, 0.3, 0.62);
@@ -56,14 +55,14 @@ struct Pixel {
 @fragment
 fn sphere_fragment(corner: Corner) -> Pixel {
     let distance = length(corner.place);
-    // Pixels inward from the rim: alpha is how much of the pixel the disc covers.
+    // Coverage of the pixel.
     let cover = saturate((1.0 - distance) / max(fwidth(distance), 1e-4) + 0.5);
     if (cover == 0.0) {
         discard;
     }
     let height = sqrt(max(1.0 - distance * distance, 0.0));
     let normal = corner.place.x * view.right.xyz + corner.place.y * view.up.xyz + height * view.back.xyz;
-    // Perspective within a sphere is left out.
+    // Ignores perspective within a sphere.
     let shift = view.projection * vec4<f32>(view.right.w * height * view.back.xyz, 0.0);
     let depth = corner.middle + shift.zw;
 
@@ -79,7 +78,7 @@ struct Place {
     @location(0) world: vec3<f32>,
 }
 
-// Both ends of the twelve edges: the first two bits choose the edge among four along an axis.
+// The first two bits select one of four edges along an axis.
 @vertex
 fn edge_vertex(@builtin(vertex_index) vertex: u32) -> Place {
     let axis = vertex / 8u;

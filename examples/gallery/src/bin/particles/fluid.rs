@@ -1,7 +1,7 @@
-//! A fluid of particles that stays on the GPU, as far as nothing is drawn.
+//! Simulation of a fluid of particles on the GPU, without drawing.
 //!
-//! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992), the kernel C2
-//! of Wendland (1995), and walls that count as fluid, by the closed form of the kernel's part behind a plane (after the
+//! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992) and the C2
+//! kernel of Wendland (1995). Walls count as fluid, by the closed form of the kernel's part behind a plane (after the
 //! density maps of Koschier and Bender, 2017).
 
 use anyhow::{Context, Result};
@@ -11,43 +11,39 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Queries, Scheme, SelfQuery, Source,
 };
 
-/// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
+/// Kernel radius in rest spacings: 32 neighbours.
 const REACH: f32 = 2.0;
-/// From a wall to the nearest layer of a lattice at rest, in spacings: there the wall weighs as much as the layers that
-/// it replaces.
+/// Distance from a wall to a lattice's first layer, in spacings. There the wall weighs as much as the layers it
+/// replaces.
 pub const WALL_GAP: f32 = 0.61;
-/// Neighbours a particle that there is room for. At twice the density there are as many.
+/// Neighbour capacity per particle. Reached at twice the rest density.
 const ROOM: u32 = 64;
 
-/// What the fluid is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
-    /// From the origin on, metres.
+    /// Upper corner in metres; the lower one is the origin.
     pub tank: Vec3,
-    /// Between particles at rest.
+    /// Particle distance at rest.
     pub spacing: f32,
-    /// Metres a second squared, downwards.
+    /// Downwards, m/s².
     pub gravity: f32,
-    /// Of sound, metres a second.
+    /// Of sound, m/s.
     pub speed: f32,
     pub viscosity: f32,
-    /// Seconds.
     pub time_step: f32,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Particle {
     pub position: Vec3,
-    /// Before the last step, in units of that at rest.
+    /// Before the last step, relative to the rest density.
     pub density: f32,
     pub velocity: Vec3,
     /// Before the last step.
     pub neighbors: u32,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Params {
@@ -63,13 +59,12 @@ struct Params {
     padding: u32,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Seen {
-    /// All neighbours of the step that had the most.
+    /// Maximum of all steps.
     pub neighbors: u32,
-    /// Status bits of any step: 0 where all lists were whole.
+    /// Status bits of all steps.
     pub status: u32,
 }
 
@@ -78,11 +73,10 @@ pub struct Fluid {
     pub scene: Scene,
     pub broad_phase: GpuBroadPhase,
     params: wgpu::Buffer,
-    /// Before and after a step, in turns; the first is the newer one between steps.
+    /// Current and next state.
     particles: [wgpu::Buffer; 2],
-    /// Densities of the particles before the last step, and their pressures divided by the squared density.
+    /// Density before the last step, and pressure divided by squared density.
     pub states: wgpu::Buffer,
-    /// Of the particles as they are now.
     boxes: wgpu::Buffer,
     pub seen: wgpu::Buffer,
     density: wgpu::ComputePipeline,
@@ -101,12 +95,11 @@ impl Particle {
 }
 
 impl Scene {
-    /// Where the kernel ends.
     pub fn reach(&self) -> f32 {
         REACH * self.spacing
     }
 
-    /// What a particle adds to the density at its own place: so much that a lattice of them has density 1.
+    /// A particle's density at its own position, relative to a lattice at rest.
     pub fn mass() -> f32 {
         let cells = -(REACH as i32)..=REACH as i32;
         let lattice = cells
@@ -135,8 +128,7 @@ impl Fluid {
                 scheme,
                 pairs: false,
                 outputs: OutputOptions {
-                    // Pressure bounds how many fit within the reach: nothing has to be read to know how much room is
-                    // needed.
+                    // Pressure limits the number of neighbours, so this is enough.
                     capacities: Capacities {
                         results: Some(ROOM * count),
                         ..Capacities::default()
@@ -165,12 +157,10 @@ impl Fluid {
         })
     }
 
-    /// As they are now.
     pub fn particles(&self) -> &wgpu::Buffer {
         &self.particles[0]
     }
 
-    /// Records one time step.
     pub fn advance(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let input = gpu_broad_phase::Scene {
             objects: Source::device(&self.boxes, self.count),

@@ -1,6 +1,5 @@
-//! A dam break of many particles that stay on the GPU: the broad phase lists who is near whom, two passes of this
-//! program turn the lists into densities and forces, and the same buffer is drawn from. Nothing is ever read back to go
-//! on. Drags turn the camera.
+//! A dam break that stays on the GPU. The broad phase lists neighbours, two passes compute densities and forces, and
+//! the same buffer is drawn. The simulation reads nothing back. Drag to turn the camera.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]
@@ -19,18 +18,16 @@ use gallery::{Demo, DrawState, Frame, Gpu, Orbit};
 use glam::{Mat4, UVec3, Vec3, Vec4};
 use gpu_broad_phase::Scheme;
 
-/// Metres, up is +y.
+/// Size in metres; up is +y.
 const TANK: Vec3 = Vec3::new(27.0, 16.0, 12.0);
-/// Of the water behind the dam, in the corner at the origin.
+/// Size of the water column, in the corner at the origin.
 const COLUMN: Vec3 = Vec3::new(9.0, 10.0, 12.0);
 const GRAVITY: f32 = 9.81;
-/// Of sound, in units of the speed of a fall from the top: the water at the bottom is denser by the inverse of twice
-/// its square.
+/// Speed of sound in units of the free-fall speed from the top. The water at the bottom is denser by 1 / (2 SOUND²).
 const SOUND: f32 = 4.0;
-/// How far sound travels in a time step, in spacings.
+/// Distance of sound per time step, in spacings.
 const COURANT: f32 = 0.9;
 const VISCOSITY: f32 = 0.08;
-/// Seconds between pictures.
 const FRAME: f32 = 1.0 / 60.0;
 const BACKGROUND: wgpu::Color = wgpu::Color {
     r: 0.003,
@@ -41,13 +38,13 @@ const BACKGROUND: wgpu::Color = wgpu::Color {
 
 #[derive(clap::Args)]
 struct Options {
-    /// How many particles the water has.
+    /// Number of particles.
     #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(500..=500_000))]
     count: u32,
-    /// How neighbours are found; the picture is the same.
+    /// Grid scheme. The picture does not depend on it.
     #[arg(long, default_value = "hierarchical")]
     scheme: SchemeName,
-    /// Prints how long each stage of the last search took on the GPU.
+    /// Prints the GPU time of each stage of the last search.
     #[arg(long)]
     stages: bool,
 }
@@ -58,7 +55,6 @@ enum SchemeName {
     Hierarchical,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct View {
@@ -79,15 +75,13 @@ struct Particles {
     edges: wgpu::RenderPipeline,
     floor: wgpu::RenderPipeline,
     frames: u32,
-    /// Seconds that frames have passed and no step has made up for.
+    /// Simulated time still to catch up, in seconds.
     owed: f32,
-    /// Begin of the second frame: the first one makes buffers.
+    /// The first frame creates buffers.
     since: Option<Instant>,
 }
 
-/// The water behind the dam, at rest.
 fn dam(count: u32) -> (Scene, Vec<Particle>) {
-    // A whole number of rows from wall to wall.
     let rows = (COLUMN.z / (COLUMN.element_product() / count as f32).cbrt()).round();
     let spacing = COLUMN.z / (rows - 1.0 + 2.0 * WALL_GAP);
     let [columns, rows] = [COLUMN.x / spacing, rows].map(|places| places.round() as u32);
@@ -107,7 +101,6 @@ fn dam(count: u32) -> (Scene, Vec<Particle>) {
     (scene, (0..count).map(particle).collect())
 }
 
-/// Kinetic and potential, a unit of mass.
 fn energy(particles: &[Particle]) -> f64 {
     let sum: f64 = particles
         .iter()
@@ -173,7 +166,7 @@ impl Demo for Particles {
             self.since = Some(Instant::now());
         }
         self.frames += 1;
-        // A screen may show more frames a second than pictures have, or fewer; steps are all the same.
+        // Fixed time steps, at any frame rate.
         self.owed += frame.time_step;
         let step = self.fluid.scene.time_step;
         while self.owed > 0.999 * step {
@@ -184,7 +177,7 @@ impl Demo for Particles {
         self.camera.update(&frame.input);
         let back = (self.camera.eye() - self.camera.center).normalize();
         let right = Vec3::Y.cross(back).normalize();
-        // Spheres of rest overlap a little, so that the water has no holes.
+        // Overlapping spheres leave no holes.
         let view = View {
             projection: self.camera.view_projection(frame.size()),
             right: right.extend(0.62 * self.fluid.scene.spacing),
@@ -211,7 +204,6 @@ impl Demo for Particles {
 
     fn summary(&mut self, gpu: &Gpu) -> Result<String> {
         let particles: Vec<Particle> = gpu.read(self.fluid.particles(), self.fluid.count as usize)?;
-        // The device is done with all frames now.
         let seconds = self.since.map_or(0.0, |since| since.elapsed().as_secs_f64());
         let seen: Vec<Seen> = gpu.read(&self.fluid.seen, 1)?;
         let count = particles.len() as f64;
@@ -238,7 +230,7 @@ impl Demo for Particles {
         if self.prints_stages {
             let result = pollster::block_on(self.fluid.broad_phase.read_back())?;
             let first = result.timings.first().context("the device has no timestamps")?;
-            // From end to end: lavapipe takes the time at which a pass begins late once something was drawn.
+            // End to end: lavapipe reports late starts of passes once something was drawn.
             let mut end = first.begin;
             text += "\nmilliseconds of the last search:";
             for time in &result.timings {

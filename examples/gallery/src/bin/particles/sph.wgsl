@@ -1,34 +1,27 @@
-// Weakly compressible SPH. Densities are in units of the density at rest, pressures in that density times m²/s²,
-// lengths in metres.
+// Weakly compressible SPH. Densities are relative to the rest density, pressures in m²/s² times it, lengths in metres.
 
 struct Params {
-    // From the origin on.
+    // Upper corner; the lower one is the origin.
     tank: vec3<f32>,
-    // Where the kernel ends.
     reach: f32,
-    // What a particle adds to the density at its own place.
     mass: f32,
     gravity: f32,
     // Of sound, at rest.
     speed: f32,
     viscosity: f32,
-    // Seconds.
     time_step: f32,
     count: u32,
-    // Neighbours that there is room for.
     capacity: u32,
 }
 
 struct Particle {
     position: vec3<f32>,
-    // Before the last step.
     density: f32,
     velocity: vec3<f32>,
-    // Before the last step.
     neighbors: u32,
 }
 
-// As the broad phase reads it; a particle is a point.
+// Layout of the broad phase. A particle is a point.
 struct Aabb {
     low: vec3<f32>,
     layers: u32,
@@ -38,40 +31,39 @@ struct Aabb {
 
 struct State {
     density: f32,
-    // Pressure divided by the squared density.
+    // Pressure divided by squared density.
     push: f32,
 }
 
-// What the host asks for once all is done.
 struct Seen {
-    // All neighbours of the step that had the most.
+    // Maximum of all steps.
     neighbors: u32,
-    // Status bits of any step.
+    // Status bits of all steps.
     status: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> particles: array<Particle>;
-// The neighbours of particle `i` stand at `offsets[i]..offsets[i + 1]`.
+// Neighbours of particle `i`: `offsets[i]..offsets[i + 1]`.
 @group(0) @binding(2) var<storage, read> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read> neighbors: array<u32>;
 
-// Of the pass that finds densities.
+// Bindings of `density`.
 @group(1) @binding(0) var<storage, read> counters: array<u32>;
 @group(1) @binding(1) var<storage, read_write> seen: Seen;
 @group(1) @binding(2) var<storage, read_write> found: array<State>;
 
-// Of the pass that moves.
+// Bindings of `advance`.
 @group(1) @binding(0) var<storage, read> states: array<State>;
 @group(1) @binding(1) var<storage, read_write> after: array<Particle>;
 @group(1) @binding(2) var<storage, read_write> boxes: array<Aabb>;
 
-// The lists of a step that had too little room end early, and offsets go on past the room.
+// Range of a list. Offsets may exceed the capacity if lists did not fit.
 fn list(index: u32) -> vec2<u32> {
     return min(vec2<u32>(offsets[index], offsets[index + 1u]), vec2<u32>(params.capacity));
 }
 
-// How far into the kernel the walls are, 0 where they are out of reach and 1 at the wall.
+// Depth of each wall in the kernel: 0 out of reach, 1 at the wall.
 fn near_low_walls(position: vec3<f32>) -> vec3<f32> {
     return saturate(1.0 - position / params.reach);
 }
@@ -80,19 +72,19 @@ fn near_high_walls(position: vec3<f32>) -> vec3<f32> {
     return saturate(1.0 - (params.tank - position) / params.reach);
 }
 
-// The part of the kernel that lies behind a wall, of each axis.
+// Part of the kernel behind a wall, per axis.
 fn beyond(near: vec3<f32>) -> vec3<f32> {
     let cubed = near * near * near;
     return cubed * cubed * (3.5 + near * (1.5 * near - 4.5));
 }
 
-// Its derivative by the way into the wall, in units of the reach.
+// Derivative of `beyond` by the depth, in units of `reach`.
 fn beyond_slope(near: vec3<f32>) -> vec3<f32> {
     let squared = near * near;
     return squared * squared * near * (21.0 + near * (12.0 * near - 31.5));
 }
 
-// The part of the kernel between the walls of each axis. All three multiplied are what lies in the tank.
+// Part of the kernel between the walls, per axis. The product is the part inside the tank.
 fn between_walls(position: vec3<f32>) -> vec3<f32> {
     return 1.0 - beyond(near_low_walls(position)) - beyond(near_high_walls(position));
 }
@@ -117,9 +109,9 @@ fn density(@builtin(global_invocation_id) id: vec3<u32>) {
         sum += share * share * (1.0 + 4.0 * q);
     }
     let inside = between_walls(position);
-    // Behind the walls is as much fluid as at rest.
+    // The part behind walls has rest density.
     let density = params.mass * sum + 1.0 - inside.x * inside.y * inside.z;
-    // Tait's equation with the exponent of water. Fluid that is drawn apart does not pull.
+    // Tait's equation for water, without negative pressure.
     let squared = density * density;
     let excess = squared * squared * squared * density - 1.0;
     found[index] = State(density, params.speed * params.speed / 7.0 * max(excess, 0.0) / squared);
@@ -143,7 +135,7 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
         let apart = particle.position - other.position;
         let squared = dot(apart, apart);
         let share = max(1.0 - sqrt(squared) / params.reach, 0.0);
-        // Both particles compute the same push with the sign turned, so that momentum lasts.
+        // Opposite forces conserve momentum.
         let approach = min(dot(particle.velocity - other.velocity, apart), 0.0);
         let closing = smoothing * approach / (squared + 0.01 * smoothing * smoothing);
         let drag = -2.0 * params.viscosity * params.speed * closing / (own.density + state.density);
@@ -157,7 +149,6 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
 
     var velocity = particle.velocity + params.time_step * pull;
     let moved = particle.position + params.time_step * velocity;
-    // Pressure stops what is slow before it meets a wall; what is not stops there.
     let position = clamp(moved, vec3<f32>(0.0), params.tank);
     velocity = select(vec3<f32>(0.0), velocity, moved == position);
     after[index] = Particle(position, own.density, velocity, range.y - range.x);

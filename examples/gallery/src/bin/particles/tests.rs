@@ -1,10 +1,10 @@
-//! Small tanks against the sums written down once more, over all pairs, and against what physics keeps.
+//! Compares small tanks with all-pairs sums, and checks conserved quantities.
 
 use gallery::Random;
 
 use super::*;
 
-/// What a fluid is after so many steps. `None` where there is no adapter and none is asked for.
+/// `None` without a GPU, unless one is required.
 fn run(
     scene: Scene,
     particles: &[Particle],
@@ -31,7 +31,7 @@ fn run(
     Ok(Some((gpu, fluid)))
 }
 
-/// 1,200 particles anywhere between two corners, some of them nearer than any fluid's, with velocities.
+/// 1,200 random moving particles in a box, some closer than in a real fluid.
 fn cloud(low: Vec3, high: Vec3) -> Vec<Particle> {
     let mut random = Random::new(3);
     let mut between = |low: Vec3, high: Vec3| {
@@ -46,12 +46,12 @@ fn cloud(low: Vec3, high: Vec3) -> Vec<Particle> {
         .collect()
 }
 
-/// The kernel's part behind a plane, as a sum over thin slices of the shells around its middle.
+/// Part of the kernel behind a plane, by numerical integration over shells.
 fn beyond(depth: f64) -> f64 {
     const SLICES: u32 = 2000;
     let slices = (0..SLICES).map(|slice| (f64::from(slice) + 0.5) / f64::from(SLICES));
     let kernel = |q: f64| (1.0 - q).powi(4) * (1.0 + 4.0 * q);
-    // A cap of a shell has the area 2 pi q (q - depth); the kernel's integral is 2 pi / 21.
+    // A shell's cap has area 2 pi q (q - depth); the kernel's integral is 2 pi / 21.
     let parts = slices
         .filter(|&q| q > depth)
         .map(|q| 21.0 * q * (q - depth) * kernel(q));
@@ -96,7 +96,6 @@ fn a_lattice_at_rest_has_density_one_up_to_the_walls() -> Result<()> {
     let (mut scene, particles) = dam(1500);
     let top = particles.iter().map(|particle| particle.position.y).fold(0.0, f32::max);
     let right = particles.iter().map(|particle| particle.position.x).fold(0.0, f32::max);
-    // The partial layer on top stays out.
     scene.tank = Vec3::new(right + fluid::WALL_GAP * scene.spacing, scene.tank.y, scene.tank.z);
     let Some((gpu, fluid)) = run(scene, &particles, 1, |_, _| ())? else {
         return Ok(());
@@ -113,7 +112,7 @@ fn a_lattice_at_rest_has_density_one_up_to_the_walls() -> Result<()> {
 #[test]
 fn forces_between_particles_cancel() -> Result<()> {
     let (scene, _) = dam(1200);
-    // Out of reach of the walls, for so short a time that none gets there.
+    // Away from the walls, and too short to reach them.
     let scene = Scene {
         tank: Vec3::splat(20.0 * scene.spacing),
         gravity: 0.0,
@@ -146,9 +145,9 @@ fn a_dam_break_keeps_its_water_and_gains_no_energy() -> Result<()> {
             assert!(position.cmpge(Vec3::ZERO).all() && position.cmple(scene.tank).all());
         }
         let share = energy(particles) / start;
-        // Flat on the ground it has about a third.
+        // Flat on the ground, the share is about a third.
         assert!((0.3..1.001).contains(&share), "step {step}: {share}");
-        // At the surface half the kernel is empty, and more of it in spray.
+        // At the surface, half the kernel or more is empty.
         let mean = particles
             .iter()
             .map(|particle| f64::from(particle.density))

@@ -1,13 +1,11 @@
-//! Picking by the mouse in a town that does not move: its table is built once, and each frame asks it with a ray and,
-//! around what that hits, with a sphere. The hit goes from one query to the next and to what is drawn on the GPU; the
-//! host hears of it by 16 bytes a frame, without a wait.
+//! Mouse picking in a static town, whose table is built once. Each frame casts a ray and queries a sphere around the
+//! hit, all on the GPU; the host reads 16 bytes per frame without waiting.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin picking -- [--objects N] [--radius R] [--output DIR --animation]
 //! ```
 //!
-//! In a window: a click holds the ray where it is and lets go of it, drags turn, the wheel comes closer. A ray that is
-//! held is drawn, with the cells that its walk visits.
+//! In a window, a click holds or releases the ray, drags turn, and the wheel zooms. A held ray shows its cells.
 
 #[cfg(test)]
 mod tests;
@@ -20,27 +18,25 @@ use gpu_broad_phase::{
     OutputOptions, OutputRows, Queries, Query, QueryInput, Ray, RayMode, Rays, Source,
 };
 
-/// From house to house.
 const SPACING: f32 = 1.8;
-/// Cells of the ray that there is room for; where it comes through more, the first are drawn.
+/// Capacity; further cells are not drawn.
 const RAY_CELLS: u32 = 16_384;
-/// Of the cells, 255 for opaque.
+/// Of 255.
 const CELL_ALPHA: u8 = 150;
 
 #[derive(clap::Args)]
 struct Options {
-    /// Houses.
+    /// Number of houses.
     #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     objects: u32,
-    /// How far around the hit houses are selected.
+    /// Radius of the selection around the hit.
     #[arg(long, default_value_t = 5.0)]
     radius: f32,
-    /// Chooses the town.
+    /// Seed of the town.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Params {
@@ -55,7 +51,6 @@ struct Params {
     padding: [u32; 3],
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 struct Found {
@@ -65,7 +60,6 @@ struct Found {
     selected: u32,
 }
 
-/// A ray that is held, and the eye that it comes from.
 #[derive(Clone, Copy)]
 struct Held {
     pixel: Vec2,
@@ -75,18 +69,17 @@ struct Held {
 struct Picking {
     objects: ObjectSet,
     radius: f32,
-    /// Half an edge of the ground.
     reach: f32,
     camera: Orbit,
     held: Option<Held>,
     broad_phase: GpuBroadPhase,
     debug_draw: DebugDraw,
     dispatch: DispatchArgs,
-    /// The set's, once the table of the houses is recorded.
+    /// Of `objects`, once the table is recorded.
     boxes: Option<wgpu::Buffer>,
     params: wgpu::Buffer,
     found: wgpu::Buffer,
-    /// What is asked second: what lies around the hit, and by which cells the ray comes there.
+    /// Inputs of the second query.
     sphere: wgpu::Buffer,
     cut_ray: wgpu::Buffer,
     marks: wgpu::Buffer,
@@ -100,7 +93,6 @@ struct Picking {
     watch: FrameReadback<Found>,
 }
 
-/// High houses in the middle of the town and low ones around.
 fn town(count: u32, seed: u64) -> Vec<Aabb> {
     let mut random = Random::new(seed);
     let across = f64::from(count).sqrt().ceil() as u32;
@@ -117,7 +109,7 @@ fn town(count: u32, seed: u64) -> Vec<Aabb> {
     (0..count).map(house).collect()
 }
 
-/// A pyramid from the eye, its base the picture that it sees, some way off.
+/// A pyramid at the origin of a held ray.
 fn viewer(camera: &Orbit, size: UVec2) -> Vec<LineVertex> {
     let corner = |x: f32, y: f32| {
         let (eye, direction) = camera.ray(size, size.as_vec2() * Vec2::new(x, y));
@@ -135,11 +127,10 @@ fn viewer(camera: &Orbit, size: UVec2) -> Vec<LineVertex> {
 }
 
 impl Picking {
-    /// Records the pick of a ray: `found` and `marks` hold it afterwards. Returns vertices and arguments of the lines
-    /// of its cells.
+    /// Records the pick into `found` and `marks`. Returns vertices and draw arguments of the cell lines.
     fn pick(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, ray: Ray) -> Result<[wgpu::Buffer; 2]> {
         let Gpu { device, .. } = gpu;
-        // Nothing changes afterwards: the set records nothing more, and one step's table serves all queries.
+        // One step's table serves all queries.
         if self.boxes.is_none() {
             let input = self.objects.upload(device, encoder)?;
             self.broad_phase.step(encoder, input)?;
@@ -201,7 +192,6 @@ impl Picking {
         Ok(lines)
     }
 
-    /// What the host knows of the pick.
     fn picked(&mut self) -> String {
         let Some(found) = self.watch.latest() else {
             return "nothing is known yet".to_owned();
@@ -300,7 +290,7 @@ impl Demo for Picking {
                 None => pointer.map(|pixel| Held { pixel, camera }),
             };
         }
-        // A ray that ends before it begins meets nothing.
+        // An inverted ray hits nothing.
         let mut ray = Ray::new([0.0; 3], [0.0; 3], -1.0);
         let now = self.camera;
         if let Some(Held { pixel, camera }) = self.held.or(pointer.map(|pixel| Held { pixel, camera: now })) {
@@ -315,7 +305,6 @@ impl Demo for Picking {
             reach: self.reach,
             direction: ray.direction.into(),
             t_max: ray.t_max,
-            // A pixel and a quarter.
             width: 1.25 * (self.camera.field_of_view / 2.0).tan() / (0.5 * size.y as f32),
             padding: [0; 3],
         };
@@ -362,19 +351,19 @@ impl Demo for Picking {
     }
 
     fn script(frame: u32, frames: u32, size: UVec2) -> Input {
-        // The pointer crosses the town, holds the ray, and the camera turns to look at it.
+        // The pointer moves, then holds the ray while the camera turns.
         let hold = frames / 2;
         let share = frame.min(hold) as f32 / hold.max(1) as f32;
-        let iterations = frame > hold;
+        let is_turning = frame > hold;
         let rest = (frames - hold).max(2) as f32 - 1.0;
         Input {
             pointer: Some(size.as_vec2() * Vec2::new(0.1, 0.6).lerp(Vec2::new(0.6, 0.43), share)),
-            drag: if iterations {
+            drag: if is_turning {
                 Vec2::new(-158.0, 48.0) / rest
             } else {
                 Vec2::ZERO
             },
-            scroll: if iterations { -7.2 / rest } else { 0.0 },
+            scroll: if is_turning { -7.2 / rest } else { 0.0 },
             clicked: frame == hold,
             ..Input::default()
         }
@@ -385,7 +374,6 @@ impl Demo for Picking {
     }
 
     fn summary(&mut self, gpu: &Gpu) -> Result<String> {
-        // The last frame's pick has not arrived yet.
         gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
         Ok(format!("{} houses; {}", self.objects.len(), self.picked()))
     }

@@ -1,34 +1,30 @@
-// A town, the ray into it and what that found; behind `solid.wgsl`.
+// Picks in a town and draws them. Appended to `solid.wgsl`.
 
 struct Params {
     view_projection: mat4x4<f32>,
     eye: vec3<f32>,
     // Of the sphere around the hit.
     radius: f32,
-    // The ray.
     origin: vec3<f32>,
-    // Half an edge of the ground.
     reach: f32,
     direction: vec3<f32>,
-    // Negative where there is no ray.
+    // Negative without a ray.
     t_max: f32,
-    // Half the width of a line, by its distance.
+    // Half the width of a line at distance 1.
     width: f32,
 }
 
-// What queries found, copied together.
 struct Found {
-    // NONE where the ray meets nothing.
+    // NONE without a hit.
     object: u32,
-    // Where the ray enters its box.
+    // Ray parameter at the box.
     t: f32,
-    // Cells that the ray comes through up to there.
+    // Cells visited up to the hit.
     walked: u32,
-    // Objects within the sphere.
     selected: u32,
 }
 
-// As the broad phase reads them.
+// Layouts of the broad phase.
 struct Query {
     bounds: Aabb,
     radius: f32,
@@ -53,20 +49,19 @@ const ALL_LAYERS: u32 = 0xffffffffu;
 @group(0) @binding(2) var<storage, read_write> query: Query;
 @group(0) @binding(3) var<storage, read_write> cut_ray: Ray;
 
-// The sphere around what the ray hits, and the ray up to there. Where it hits nothing, a query that finds nothing, and
-// the whole ray.
+// Writes the sphere around the hit and the ray up to it. Without a hit, the sphere finds nothing.
 @compute @workgroup_size(1)
 fn ask_around() {
     let is_hit = found.object != NONE;
     let center = select(vec3<f32>(0.0), params.origin + found.t * params.direction, is_hit);
     let bounds = Aabb(center, ALL_LAYERS, center, select(EXCLUDED, 0u, is_hit));
     query = Query(bounds, params.radius, 0u, vec2<u32>(0u));
-    // Where there is no hit `t` is infinite.
+    // `t` is infinite without a hit.
     cut_ray = Ray(params.origin, min(found.t, params.t_max), params.direction, ALL_LAYERS);
 }
 
 @group(0) @binding(4) var<storage, read> selected: array<u32>;
-// Workgroups in three dimensions, then the number of objects that are selected.
+// Three workgroup counts, then the number of selected objects.
 @group(0) @binding(5) var<storage, read> dispatch: array<u32>;
 @group(0) @binding(6) var<storage, read_write> marked: array<u32>;
 
@@ -78,16 +73,13 @@ fn mark(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// What follows draws.
 @group(0) @binding(7) var<storage, read> boxes: array<Aabb>;
-// 1 for what is selected.
 @group(0) @binding(8) var<storage, read> marks: array<u32>;
 
 const HIT: vec3<f32> = vec3<f32>(1.0, 0.08, 0.35);
 const SELECTED: vec3<f32> = vec3<f32>(0.05, 0.55, 0.5);
 const RAY: vec3<f32> = vec3<f32>(1.0, 0.9, 0.8);
 
-// What is far fades into the background.
 fn fog(distance: f32, color: vec3<f32>) -> vec3<f32> {
     return mix(color, BACKGROUND, 0.85 * smoothstep(1.2 * params.reach, 5.0 * params.reach, distance));
 }
@@ -97,7 +89,6 @@ struct Surface {
     @location(0) color: vec3<f32>,
     @location(1) normal: vec3<f32>,
     @location(2) place: vec2<f32>,
-    // From the eye.
     @location(3) way: vec3<f32>,
 }
 
@@ -129,7 +120,6 @@ fn end_of_line(place: vec3<f32>, color: vec4<f32>) -> Line {
     return Line(params.view_projection * vec4<f32>(place, 1.0), color, place - params.eye);
 }
 
-// Two triangles on the ground.
 @vertex
 fn ground_vertex(@builtin(vertex_index) vertex: u32) -> Line {
     let corner = face_of(18u + vertex).corner.xz * 2.0 - 1.0;
@@ -141,7 +131,7 @@ fn ground_fragment(line: Line) -> @location(0) vec4<f32> {
     return vec4<f32>(fog(length(line.way), line.color.rgb), line.color.a);
 }
 
-// Lines of the broad phase and of the viewer whom the ray is of.
+// Lines of `DebugDraw` and of the view pyramid.
 @vertex
 fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
     return end_of_line(place, vec4<f32>(decoded(color.rgb), color.a));
@@ -152,7 +142,7 @@ fn line_fragment(line: Line) -> @location(0) vec4<f32> {
     return line.color;
 }
 
-// A corner of a strip of two triangles from `begin` to `end`, of the same width on the screen everywhere.
+// Corner of a quad of constant screen width.
 fn corner_of_strip(vertex: u32, begin: vec3<f32>, end: vec3<f32>) -> vec3<f32> {
     let is_end = vertex == 1u || vertex == 2u || vertex == 4u;
     let is_left = vertex == 2u || vertex == 4u || vertex == 5u;
@@ -162,7 +152,7 @@ fn corner_of_strip(vertex: u32, begin: vec3<f32>, end: vec3<f32>) -> vec3<f32> {
     return at + select(-1.0, 1.0, is_left) * params.width * length(way) * aside;
 }
 
-// The ray as far as it goes: to what it hits, or out of the town.
+// Up to the hit, or out of the town.
 @vertex
 fn ray_vertex(@builtin(vertex_index) vertex: u32) -> Line {
     let t = select(6.0 * params.reach, found.t, found.object != NONE);
@@ -175,7 +165,7 @@ fn ray_fragment(line: Line) -> @location(0) vec4<f32> {
     return line.color;
 }
 
-// Three circles around the hit: strips that are instances, 64 each.
+// Three circles, one quad per instance, 64 per circle.
 @vertex
 fn sphere_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) strip: u32) -> Line {
     var ends: array<vec3<f32>, 2>;

@@ -1,4 +1,4 @@
-//! Picks in a small town against brute force.
+//! Compares picks in a small town with brute force.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,6 @@ const OPTIONS: Options = Options {
     seed: 5,
 };
 
-/// The square of the distance between a position and a box.
 fn squared_distance(position: Vec3, house: &Aabb) -> f32 {
     let nearest = position.clamp(house.min.into(), house.max.into());
     position.distance_squared(nearest)
@@ -56,7 +55,7 @@ fn picks_and_what_lies_around_are_those_of_brute_force() -> Result<()> {
             let is_near = |house: &&Aabb| squared_distance(center, house) <= radius * radius;
             houses.iter().filter(is_near).count() as u32
         };
-        // Rounding decides about what lies at the very edge of the sphere.
+        // Rounding decides at the edge of the sphere.
         let least_and_most = match hit.object {
             NONE => [0; 2],
             _ => [0.999, 1.001].map(|share| around(share * OPTIONS.radius)),
@@ -72,7 +71,6 @@ fn picks_and_what_lies_around_are_those_of_brute_force() -> Result<()> {
     Ok(())
 }
 
-/// What was selected in the frame before is not any more, and a ray that is held stays where it is.
 #[test]
 fn a_held_ray_stays() -> Result<()> {
     let gpu = match Gpu::offscreen() {

@@ -1,12 +1,11 @@
-//! A renderer whose boxes never leave the GPU. A pass moves them, the broad phase finds which overlap and which one the
-//! pointer is on, and they are drawn from the same buffers, all in one submission a frame. Of what was found, the host
-//! hears the eight bytes of the pick and the counters, a frame or two later.
+//! A renderer whose boxes stay on the GPU. One submission per frame moves them, finds overlaps and the box under the
+//! pointer, and draws. The host reads only the pick and the counters, a frame or two later.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin renderer -- [--boxes N] [--levels 0,1] [--output DIR --animation]
 //! ```
 //!
-//! In a window: drags turn, the wheel comes closer, digits switch the cells of a level, `c` those of all.
+//! In a window, drags turn, the wheel zooms, digits toggle the cells of a level, and `c` toggles all.
 
 #[cfg(test)]
 mod tests;
@@ -19,28 +18,27 @@ use gpu_broad_phase::{
     OutputRows, Ray, RayHit, RayMode, Scene, Source,
 };
 
-/// Cells are twelve lines each; more are not drawn.
+/// Twelve lines per cell.
 const MAX_LINES: u32 = 200_000;
-/// Of cells, 255 for opaque.
+/// Of 255.
 const CELL_ALPHA: u8 = 80;
 
 #[derive(clap::Args)]
 struct Options {
-    /// How many there are.
+    /// Number of boxes.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     boxes: u32,
-    /// Levels whose cells are drawn, the finest is 0.
+    /// Levels whose cells are drawn; 0 is the finest.
     #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(0..32))]
     levels: Vec<u32>,
     /// Draws no cells.
     #[arg(long)]
     no_cells: bool,
-    /// Chooses where they start.
+    /// Seed of the start positions.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Params {
@@ -52,7 +50,6 @@ struct Params {
     padding: [u32; 2],
 }
 
-/// As the shader has it.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Body {
@@ -66,22 +63,19 @@ struct Body {
 
 struct Renderer {
     count: u32,
-    /// Half an edge of the cube.
     reach: f32,
     camera: Orbit,
     broad_phase: GpuBroadPhase,
     dispatch: DispatchArgs,
     debug_draw: DebugDraw,
-    /// A bit for each level whose cells are drawn.
+    /// Bit mask.
     levels: u32,
     shows_cells: bool,
     params: wgpu::Buffer,
     bodies: wgpu::Buffer,
-    /// Of the bodies: the broad phase and the shaders read them.
+    /// Shared by the broad phase and the shaders.
     boxes: wgpu::Buffer,
-    /// Of each box.
     overlaps: wgpu::Buffer,
-    /// Edges of the cube.
     edges: wgpu::Buffer,
     advance: wgpu::ComputePipeline,
     count_overlaps: wgpu::ComputePipeline,
@@ -89,12 +83,11 @@ struct Renderer {
     draw_outline: wgpu::RenderPipeline,
     draw_line: wgpu::RenderPipeline,
     pick: FrameReadback<RayHit>,
-    /// Frames of which the host knows that something did not fit.
+    /// Frames with an overflow.
     short: u32,
 }
 
 impl Renderer {
-    /// Records what moves the boxes on, to be found at their new places.
     fn advance(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
         let group = gpu.bind_group(
             &self.advance.get_bind_group_layout(0),
@@ -109,7 +102,6 @@ impl Renderer {
         pass.dispatch_workgroups(self.count.div_ceil(64), 1, 1);
     }
 
-    /// What the host knows of the pick.
     fn picked(&mut self) -> String {
         match self.pick.latest() {
             Some(RayHit { object, t }) if object != NONE => format!("box {object}, {t:.1} away"),
@@ -118,7 +110,7 @@ impl Renderer {
     }
 }
 
-/// From the eye through the pointer. A ray that ends before it begins meets nothing.
+/// Without a pointer, an inverted ray, which hits nothing.
 fn pointer_ray(camera: &Orbit, size: UVec2, pointer: Option<Vec2>) -> Ray {
     match pointer {
         Some(pixel) => {
@@ -129,10 +121,9 @@ fn pointer_ray(camera: &Orbit, size: UVec2, pointer: Option<Vec2>) -> Ray {
     }
 }
 
-/// Few large boxes and many small ones, most of them in the middle.
 fn body(random: &mut Random, reach: f32) -> Body {
     let mut around = |spread: f32| {
-        // The sum of three is close enough to a normal distribution.
+        // Approximately normal.
         let mut axis = || spread * (0..3).map(|_| random.between(-1.0, 1.0)).sum::<f32>();
         Vec3::new(axis(), axis(), axis())
     };
@@ -325,7 +316,6 @@ impl Demo for Renderer {
     }
 
     fn summary(&mut self, gpu: &Gpu) -> Result<String> {
-        // The last frames' counters and picks have not arrived yet.
         gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
         let counters = self.broad_phase.counters().context("no frame was drawn")?;
         let picked = self.picked();

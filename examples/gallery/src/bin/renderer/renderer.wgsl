@@ -1,11 +1,10 @@
-// Boxes that drift about in a cube, and how they are drawn; behind `solid.wgsl`.
+// Moves boxes about in a cube, and draws them. Appended to `solid.wgsl`.
 
 struct Params {
     view_projection: mat4x4<f32>,
     eye: vec3<f32>,
-    // Seconds.
     time_step: f32,
-    // Half an edge of the cube, whose middle is the origin.
+    // Half an edge of the cube.
     reach: f32,
     count: u32,
 }
@@ -17,7 +16,7 @@ struct Body {
 }
 
 struct Hit {
-    // NONE where the ray meets nothing.
+    // NONE without a hit.
     object: u32,
     t: f32,
 }
@@ -27,7 +26,7 @@ struct Hit {
 @group(0) @binding(1) var<storage, read_write> bodies: array<Body>;
 @group(0) @binding(2) var<storage, read_write> moved: array<Aabb>;
 
-// Towards the middle, a second squared: a swarm that would fill the cube evenly shows less.
+// Acceleration towards the middle, per second squared.
 const PULL: f32 = 0.6;
 
 @compute @workgroup_size(64)
@@ -39,7 +38,7 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
     var body = bodies[index];
     body.velocity -= params.time_step * PULL * body.center;
     body.center += params.time_step * body.velocity;
-    // Off the walls.
+    // Reflects at the walls.
     let room = vec3<f32>(params.reach) - body.half_extents;
     let is_out = abs(body.center) > room;
     body.velocity = select(body.velocity, -sign(body.center) * abs(body.velocity), is_out);
@@ -48,11 +47,9 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
     moved[index] = Aabb(body.center - body.half_extents, 0xffffffffu, body.center + body.half_extents, 0u);
 }
 
-// The broad phase wrote these in the same encoder.
 @group(0) @binding(3) var<storage, read> pairs: array<vec2<u32>>;
-// Workgroups in three dimensions, then the number of pairs.
+// Three workgroup counts, then the number of pairs.
 @group(0) @binding(4) var<storage, read> dispatch: array<u32>;
-// A word a box.
 @group(0) @binding(5) var<storage, read_write> counts: array<atomic<u32>>;
 
 @compute @workgroup_size(64)
@@ -70,16 +67,15 @@ fn count_overlaps(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 
 const NONE: u32 = 0xffffffffu;
 const HIGHLIGHT: vec3<f32> = vec3<f32>(0.25, 1.0, 0.75);
-// Overlaps that are as hot as any more.
+// Saturates the colour ramp.
 const HOTTEST: f32 = 48.0;
-// Linear colours, evenly spaced in the logarithm of overlaps.
+// Linear colours, even in the logarithm of overlaps.
 const RAMP: array<vec3<f32>, 7> = array<vec3<f32>, 7>(
     vec3<f32>(0.105, 0.155, 0.225), vec3<f32>(0.085, 0.110, 0.300), vec3<f32>(0.190, 0.065, 0.330),
     vec3<f32>(0.460, 0.050, 0.210), vec3<f32>(0.780, 0.130, 0.065), vec3<f32>(0.950, 0.390, 0.050),
     vec3<f32>(1.000, 0.800, 0.300),
 );
 
-// Without overlaps 0, with the most 1.
 fn heat(overlaps: u32) -> f32 {
     return min(log2(1.0 + f32(overlaps)) / log2(1.0 + HOTTEST), 1.0);
 }
@@ -91,7 +87,6 @@ fn ramp(heat: f32) -> vec3<f32> {
     return mix(colors[below], colors[below + 1u], place - f32(below));
 }
 
-// What is far fades into the background.
 fn fog(distance: f32, color: vec3<f32>) -> vec3<f32> {
     let near = length(params.eye) - 1.1 * params.reach;
     let share = clamp((distance - near) / (2.4 * params.reach), 0.0, 1.0);
@@ -103,9 +98,8 @@ struct Surface {
     @location(0) color: vec3<f32>,
     @location(1) normal: vec3<f32>,
     @location(2) place: vec2<f32>,
-    // From the eye.
     @location(3) way: vec3<f32>,
-    // 1 where it is the one under the pointer.
+    // 1 for the box under the pointer.
     @location(4) glow: f32,
 }
 
@@ -136,8 +130,7 @@ struct Outline {
     @builtin(position) position: vec4<f32>,
 }
 
-// The inside of a box that is a little larger than the one under the pointer: what of it shows is a rim around that
-// one.
+// Back faces of an enlarged box make a rim.
 @vertex
 fn outline_vertex(@builtin(vertex_index) vertex: u32) -> Outline {
     let object = hits[0].object;
@@ -164,7 +157,7 @@ struct Line {
 
 @vertex
 fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
-    // Paler, not to be taken for heat.
+    // Paler, so that lines are not mistaken for heat.
     let pale = mix(decoded(color.rgb), vec3<f32>(0.3, 0.4, 0.5), 0.6);
     return Line(params.view_projection * vec4<f32>(place, 1.0), vec4<f32>(pale, color.a), place - params.eye);
 }

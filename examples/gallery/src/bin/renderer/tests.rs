@@ -1,4 +1,4 @@
-//! A small swarm against brute force, and what its frames submit and read.
+//! Compares a small swarm with brute force, and checks the traffic of a frame.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::*;
 const SIZE: UVec2 = UVec2::new(96, 64);
 const BOXES: u32 = 300;
 
-/// `None` where there is no adapter and none is asked for.
+/// `None` without a GPU, unless one is required.
 fn offscreen() -> Result<Option<Offscreen<Renderer>>> {
     let gpu = match Gpu::offscreen() {
         Err(_) if std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_none() => return Ok(None),
@@ -57,7 +57,6 @@ fn overlaps_and_picks_are_those_of_brute_force() -> Result<()> {
         let ray = pointer_ray(&renderer.camera, SIZE, Some(pixel));
         let hit = brute_force::rays_closest(&boxes, &[ray])[0];
         assert_eq!(found.ray_hits, [hit]);
-        // What came along with the frame is the same.
         assert_eq!(renderer.pick.latest(), Some(hit));
         picked += u32::from(hit.object != NONE);
     }
@@ -65,7 +64,7 @@ fn overlaps_and_picks_are_those_of_brute_force() -> Result<()> {
     Ok(())
 }
 
-/// The box under the pointer is drawn in another colour there, without the host having heard which it is.
+/// The highlight needs no read-back.
 #[test]
 fn the_box_under_the_pointer_shows() -> Result<()> {
     let Some(mut offscreen) = offscreen()? else {
