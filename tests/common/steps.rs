@@ -148,13 +148,13 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
         .map(|bench| bench.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-pub fn check_nearest(found: &[NearestObject], twin: &[NearestObject], what: &str) {
-    assert_eq!(found.len(), twin.len(), "{what}");
-    for (found, twin) in found.iter().zip(twin) {
-        let [a, b] = [found, twin].map(|neighbor| f64::from(neighbor.squared_distance));
+pub fn check_nearest(found: &[NearestObject], on_cpu: &[NearestObject], what: &str) {
+    assert_eq!(found.len(), on_cpu.len(), "{what}");
+    for (found, on_cpu) in found.iter().zip(on_cpu) {
+        let [a, b] = [found, on_cpu].map(|neighbor| f64::from(neighbor.squared_distance));
         let is_alike = a == b || (a - b).abs() <= 1e-6 * a.max(b);
-        let is_none = [found, twin].map(|neighbor| neighbor.object == NONE);
-        assert!(is_alike && is_none[0] == is_none[1], "{what}: {found:?}, not {twin:?}");
+        let is_none = [found, on_cpu].map(|neighbor| neighbor.object == NONE);
+        assert!(is_alike && is_none[0] == is_none[1], "{what}: {found:?}, not {on_cpu:?}");
     }
 }
 

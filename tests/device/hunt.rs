@@ -190,7 +190,7 @@ impl Tally {
 }
 
 struct Truth {
-    twin: StepResult,
+    on_cpu: StepResult,
     expected: Expected,
 }
 
@@ -247,13 +247,13 @@ fn truth(
     scene: &Scene<'_>,
 ) -> Result<(Truth, Vec<String>), String> {
     caught(|| {
-        let twin = cpu::step_scene(descriptor, scene).unwrap();
+        let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
         let expected = Expected::of(descriptor, scene);
         let mut faults = Vec::new();
         let mut hold = |checked: Result<(), String>| faults.extend(checked.err());
-        hold(caught(|| check_definition(descriptor, scene, &expected, &twin, "CPU")));
-        hold(caught(|| check_work(descriptor, wild, &twin.counters)));
-        (Truth { twin, expected }, faults)
+        hold(caught(|| check_definition(descriptor, scene, &expected, &on_cpu, "CPU")));
+        hold(caught(|| check_work(descriptor, wild, &on_cpu.counters)));
+        (Truth { on_cpu, expected }, faults)
     })
 }
 
@@ -314,7 +314,7 @@ impl Hunter {
                 verdict.hold(&who, caught(by_definition));
                 verdict.hold(
                     &who,
-                    caught(|| check_reference(descriptor, &scene, &result, &truth.twin)),
+                    caught(|| check_reference(descriptor, &scene, &result, &truth.on_cpu)),
                 );
                 verdict.hold(&who, caught(|| check_work(descriptor, wild, &result.counters)));
                 verdict.tally.pairs = result.pairs.len() as u64;

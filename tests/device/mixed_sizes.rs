@@ -236,8 +236,8 @@ fn a_large_object_table_is_no_business_of_what_else_is_asked() {
                     ..Default::default()
                 };
                 let what = format!("{} static, {descriptor:?} on {}", static_part.len(), adapter.name);
-                let twin = trace(descriptor, &scene).unwrap();
-                assert!(twin.grid.large_table_below > 0, "{what}");
+                let on_cpu = trace(descriptor, &scene).unwrap();
+                assert!(on_cpu.grid.large_table_below > 0, "{what}");
                 let expected = Expected::of(descriptor, &scene);
                 let mut step = |scene: &Scene<'_>| {
                     for _ in 0..4 {
@@ -259,7 +259,7 @@ fn a_large_object_table_is_no_business_of_what_else_is_asked() {
                 let again = step(&scene);
                 assert!(again.pairs == first.pairs && again.ray_hits == first.ray_hits, "{what}");
                 if descriptor.outputs.max_bytes.is_none() {
-                    assert!(first.pairs == twin.pairs, "{what}");
+                    assert!(first.pairs == on_cpu.pairs, "{what}");
                 }
             }
         }
@@ -282,8 +282,8 @@ fn neighbors_ask_once_each_beside_a_large_object_table() {
     let descriptor = BroadPhaseDescriptor::default();
     assert!(trace(&descriptor, &scene).unwrap().grid.large_table_below > 0);
     let expected = Expected::of(&descriptor, &scene);
-    let twin = step_scene(&descriptor, &scene).unwrap();
-    check(&descriptor, &scene, &expected, &twin, "reference");
+    let on_cpu = step_scene(&descriptor, &scene).unwrap();
+    check(&descriptor, &scene, &expected, &on_cpu, "reference");
     for adapter in adapters() {
         let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
         check(&descriptor, &scene, &expected, &found, &adapter.name);

@@ -71,27 +71,27 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
         ..*scene
     };
     let rows = block_on(gpu.step_scene(&nearest)).unwrap().query_nearest;
-    let twin = cpu::step_scene(descriptor, &nearest).unwrap().query_nearest;
+    let on_cpu = cpu::step_scene(descriptor, &nearest).unwrap().query_nearest;
     assert_eq!(rows.len(), expected.len() * wanted as usize, "{what}");
     for (query, expected) in expected.iter().enumerate() {
         let of_query = |rows: &[NearestObject]| rows[query * wanted as usize..][..wanted as usize].to_vec();
-        let (rows, twin) = (of_query(&rows), of_query(&twin));
+        let (rows, on_cpu) = (of_query(&rows), of_query(&on_cpu));
         let found = rows.iter().filter(|row| row.object != gpu_broad_phase::NONE).count();
         let most = expected.surely.len() + expected.perhaps.len();
         assert!(
             found <= most && found >= expected.surely.len().min(wanted as usize),
             "{what}"
         );
-        for (row, twin) in rows
+        for (row, on_cpu) in rows
             .iter()
-            .zip(&twin)
-            .filter(|(_, twin)| twin.object != gpu_broad_phase::NONE)
+            .zip(&on_cpu)
+            .filter(|(_, on_cpu)| on_cpu.object != gpu_broad_phase::NONE)
         {
             // Devices may round the sum of squares differently.
-            let (a, b) = (f64::from(row.squared_distance), f64::from(twin.squared_distance));
+            let (a, b) = (f64::from(row.squared_distance), f64::from(on_cpu.squared_distance));
             assert!(
                 a == b || (a - b).abs() <= 1e-6 * a.max(b),
-                "{what}: query {query}: {row:?}, not {twin:?}"
+                "{what}: query {query}: {row:?}, not {on_cpu:?}"
             );
         }
     }

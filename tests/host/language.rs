@@ -11,10 +11,10 @@ fn root() -> PathBuf {
 /// A pattern, its limit, and a function that counts it in a block of text.
 type Pattern = (&'static str, usize, fn(&[&str]) -> usize);
 
-/// Limits are today's counts, rounded up a little. LANGUAGE: noun first, names for numbers, the field's verbs.
+/// Limits are the counts of the day; `CONTRIBUTING.md` has the rules.
 const PATTERNS: [Pattern; 9] = [
-    ("a block begins with What, Who, Where, How many or How much", 60, clause),
-    ("a block begins with Whether", 20, |words| {
+    ("a block begins with What, Who, Where, How many or How much", 0, clause),
+    ("a block begins with Whether", 0, |words| {
         usize::from(words[0] == "Whether")
     }),
     ("so many, so much", 0, |words| pairs(words, &["so"], &["many", "much"])),
@@ -22,15 +22,15 @@ const PATTERNS: [Pattern; 9] = [
         let is_of = |three: &&[&str]| three[0] == "of" && ["a", "the"].contains(&three[1]) && three[2] == "caller's";
         words.windows(3).filter(is_of).count()
     }),
-    ("lies", 20, |words| one_of(words, &["lie", "lies"])),
-    ("tells", 40, |words| one_of(words, &["tell", "tells"])),
+    ("lies", 2, |words| one_of(words, &["lie", "lies"])),
+    ("tells", 0, |words| one_of(words, &["tell", "tells"])),
     ("takes no part", 0, |words| pairs(words, &["no"], &["part"])),
     ("anew", 0, |words| one_of(words, &["anew"])),
     ("twin", 0, |words| one_of(words, &["twin", "twins", "Twin"])),
 ];
 
 /// Words of all prose.
-const MOST_WORDS: usize = 110_000;
+const MAX_WORDS: usize = 109_000;
 
 /// Documents and the words that they may have together.
 const DOCUMENTS: [(&[&str], usize); 3] = [
@@ -98,7 +98,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Returns the text of a line: all of it in a document, else its comment, if it has nothing else.
-fn text_of<'a>(line: &'a str, is_document: bool) -> Option<&'a str> {
+fn text_of(line: &str, is_document: bool) -> Option<&str> {
     let line = line.trim();
     if is_document {
         return Some(line).filter(|line| !line.is_empty());
@@ -154,7 +154,7 @@ fn comments_and_documents_have_few_hard_patterns() {
     for (found, (pattern, most, _)) in found.iter().zip(PATTERNS) {
         println!("{:4} of {most:4}  {pattern}", found.len());
     }
-    println!("{words_in_all} of {MOST_WORDS} words");
+    println!("{words_in_all} of {MAX_WORDS} words");
     for (found, (pattern, most, _)) in found.iter().zip(PATTERNS) {
         assert!(
             found.len() <= most,
@@ -163,7 +163,7 @@ fn comments_and_documents_have_few_hard_patterns() {
             found.join("\n")
         );
     }
-    assert!(words_in_all <= MOST_WORDS, "{words_in_all} words");
+    assert!(words_in_all <= MAX_WORDS, "{words_in_all} words");
 }
 
 #[test]

@@ -167,11 +167,11 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
         "{}",
         found.what
     );
-    let twin = event_insert::event_insert(&params, &emitted);
+    let on_cpu = event_insert::event_insert(&params, &emitted);
     assert!(
         places
             .iter()
             .zip(&emitted)
-            .all(|(&place, row)| event::find(&emitted, &twin, table_mask, row) == place)
+            .all(|(&place, row)| event::find(&emitted, &on_cpu, table_mask, row) == place)
     );
 }

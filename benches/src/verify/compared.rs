@@ -73,8 +73,8 @@ pub fn compare(
             scheme,
             ..features.descriptor
         };
-        let twin = Answers::of_reference(&descriptor, features)?;
-        let faults = twin.differences(features, &truth, None);
+        let on_cpu = Answers::of_reference(&descriptor, features)?;
+        let faults = on_cpu.differences(features, &truth, None);
         for (parts, fault) in &faults {
             told.push(format!("{}: CPU engine, {}: {fault}", names(parts), name(&descriptor)));
         }
@@ -82,7 +82,7 @@ pub fn compare(
             let what = format!("{}, {}", adapter.title, name(&descriptor));
             let engines = adapter.engines()?;
             let answers = engines.answers(&descriptor, features).with_context(|| what.clone())?;
-            let of_gpu = answers.differences(features, &truth, Some(&twin));
+            let of_gpu = answers.differences(features, &truth, Some(&on_cpu));
             for (parts, fault) in &of_gpu {
                 told.push(format!("{}: {what}: {fault}", names(parts)));
             }
@@ -225,12 +225,12 @@ impl Answers {
     }
 
     /// Differences from the truth and from the reference, each with the parts it may concern.
-    fn differences(&self, features: &Features, truth: &Truth, twin: Option<&Self>) -> Vec<(Vec<Part>, String)> {
+    fn differences(&self, features: &Features, truth: &Truth, on_cpu: Option<&Self>) -> Vec<(Vec<Part>, String)> {
         let descriptor = &features.descriptor;
         let of_step = || features.parts().into_iter().map(|(part, _)| part).collect();
         let mut faults = Vec::new();
         let worlds =
-            twin.and_then(|twin| first_difference("pairs of worlds", &self.step.world_pairs, &twin.step.world_pairs));
+            on_cpu.and_then(|on_cpu| first_difference("pairs of worlds", &self.step.world_pairs, &on_cpu.step.world_pairs));
         let by_definition = truth.step.difference(descriptor, &features.scene(), &self.step);
         faults.extend(by_definition.into_iter().chain(worlds).map(|fault| (of_step(), fault)));
 
@@ -239,9 +239,9 @@ impl Answers {
             faults.extend(fault.map(|fault| (vec![Part::Sets], fault)));
         }
 
-        let by_twin = twin.filter(|twin| twin.visible != self.visible);
-        let by_twin = by_twin.map(|_| "views do not see what the CPU engine says".to_owned());
-        let fault = truth.views.difference(&self.visible).or(by_twin);
+        let by_cpu = on_cpu.filter(|on_cpu| on_cpu.visible != self.visible);
+        let by_cpu = by_cpu.map(|_| "views do not see what the CPU engine says".to_owned());
+        let fault = truth.views.difference(&self.visible).or(by_cpu);
         faults.extend(fault.map(|fault| (vec![Part::Views], fault)));
         faults
     }
@@ -357,8 +357,8 @@ mod tests {
             }
             count += 1;
             let truth = Truth::of(&right);
-            let twin = Answers::of_reference(&right.descriptor, &right).unwrap();
-            assert_eq!(twin.differences(&right, &truth, Some(&twin)), [], "seed {seed}");
+            let on_cpu = Answers::of_reference(&right.descriptor, &right).unwrap();
+            assert_eq!(on_cpu.differences(&right, &truth, Some(&on_cpu)), [], "seed {seed}");
             let mut wrong = features(seed);
             overlook(&mut wrong);
             let descriptor = BroadPhaseDescriptor {
@@ -445,9 +445,9 @@ mod tests {
         for seed in 0..240 {
             let features = features(seed);
             let truth = Truth::of(&features);
-            let twin = Answers::of_reference(&features.descriptor, &features).unwrap();
+            let on_cpu = Answers::of_reference(&features.descriptor, &features).unwrap();
             let mut hold = |what: &'static str, part: Option<Part>, wrong: Answers| {
-                let faults = wrong.differences(&features, &truth, Some(&twin));
+                let faults = wrong.differences(&features, &truth, Some(&on_cpu));
                 let is_about = |parts: &[Part]| part.is_none_or(|part| parts == [part]);
                 assert!(
                     faults.len() == 1 && is_about(&faults[0].0),
@@ -455,29 +455,29 @@ mod tests {
                 );
                 *told.entry(what).or_insert(0) += 1;
             };
-            if let Some(set) = twin.set.as_ref().filter(|set| !set.query_objects.is_empty()) {
+            if let Some(set) = on_cpu.set.as_ref().filter(|set| !set.query_objects.is_empty()) {
                 let mut set = set.clone();
                 let object = &mut set.query_objects[0];
                 *object = NONE - *object;
                 let set = Some(set);
-                hold("set", Some(Part::Sets), Answers { set, ..twin.clone() });
+                hold("set", Some(Part::Sets), Answers { set, ..on_cpu.clone() });
             }
-            if twin.visible.objects.iter().any(|seen| !seen.is_empty()) {
-                let mut wrong = twin.clone();
+            if on_cpu.visible.objects.iter().any(|seen| !seen.is_empty()) {
+                let mut wrong = on_cpu.clone();
                 for seen in &mut wrong.visible.objects {
                     seen.truncate(seen.len().saturating_sub(1));
                 }
                 hold("lost", Some(Part::Views), wrong);
             }
-            if let Some(first) = twin.visible.objects.first()
+            if let Some(first) = on_cpu.visible.objects.first()
                 && first.len() < features.boxes.len()
             {
-                let mut wrong = twin.clone();
+                let mut wrong = on_cpu.clone();
                 wrong.visible.objects[0] = (0..features.boxes.len() as u32).collect();
                 hold("extra", Some(Part::Views), wrong);
             }
-            if !twin.step.world_pairs.is_empty() && !features.parts().is_empty() {
-                let mut wrong = twin.clone();
+            if !on_cpu.step.world_pairs.is_empty() && !features.parts().is_empty() {
+                let mut wrong = on_cpu.clone();
                 wrong.step.world_pairs[0] += 1;
                 hold("worlds", None, wrong);
             }

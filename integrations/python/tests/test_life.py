@@ -316,7 +316,7 @@ def child(_=None):
     assert len(on_cpu.step(objects)) == 3
     assert len(on_cpu.step(np.zeros((2000, 6)))) == 1999000
     assert len(on_cpu.neighbors(boxes[:, :3], 1.0).objects) == 6
-    # What rays are asked of when this runs again.
+    # The table that rays query when this runs again.
     assert len(on_cpu.step(objects)) == 3
     if backend != "cpu":
         assert raises(gbp.DeviceError, lambda: mine.step(boxes))

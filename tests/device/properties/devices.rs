@@ -111,8 +111,8 @@ fn devices_answer_by_the_definition_and_as_the_reference() {
             let expected = Expected::of(descriptor, &scene);
             let result = device.borrow_mut().answer(index, &scene);
             check(descriptor, &scene, &expected, &result, &name);
-            let twin = on_reference(descriptor, &given);
-            check(descriptor, &scene, &expected, &twin, "reference");
+            let on_cpu = on_reference(descriptor, &given);
+            check(descriptor, &scene, &expected, &on_cpu, "reference");
             let counts = |result: &StepResult| {
                 let counters = result.counters;
                 let entries = counters.entries_needed;
@@ -132,7 +132,7 @@ fn devices_answer_by_the_definition_and_as_the_reference() {
                     },
                 )
             };
-            assert_eq!(counts(&result), counts(&twin), "{name}");
+            assert_eq!(counts(&result), counts(&on_cpu), "{name}");
         });
     }
 }
