@@ -20,12 +20,12 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
         rows.div_ceil(256),
         uniform(&params),
         &[
-            ("limits", bytes(&limits)),
+            ("counts", bytes(&limits)),
             ("layout", bytes(&layout)),
-            ("asked", poison::<u32>(layout.len())),
+            ("gathered", poison::<u32>(layout.len())),
         ],
     );
-    found.check("asked", &device_count::device_count(&params, &limits, &layout));
+    found.check("gathered", &device_count::device_count(&params, &limits, &layout));
 }
 
 /// Random layout, with words up to the end of the last element.
@@ -73,11 +73,11 @@ pub fn check_gather(bench: &mut Bench, elements: u32, words: u32, limit: Option<
             (elements * words).div_ceil(256),
             uniform(&params),
             &[
-                ("limits", bytes(&limits)),
+                ("counts", bytes(&limits)),
                 ("layout", bytes(&source_words)),
-                ("asked", poison::<u32>((elements * words) as usize)),
+                ("gathered", poison::<u32>((elements * words) as usize)),
             ],
         );
-        found.check("asked", &gather_input::gather_input(&params, &limits, &source_words));
+        found.check("gathered", &gather_input::gather_input(&params, &limits, &source_words));
     }
 }
