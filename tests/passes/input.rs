@@ -21,7 +21,7 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
         uniform(&params),
         &[
             ("counts", bytes(&limits)),
-            ("layout", bytes(&layout)),
+            ("source", bytes(&layout)),
             ("gathered", poison::<u32>(layout.len())),
         ],
     );
@@ -74,7 +74,7 @@ pub fn check_gather(bench: &mut Bench, elements: u32, words: u32, limit: Option<
             uniform(&params),
             &[
                 ("counts", bytes(&limits)),
-                ("layout", bytes(&source_words)),
+                ("source", bytes(&source_words)),
                 ("gathered", poison::<u32>((elements * words) as usize)),
             ],
         );

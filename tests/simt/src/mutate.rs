@@ -60,7 +60,7 @@ const PLANTED: [(&str, &str, &str, &str); 7] = [
         "atomicStore(&local_levels[local], 0u);",
         "",
     ),
-    ("device_count", "an index past the end", "limits[", "limits[5000u + "),
+    ("device_count", "an index past the end", "counts[", "counts[5000u + "),
 ];
 
 /// Without observable effect: pass, file, index in it, and reason.
