@@ -2,60 +2,60 @@
 
 use crate::api::types::OutputRows;
 
-/// A value of the descriptor is out of range.
+/// A descriptor is invalid: a value is out of range, or the pair filter has an error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptorError {
     /// The cell size of [`Scheme::Uniform`](crate::Scheme::Uniform) is outside 2^-100 to 2^100.
-    #[error("cell_size is {0}: it must be between 2^-100 and 2^100")]
+    #[error("the cell size is {0}: it must be between 2^-100 and 2^100")]
     CellSize(f32),
     /// The smallest scale of [`Scheme::Adaptive`](crate::Scheme::Adaptive) is outside 2^-100 to 2^90.
-    #[error("min_scale is {0}: it must be between 2^-100 and 2^90")]
+    #[error("the smallest scale is {0}: it must be between 2^-100 and 2^90")]
     MinScale(f32),
     /// The margin is negative, infinite or not a number.
-    #[error("margin is {0}: it must be finite and not negative")]
+    #[error("the margin is {0}: it must be finite and not negative")]
     Margin(f32),
     /// The headroom is outside 0 to 16.
-    #[error("headroom is {0}: it must be between 0 and 16")]
+    #[error("the headroom is {0}: it must be between 0 and 16")]
     Headroom(f32),
     /// A period is nonzero and outside 2^-100 to 2^90.
     #[error("a period is {0}: it must be 0, or between 2^-100 and 2^90")]
     Period(f32),
     /// The number of worlds is 0.
-    #[error("worlds is 0: it must be at least 1")]
+    #[error("the number of worlds is 0: it must be at least 1")]
     NoWorlds,
     /// A capacity is 0.
     #[error("the capacity for {what} is 0: it must be at least 1")]
     ZeroCapacity {
-        /// The output.
+        /// Name of the output.
         what: &'static str,
     },
-    /// Too many rounds or worlds.
+    /// There are too many rounds or worlds.
     #[error("{count} {what}: the maximum is {limit}")]
     TooMany {
-        /// Rounds or worlds.
+        /// `rounds` or `worlds`.
         what: &'static str,
-        /// Their number.
+        /// Number of rounds or worlds.
         count: u64,
         /// The maximum.
         limit: u64,
     },
     /// The text of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) is invalid.
-    #[error("invalid pair_filter")]
+    #[error("invalid pair filter")]
     PairFilter(#[from] PairFilterError),
-    /// Even a step without objects exceeds the device's or the descriptor's limits.
+    /// Even a step without objects exceeds a limit of the device or of the descriptor.
     #[error("even a step without objects does not fit")]
     NoStepFits(#[source] InputError),
 }
 
-/// Error in the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). Lines count from 1.
+/// Error in the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). The first line is line 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairFilterError {
-    /// The function `admits_pair` is missing.
+    /// The text has no function `admits_pair`.
     #[error("fn admits_pair(a: u32, b: u32) -> bool is missing")]
     Missing,
-    /// A declaration other than a function, struct, constant or alias, or one with attributes.
+    /// The text declares something other than a function, struct, constant or alias, or uses attributes.
     #[error(
         "line {line}: {what} is not allowed: declare functions, structs, constants and aliases only, without \
          attributes"
@@ -63,13 +63,13 @@ pub enum PairFilterError {
     Declares {
         /// The line.
         line: u32,
-        /// First word or sign of the declaration.
+        /// Keyword of the declaration, such as `var`, or `@` for an attribute.
         what: &'static str,
     },
-    /// A declared name does not begin with `admits_`, so it may collide with one of the passes.
+    /// A declared name does not begin with `admits_`, so it may collide with a name in the passes.
     #[error("line {line}: the name {name} must begin with admits_")]
     Name {
-        /// The line.
+        /// Line of the declaration.
         line: u32,
         /// The name.
         name: String,
@@ -77,32 +77,32 @@ pub enum PairFilterError {
     /// A brace, a parenthesis or a comment is not closed.
     #[error("line {line}: {what} is not closed")]
     Unclosed {
-        /// The line where it opens.
+        /// Line of the opening sign.
         line: u32,
-        /// The opening sign.
+        /// `{`, `(` or `/*`.
         what: &'static str,
     },
-    /// A brace or a parenthesis closes without an opening one.
+    /// A closing brace or parenthesis has no opening one.
     #[error("line {line}: closing bracket without an opening one")]
     Unopened {
-        /// The line.
+        /// Line of the name.
         line: u32,
     },
-    /// A call of a function that synchronizes or exchanges values with other invocations.
+    /// The text calls a function that synchronizes or exchanges values with other invocations.
     #[error(
         "line {line}: {name} is not allowed: the function tests one pair and cannot exchange values with other \
          invocations"
     )]
     Calls {
-        /// The line.
+        /// Line of the closing sign.
         line: u32,
-        /// The function, such as `workgroupBarrier`.
+        /// Name of the function, such as `workgroupBarrier`.
         name: String,
     },
     /// The device's compiler rejects the text.
     #[error("line {line}: {message}")]
     Compile {
-        /// The line.
+        /// Line of the error.
         line: u32,
         /// Message of the compiler.
         message: String,
@@ -122,12 +122,12 @@ pub enum InputError {
     /// The radius of [`SelfQuery::Within`](crate::SelfQuery::Within) is negative, infinite or not a number.
     #[error("the radius is {0}: it must be finite and not negative")]
     Radius(f32),
-    /// With several worlds, each object needs one world id.
+    /// There are several worlds, and the number of world ids is not the number of objects.
     #[error("{objects} objects have {worlds} world ids: pass one per object")]
     WorldsMissing {
-        /// World ids in the input.
+        /// Number of world ids.
         worlds: u64,
-        /// Objects in the input.
+        /// Number of objects.
         objects: u64,
     },
     /// A buffer would exceed the largest binding of the device.
@@ -136,27 +136,27 @@ pub enum InputError {
          GpuBroadPhase::device_descriptor, or step the world in tiles"
     )]
     BufferTooLarge {
-        /// The buffer.
+        /// Contents of the buffer.
         what: &'static str,
         /// Bytes needed.
         needed: u64,
-        /// Bytes that the device can bind.
+        /// Bytes that the device can bind at most.
         limit: u64,
     },
     /// The step's buffers exceed [`max_bytes`](crate::OutputOptions::max_bytes), even with the smallest outputs.
-    #[error("the step needs {needed} bytes of buffers, max_bytes allows {limit}")]
+    #[error("the step needs {needed} bytes of buffers, the limit is {limit}")]
     MemoryLimit {
-        /// Bytes needed.
+        /// Bytes that the step needs at least.
         needed: u64,
-        /// Bytes allowed.
+        /// The value of `max_bytes`.
         limit: u64,
     },
-    /// The host needs part of a [`Scene`](crate::Scene) that is only on a device.
+    /// Part of a [`Scene`](crate::Scene) is only on a device, and the call needs it on the host.
     ///
-    /// Read it back and pass the copy. In place of a count on the device, pass sources of that length.
+    /// Read it back and pass the copy. If a [`DeviceCount`](crate::DeviceCount) is named, pass shorter sources instead.
     #[error("the {what} must be on the host: read the buffer back and pass the copy")]
     NotOnHost {
-        /// That part of the scene.
+        /// Name of that part.
         what: &'static str,
     },
     /// A [`TableShader`](crate::TableShader) cannot use this prefix for its names.
@@ -176,12 +176,12 @@ pub enum InputError {
         /// Number of objects.
         count: u64,
     },
-    /// The input has more objects, rays, queries or views than possible.
+    /// The input has more objects, rays, queries, views or other elements than allowed.
     #[error("{count} {what}: the maximum is {limit}")]
     TooMany {
-        /// The input.
+        /// Name of the elements.
         what: &'static str,
-        /// Their number.
+        /// Number of elements.
         count: u64,
         /// The maximum.
         limit: u64,
@@ -189,7 +189,7 @@ pub enum InputError {
     /// A number that must be above zero is 0.
     #[error("the number of {what} is 0: it must be at least 1")]
     Zero {
-        /// The counted thing.
+        /// Name of the counted elements.
         what: &'static str,
     },
     /// A buffer of yours lacks the usage `STORAGE`.
@@ -201,27 +201,27 @@ pub enum InputError {
     /// An offset or a stride in your buffer is not a multiple of 4 bytes.
     #[error("the {of} of {what} is {bytes} bytes: it must be a multiple of 4")]
     Misaligned {
-        /// The input.
+        /// Name of the input.
         what: &'static str,
         /// `offset` or `stride`.
         of: &'static str,
-        /// Its value.
+        /// The offset or stride.
         bytes: u64,
     },
-    /// An input is a buffer that the call itself writes, such as an output of the step before.
+    /// An input is a buffer that the same call writes, such as an output of the previous step.
     ///
-    /// Copy it first.
+    /// Copy the buffer first.
     #[error("the buffer of {what} is {output}, which this call overwrites: copy it first")]
     OwnOutput {
-        /// The input.
+        /// Name of the input.
         what: &'static str,
-        /// Name of the buffer, as in its label.
+        /// Name of the buffer, as in the buffer's label.
         output: &'static str,
     },
-    /// Elements that are bound directly are not packed, or their offset is not a multiple of `alignment`.
+    /// Excluded pairs, filter data or views are not packed, or their offset is not a multiple of `alignment`.
     #[error("the {what} must be packed, at an offset that is a multiple of {alignment} bytes")]
     NotInPlace {
-        /// The input: pairs or views.
+        /// Name of the input.
         what: &'static str,
         /// Alignment of binding offsets on the device.
         alignment: u32,
@@ -229,7 +229,7 @@ pub enum InputError {
     /// The stride in your buffer is smaller than an element.
     #[error("the stride of {what} is {stride} bytes: it must be at least {needed}")]
     Stride {
-        /// The input.
+        /// Name of the input.
         what: &'static str,
         /// The stride in bytes.
         stride: u32,
@@ -239,7 +239,7 @@ pub enum InputError {
     /// The offset is past the end of your buffer.
     #[error("the offset of {what} is {offset} bytes, the buffer has {available}")]
     Offset {
-        /// The input.
+        /// Name of the input.
         what: &'static str,
         /// Offset of the first element in bytes.
         offset: u64,
@@ -249,9 +249,9 @@ pub enum InputError {
     /// Your buffer is too small for its offset, stride and count.
     #[error("the buffer of {what} has {available} bytes: offset, stride and count need {needed}")]
     BufferTooSmall {
-        /// The input.
+        /// Name of the input.
         what: &'static str,
-        /// Bytes needed.
+        /// Bytes up to the end of the last element.
         needed: u64,
         /// Bytes of the buffer.
         available: u64,
@@ -278,13 +278,13 @@ pub enum CreateError {
         /// The device's value.
         available: u64,
     },
-    /// The device refused the pipelines. Browsers report it later: see [`ReadBackError::Device`].
+    /// The device refused the pipelines. In browsers, the next read-back reports this: see [`ReadBackError::Device`].
     #[error("the device refused the pipelines: {0}")]
     Device(String),
-    /// The device is lost. Browsers do not report it here: use the device's own lost callback.
+    /// The device is lost. Browsers do not report this here, but to the device's lost callback.
     #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
-    /// The object was used or prepared for another device before.
+    /// A component was used on another device before, or preparations of two devices were merged.
     #[error("prepared for another device: create one per device")]
     OtherDevice,
 }
@@ -296,16 +296,16 @@ pub enum StepError {
     /// The input is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The step lacks an output, because its descriptor or its input does not ask for it.
+    /// The step lacks an output, because neither its descriptor nor its input requests it.
     #[error("the step has no {rows:?}: request them in its descriptor or input")]
     NoOutput {
-        /// The output.
+        /// The missing output.
         rows: OutputRows,
     },
-    /// Pair events need all pairs of a step, but this output is a [`page`](crate::GpuBroadPhase::page).
+    /// Pair events need all pairs of a step, but were passed a [`page`](crate::GpuBroadPhase::page).
     #[error("pair events need all pairs of a step, this page begins at pair {first}: pass the step's own output")]
     Page {
-        /// First pair of the page.
+        /// Index of the page's first pair.
         first: u32,
     },
     /// A [`TableShader`](crate::TableShader) or [`DebugDraw`](crate::DebugDraw) was created for another scheme, or a
@@ -315,31 +315,32 @@ pub enum StepError {
     /// No step was recorded yet.
     #[error("no step recorded: call step first")]
     NoStep,
-    /// An encoder that this depends on was dropped, or submitted in another order than recorded.
+    /// An encoder that this call depends on was dropped, or encoders were submitted in another order than recorded.
     ///
-    /// - **Earlier work never ran**: record it again; [`PairEvents`](crate::PairEvents) need a
+    /// - **If earlier work never ran**, record it again. [`PairEvents`](crate::PairEvents) need a
     ///   [`reset`](crate::PairEvents::reset) first.
-    /// - **The last call ran at the wrong time**, after a later step or before its own, so its output is wrong. If no
-    ///   read-back reported it, the next call returns this error once and records nothing. Then calls work again.
+    /// - **If the previous call ran at the wrong time**, after a later step or before its own, its output is wrong.
+    ///   Unless a read-back reported that, the next call returns this error once and records nothing. Then calls work
+    ///   again.
     #[error(
         "an encoder that this call depends on was dropped or submitted out of order: record again; pair events \
          need a reset first"
     )]
     Dropped,
-    /// The input or the step is on another device than this object, or than its first step.
+    /// The input or the step is on another device than the called object, or than the object's first step.
     #[error("the step or its input is on another device: create a broad phase and its components per device")]
     OtherDevice,
-    /// A [`QuerySet`](crate::QuerySet), or [`PairEvents`](crate::PairEvents) without a
-    /// [`reset`](crate::PairEvents::reset), got a step of another broad phase.
+    /// The step is of another broad phase than the [`QuerySet`](crate::QuerySet), or than earlier steps of
+    /// [`PairEvents`](crate::PairEvents), which need a [`reset`](crate::PairEvents::reset).
     #[error("the step is of another broad phase: use its own query set, or reset the pair events")]
     OtherBroadPhase,
     /// The device refused the recording: a buffer is on another device, or memory is exhausted.
     ///
-    /// Drop the encoder, since it may hold parts of the step. Browsers report this later: see
+    /// Drop the encoder, since it may hold parts of the step. In browsers, the next read-back reports this: see
     /// [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost, found by this call or reported by [`mark_lost`](crate::GpuBroadPhase::mark_lost).
+    /// The device is lost. This call found that, or [`mark_lost`](crate::GpuBroadPhase::mark_lost) reported it.
     ///
     /// Drop the encoder, since it may hold parts of the step.
     #[error("device lost: create a device and a broad phase again")]
@@ -353,12 +354,12 @@ pub enum ReadBackError {
     /// No step was recorded yet.
     #[error("no step recorded: call step first")]
     NoStep,
-    /// The last recording was not submitted, or not in the order of the recordings.
+    /// The last recording was not submitted, or encoders were submitted in another order than recorded:
     ///
-    /// - Its encoder is still open or was dropped.
-    /// - Something it depends on was not submitted first, or was overwritten by a later step or a later upload of an
-    ///   [`ObjectSet`](crate::ObjectSet).
-    /// - An earlier step was submitted after it and overwrote its results.
+    /// - The recording's encoder is still open or was dropped.
+    /// - Work that the recording depends on was not submitted before it, or was overwritten by a later step or a later
+    ///   upload of an [`ObjectSet`](crate::ObjectSet).
+    /// - An earlier step was submitted after the recording and overwrote its results.
     ///
     /// Submit in the order of recording, and step again.
     #[error("the last recording was not submitted, or out of order: submit in the order of recording, then step again")]
@@ -366,7 +367,7 @@ pub enum ReadBackError {
     /// A buffer could not be mapped.
     #[error("cannot read the results back: {0}")]
     Map(String),
-    /// The device refused the last recording, or a browser reports an earlier error: see [`StepError::Device`].
+    /// The device refused the last recording. In browsers, possibly an earlier one: see [`StepError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
     /// The device is lost.
@@ -392,9 +393,9 @@ pub enum BroadPhaseError {
     /// The CPU engine cannot run the WGSL of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
     ///
     /// Pass the same rule as a function to [`step_scene_where`](crate::BroadPhase::step_scene_where).
-    #[error("the CPU engine cannot run a WGSL pair_filter: pass the rule to step_scene_where")]
+    #[error("the CPU engine cannot run a WGSL pair filter: pass the rule to step_scene_where")]
     PairFilterOnCpu,
-    /// A query needs a step first, and there is none or it failed.
+    /// A query was made before any step, or after a failed step.
     #[error("no step to query, or the last one failed: call step first")]
     NoStep,
     /// The program was built without any backend of wgpu.
@@ -406,7 +407,7 @@ pub enum BroadPhaseError {
     /// No adapter matches the request.
     #[error("no adapter found{wanted}")]
     NoAdapter {
-        /// The request, as the end of a sentence; may be empty.
+        /// Description of the requested adapter, or empty.
         wanted: String,
     },
     /// The adapter returned no device.
@@ -424,13 +425,13 @@ pub enum BroadPhaseError {
     /// The device is lost.
     #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
-    /// The driver ends shader loops early, however short they are.
+    /// The driver ends shader loops early, even the shortest that passes can use.
     #[error("the driver ends loops of shaders early, however short they are")]
     LoopsCut,
     /// The result has more rows than 32-bit offsets can address.
     #[error("{needed} {what}: one result holds at most {limit}")]
     TooManyResults {
-        /// The output, such as `pairs`.
+        /// Name of the output, such as `pairs`.
         what: &'static str,
         /// Rows of the result.
         needed: u64,

@@ -308,7 +308,7 @@ fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
         );
         let text = error.to_string();
         assert!(
-            text.contains(told) && text.contains("read it with gpu-broad-phase"),
+            text.contains(told) && text.contains("use gpu-broad-phase"),
             "{text}"
         );
     }

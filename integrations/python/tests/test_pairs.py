@@ -192,7 +192,7 @@ def test_why_says_what_the_pairs_say(backend: str) -> None:
     assert "are not a pair" in mine.why(0, 2)
     assert mine.stats()["objects"] == 3
     for a, b in [(0, 3), (-1, 0), (3, 0)]:
-        with pytest.raises(ValueError, match=r"there is no object 3: the scene has 3|a is -1"):
+        with pytest.raises(ValueError, match=r"object 3 does not exist: the scene has 3|a is -1"):
             mine.why(a, b)
     mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="any")
     mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="all")

@@ -158,7 +158,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
             }
             // The host lacks the memory too.
             let on_cpu = cpu::step(&worlds(u32::MAX), &[], &[]).unwrap_err();
-            assert_eq!(on_cpu.to_string(), "4294967295 worlds, at most 536870911 are possible");
+            assert_eq!(on_cpu.to_string(), "4294967295 worlds: the maximum is 536870911");
             let without_pairs = BroadPhaseDescriptor {
                 pairs: false,
                 ..worlds(u32::MAX)
