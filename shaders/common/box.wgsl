@@ -1,8 +1,8 @@
-// Boxes: two vec4s each, as `Aabb`; bounds compare as ordered integers.
+// Boxes of two vec4s each, as `Aabb`. Bounds are compared as ordered integers.
 
 const ID_MASK: u32 = 0x1fffffffu;
-// Bits x, y, z of an entry: its cell is that of the object's lower corner along the axis. The primary entry has all
-// three.
+// Flags of an entry, one bit per axis: the entry's cell is that of the object's lower corner on the axis. The primary
+// entry has all three flags.
 const PRIMARY_FLAGS: u32 = 0xe0000000u;
 const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
@@ -15,7 +15,8 @@ const CLASS_INFINITE: u32 = 1u;
 const CLASS_INVALID: u32 = 2u;
 const CLASS_EXCLUDED: u32 = 3u;
 
-// Order-preserving integer of a float: -0 equals +0; denormals keep their order on hardware that flushes them.
+// Integers that compare like the floats with these bits. -0 equals +0. Denormals keep their order on hardware that
+// flushes them.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
     let is_positive = bits < vec3<u32>(0x80000000u);
     return select(bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), bitcast<vec3<i32>>(bits), is_positive);
@@ -26,7 +27,7 @@ fn unordered(value: vec3<i32>) -> vec3<u32> {
     return select(vec3<u32>(0x80000000u) - bits, bits, value >= vec3<i32>(0));
 }
 
-// Tests bits only: a compiler may assume that no float is NaN or infinite.
+// Tests bits only, since a compiler may assume that no float is NaN or infinite.
 fn classify(low: vec4<u32>, high: vec4<u32>) -> u32 {
     if ((high.w & OWNER_EXCLUDED) != 0u) {
         return CLASS_EXCLUDED;
@@ -65,8 +66,8 @@ fn passes_filters(layers_a: u32, owner_a: u32, layers_b: u32, owner_b: u32) -> b
 
 const ENDLESS: u32 = 0x7f800000u;
 
-// `value` moved outward by `length >= 0` and one float more, to outweigh rounding; as an ordered integer. `direction`
-// is 1 or -1. Infinite bounds stay, and no float operation sees them.
+// Moves the bound `value` outward by `length >= 0` and one float more, to outweigh rounding. Returns an ordered
+// integer. `direction` is 1 or -1. Infinite bounds stay, and no float operation sees them.
 fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
     let infinity = vec3<i32>(bitcast<i32>(ENDLESS));
     let is_endless = (value & vec3<u32>(0x7fffffffu)) == vec3<u32>(ENDLESS);
@@ -76,7 +77,7 @@ fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
     return select(clamp(moved + vec3<i32>(direction), -infinity, infinity), ordered(value), is_endless);
 }
 
-// Closed boxes.
+// Boxes that touch overlap.
 fn overlaps(low_a: vec3<i32>, high_a: vec3<i32>, low_b: vec3<i32>, high_b: vec3<i32>) -> bool {
     return all(low_a <= high_b) && all(low_b <= high_a);
 }

@@ -1,9 +1,10 @@
-// Box tests and results of a walk.
+// Counts of a walk: box tests and objects found.
 
 override COUNT_CANDIDATES: bool = false;
 
 var<private> candidates: u32;
-// Objects found; in `ray_cells_count`, cells. `ray_any` stops at one, `query_nearest` keeps the wanted number.
+// Number of objects found, or of cells in `ray_cells_count`. At most 1 in `ray_any`, at most `params.nearest` in
+// `query_nearest`.
 var<private> found: u32;
 
 fn count_candidate() {

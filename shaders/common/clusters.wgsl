@@ -1,7 +1,7 @@
 // uses: common/prelude
 
-// A cluster is 8 consecutive records, from a multiple of 8 on. Its box is stored after all records and may rule out all
-// 8.
+// A cluster is 8 consecutive records, the first at a multiple of 8. Its box is stored after all records. A walk that
+// misses the box skips the 8 records.
 
 const CLUSTER: u32 = 8u;
 
@@ -9,11 +9,11 @@ fn cluster_record(cluster: u32) -> u32 {
     return params.object_count + params.large_table_capacity + cluster;
 }
 
-// Variants of `pair_count` that the host may force.
+// Values of `params.pair_variant`, by which the host forces a variant of `pair_count`.
 const VARIANT_SPARSE: u32 = 1u;
 const VARIANT_CROWDED: u32 = 2u;
 
-// True if `pair_count_crowded` counts pairs: it caches bits of box tests, not partners.
+// True if `pair_count_crowded` counts the pairs. It caches bits of box tests, not partners.
 fn keeps_bits(is_crowded: u32) -> bool {
     let is_chosen = params.pair_variant == VARIANT_CROWDED || (is_crowded != 0u && params.pair_variant != VARIANT_SPARSE);
     return is_chosen || params.pair_bit_words > 0u || params.scheme == SCHEME_ADAPTIVE;

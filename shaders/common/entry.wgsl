@@ -2,7 +2,7 @@
 // needs: objects, values
 
 // Entries of the cell table, for rays and queries.
-//   uniform        an entry per covered cell; `values` has the object of each; records are in object order
+//   uniform        one entry per covered cell; `values` holds the object of each entry; records are in object order
 //   other schemes  one entry per object; records are in entry order; `values` is not read
 
 fn entry_record(entry: u32) -> u32 {
@@ -12,7 +12,7 @@ fn entry_record(entry: u32) -> u32 {
     return values[entry] & ID_MASK;
 }
 
-// True if the object is valid, not excluded and not in the large list.
+// True if the object of `record` is valid, not excluded and not in the large list.
 fn is_in_cells(record: u32) -> bool {
     let low = objects[2u * (params.first_object + record)];
     let high = objects[2u * (params.first_object + record) + 1u];
@@ -20,7 +20,7 @@ fn is_in_cells(record: u32) -> bool {
     return classify(low, high) == CLASS_FINITE && placement.level != NO_LEVEL;
 }
 
-// Objects of a level and a world: entries, or all records if there are fewer.
+// Objects of a level and a world to test without cells: entries, or all records if there are fewer records.
 fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);
     let entry_count = entries.y - entries.x;
@@ -30,7 +30,7 @@ fn listing_of(level: Level, world: u32) -> Listing {
     return Listing(0u, params.object_count, true);
 }
 
-// True at one place per object, so a listing yields each object once.
+// True for one `place` (entry, or record if `is_record`) per object, so that each object is tested once.
 fn is_listed(is_record: bool, place: u32) -> bool {
     if (SCHEME != SCHEME_UNIFORM) {
         return true;
@@ -48,14 +48,14 @@ fn listed_record(is_record: bool, place: u32) -> u32 {
     return entry_record(place);
 }
 
-// A walk keeps `members_end`: candidates before it are tested themselves; from it on, the box of the cluster is tested
-// first. Clusters need records in entry order.
+// Clusters in a walk: candidates before `members_end` are tested one by one; from there on, the box of the next cluster
+// is tested first. Clusters need records in entry order.
 
 fn may_have_clusters() -> bool {
     return SCHEME != SCHEME_UNIFORM;
 }
 
-// Initial `members_end` of a walk over `first .. end`.
+// Initial `members_end` of a walk over the candidates `first .. end`.
 fn members_end_at(first: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return end;
@@ -63,7 +63,7 @@ fn members_end_at(first: u32, end: u32) -> u32 {
     return select(end, first, grid.is_crowded != 0u);
 }
 
-// One past the last candidate in the cluster of `entry`, which is at `place`.
+// Place after the last candidate in the cluster of `entry`, which is at `place`.
 fn cluster_end(place: u32, entry: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return place + 1u;

@@ -1,10 +1,10 @@
-// Levels and their buckets in the cell table. Fields and host side: src/layout/grid.rs.
+// Levels of the grid and their buckets in the cell table. For fields, see src/layout/grid.rs.
 
 const MAX_LEVELS: u32 = 32u;
 const NO_LEVEL: u32 = 32u;
 const CELL_LIMIT: i32 = 0x40000000;
 const MAX_COVER: u32 = 64u;
-// Cell sides are `1, 1.25, 1.5, 1.75` times a power of two; the hierarchical scheme makes x finer by this shift.
+// Cell sizes are 1, 1.25, 1.5 or 1.75 times a power of two. Hierarchical cells are 2^X_DETAIL times finer along x.
 const X_DETAIL: u32 = 2u;
 const DENSE: u32 = 0xffffffffu;
 const HASH_Y: u32 = 0xd0eda82fu;
@@ -47,9 +47,9 @@ struct Grid {
     large_table: Level,
 }
 
-// Statistics of levels, eight words each: objects, then bounds as distances `2^31 - lower` and `2^31 + upper` per axis,
-// which start from zero and only grow. The eighth words of the first two levels are of the whole grid.
+// Statistics of levels, eight words per level: number of objects, then `2^31 - lower` and `2^31 + upper` of x, y and z,
+// which start from zero and only grow. The eighth words of the first two levels belong to the whole grid.
 const BIAS: u32 = 0x80000000u;
-// Inverse of the finest cell's side.
+// Word of the statistics that holds the grid's `base_inverse`.
 const BASE_INVERSE: u32 = 7u;
 const CROWDED_LEVELS: u32 = 15u;

@@ -1,34 +1,34 @@
 // uses: common/box, common/cells, common/grid, common/prelude
 // needs: grid
 
-// Large-object table: larger boxes are entered again, in all cells that they cover of one table.
+// Large-object table: larger boxes are entered again, in all cells of one table that they cover.
 // An object of a level below `large_table_below` reads one cell, that of its lower corner, and finds all entered boxes
-// that it may overlap. So a larger box is entered as far below its own cells as such an object reaches up. All cells
-// derive from integer cells of level `large_table_below - 1`, without rounding.
+// that it may overlap. Such an object may reach past that cell, so larger boxes are also entered that far below their
+// own cells. Cells are computed from integer cells of level `large_table_below - 1`, without rounding.
 
-// Choices of the table's cell size: 2, 4 or 8 cells of that level.
+// Number of choices of the table's cell size: 2, 4 or 8 cells of level `large_table_below - 1`.
 const LARGE_TABLE_SHIFTS: u32 = 3u;
-// Levels entered above that of the table's cells; a box has at most 33 cells per axis.
+// Number of levels entered above the one with the table's cell size. A box covers at most 33 cells per axis.
 const LARGE_TABLE_OCTAVES: u32 = 4u;
-// Objects per workgroup of the passes that count and write entries.
+// Objects per workgroup of the passes that count and write entries of the table.
 const LARGE_TABLE_TILE: u32 = 1024u;
 
 fn large_table_tiles() -> u32 {
     return (params.object_count + LARGE_TABLE_TILE - 1u) / LARGE_TABLE_TILE;
 }
 
-// Totals of two words per choice come first.
+// Word of a tile's sum. The totals, two words per cell size, precede all sums.
 fn large_table_sum(shift: u32, tile: u32) -> u32 {
     return 2u * LARGE_TABLE_SHIFTS + (shift - 1u) * large_table_tiles() + tile;
 }
 
 struct LargeCells {
     lower: vec3<i32>,
-    // Cells per axis; 0 if no object reads them.
+    // Number of cells per axis; 0 if no object reads any of them.
     size: vec3<u32>,
 }
 
-// Shifts from cells of the highest reading level to cells of the table.
+// Right shifts from cells of level `large_table_below - 1` to cells of the table.
 fn large_table_shifts(shift: u32) -> vec3<u32> {
     return vec3<u32>(X_DETAIL, 0u, 0u) + vec3<u32>(shift);
 }
@@ -37,7 +37,7 @@ fn large_table_inverse() -> vec3<f32> {
     return axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1u), X_DETAIL);
 }
 
-// Cell that an object with this lower corner reads.
+// Cell of the table that an object with the lower corner `low` reads.
 fn lookup_cell(low: vec3<f32>) -> vec3<i32> {
     return cell_of(low, large_table_inverse()) >> large_table_shifts(grid.large_table_shift);
 }
@@ -45,12 +45,13 @@ fn lookup_cell(low: vec3<f32>) -> vec3<i32> {
 struct LargeCellBounds {
     inverse: vec3<f32>,
     shifts: vec3<u32>,
-    // Range of cells that are read.
+    // First and last table cell that objects read.
     first: vec3<i32>,
     last: vec3<i32>,
 }
 
-// `grid.large_table` has the bounds in cells of the highest reading level; after the choice, in cells of the table.
+// `grid.large_table` has the bounds in cells of level `large_table_below - 1`; once the cell size is chosen, in cells
+// of the table.
 fn covering_of(shift: u32) -> LargeCellBounds {
     let shifts = large_table_shifts(shift);
     let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
@@ -71,7 +72,7 @@ fn large_cell_count(cover: LargeCells) -> u32 {
     return cover.size.x * cover.size.y * cover.size.z;
 }
 
-// Finest level that is too coarse to be entered, or 32.
+// Finest occupied level that is too coarse for the table, or 32.
 fn level_past_large_table(shift: u32) -> u32 {
     let first = grid.large_table_below + shift + LARGE_TABLE_OCTAVES;
     if (first >= MAX_LEVELS) {
@@ -80,7 +81,7 @@ fn level_past_large_table(shift: u32) -> u32 {
     return countTrailingZeros(grid.occupied & (0xffffffffu << first));
 }
 
-// Range of keys of the entered objects. Buckets of coarser levels come first.
+// Keys `x .. y` of the objects entered in the table. Keys of coarser levels are smaller.
 fn larger_keys(shift: u32) -> vec2<u32> {
     let past = level_past_large_table(shift);
     var begin = 0u;

@@ -1,4 +1,4 @@
-// MurmurHash3 (Appleby, public domain), word by word.
+// MurmurHash3 (Appleby, public domain), one word at a time.
 
 fn mixed(hash: u32, word: u32) -> u32 {
     let scattered = word * 0xcc9e2d51u;

@@ -1,23 +1,23 @@
 // uses: common/wide
 
-// The page of a list in an output buffer, and the place that a walk writes next.
+// Page of a result list in an output buffer, and the place (index in the list) that a walk writes next.
 
 // Stands for all places past 32 bits.
 const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;
 
-// At most the largest u32.
+// Place after the page, at most the largest u32.
 fn page_end(first: u32, capacity: u32) -> u32 {
     return saturating_sum(first, capacity);
 }
 
-// True if the page has any of the places `begin .. end`.
+// True if the page contains any of the places `begin .. end`.
 fn shows(first: u32, capacity: u32, begin: u32, end: u32) -> bool {
     return begin != end && end > first && begin < page_end(first, capacity);
 }
 
-// True if a walk at `place_of_next` has places before `end` left in the page.
+// True if a walk has another result for the page: `place_of_next` is before `end` and the page's end.
 fn has_more(first: u32, capacity: u32, end: u32) -> bool {
     return place_of_next < page_end(first, capacity) && (place_of_next != end || end == NO_PLACE);
 }
@@ -26,7 +26,7 @@ fn shows_next(first: u32, capacity: u32) -> bool {
     return place_of_next >= first && place_of_next - first < capacity && place_of_next != NO_PLACE;
 }
 
-// The largest u32 stays.
+// NO_PLACE stays unchanged.
 fn advance_place() {
     place_of_next += select(1u, 0u, place_of_next == NO_PLACE);
 }

@@ -1,4 +1,4 @@
-// Uniform block of a step. Fields: `Params` in src/layout/grid.rs.
+// Uniform block of a step. For fields, see src/layout/grid.rs.
 
 const SCHEME_HIERARCHICAL: u32 = 0u;
 const SCHEME_UNIFORM: u32 = 1u;

@@ -1,8 +1,8 @@
-// Splits a walk into rounds, one dispatch each, with a bounded number of box tests per invocation, so no dispatch takes
-// long. A round is a range of the walk's tests by number; rounds share no state. Fields: `Round` in
+// Splits walks into rounds, one dispatch each, so that no dispatch takes long. A round makes a bounded number of box
+// tests per walk, from test number `first` on. It skips the tests of other rounds. For fields, see
 // src/layout/blocks.rs.
-// Some drivers end loops on their own: llvmpipe allows all loops of a group of lanes 65,535 iterations together, summed
-// over lanes that are busy at different times. Later loops end after one iteration.
+// Some drivers end loops early. llvmpipe allows all loops of a group of lanes 65,535 iterations together, summed over
+// lanes that are busy at different times. Later loops end after one iteration.
 
 struct Round {
     first: u32,
@@ -10,17 +10,18 @@ struct Round {
     is_last: u32,
     iterations: u32,
     canary_iterations: u32,
-    // For tables of moving and static objects. `first` and `is_last` refer to one table.
+    // `continues`: the walks began in the other table (moving or static). `is_continued`: they continue there. `first`
+    // and `is_last` refer to one table.
     continues: u32,
     is_continued: u32,
 }
 
 @group(0) @binding(10) var<uniform> round: Round;
 
-// Includes other rounds. All loops carry it, so everything else is derived from it.
+// Tests passed so far, including those of other rounds. All loops carry this count; others are derived from it.
 var<private> tests_passed: u32;
 
-// True if the walks begin here.
+// True in the first round of the first table.
 fn is_first_of_all() -> bool {
     return round.first == 0u && round.continues == 0u;
 }
@@ -34,11 +35,11 @@ fn begin_round() {
     tests_passed = 0u;
 }
 
-// Iterations left of the loops over steps and rows. A level that needs more is tested without cells, so a round stays
-// short.
+// Iterations left for loops over slabs and rows of cells. A level that needs more is tested without cells, so a round
+// stays short.
 var<private> iterations_left: f32;
 
-// Reserves iterations if enough are left.
+// Reserves `iterations`. Returns false if fewer are left.
 fn takes_iterations(iterations: f32) -> bool {
     if (!(iterations <= iterations_left)) {
         return false;
@@ -59,7 +60,7 @@ fn tests_after_round() -> u32 {
     return tests_begun() - min(tests_begun(), round.tests);
 }
 
-// This round's share `x .. y` of the next `count` tests.
+// Range `x .. y` of the walk's next `count` tests that this round makes.
 fn tests_in_round(count: u32) -> vec2<u32> {
     let skipped = min(round.first - min(tests_passed, round.first), count);
     let taken = min(count - skipped, tests_left());

@@ -2,10 +2,10 @@
 
 @group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
 
-// False for hardware GPUs; llvmpipe may end loops early.
+// False on adapters that are surely GPUs; software drivers may end loops early.
 override DRIVER_CUTS_LOOPS: bool = true;
 
-// Runs after the walk, with a bound that no compiler knows.
+// Detects loops that a driver ended early. Runs after the walk, with a bound that no compiler knows.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < round.canary_iterations; k += 1u) {
@@ -15,7 +15,6 @@ fn all_iterations_taken() -> bool {
 }
 
 fn record_rounds() {
-    // A cut walk must not pass for a complete one.
     if (DRIVER_CUTS_LOOPS && !all_iterations_taken()) {
         atomicOr(&counters[COUNTER_UNFINISHED], STATUS_CUT);
     }
@@ -29,7 +28,7 @@ fn record_rounds() {
     }
 }
 
-// Counts in the first round only.
+// Counts invalid rays or queries, in the first round only.
 fn count_invalid(is_valid: bool, word: u32) {
     if (!is_valid && is_first_of_all()) {
         atomicAdd(&counters[word], 1u);

@@ -1,18 +1,18 @@
 // uses: common/cells, common/grid
 
-// Rows of cells as ranges of sorted entries.
+// Rows of cells, as ranges of sorted entries.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> starts: array<u32>;
 
-// Up to two ranges, walked in one loop: a row of hashed buckets may wrap around.
+// Up to two ranges of entries, walked in one loop: a row of hashed buckets may wrap around.
 struct Row {
     begin: u32,
-    // Entries of the first range.
+    // Number of entries in the first range.
     unwrapped: u32,
     wrapped_begin: u32,
-    // Entries of both ranges.
+    // Number of entries in both ranges.
     count: u32,
 }
 
@@ -20,8 +20,8 @@ fn row_entry(row: Row, k: u32) -> u32 {
     return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
-// Entries of the cells `x_from ..= x_to` (detailed x), y, z. The row must be within the level's bounds of y and z, with
-// fewer cells than a hashed level has buckets. Hashed buckets are shared with other cells and worlds.
+// Entries of the cells `x_from ..= x_to` (fine x) in row `y`, `z`. The row must be within the level's bounds of y and
+// z, with fewer cells than a hashed level has buckets. Hashed buckets also hold entries of other cells and worlds.
 fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;
@@ -31,20 +31,20 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     return row_at(level.table_base, level.table_mask, bucket_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
 }
 
-// Entries of bucket `slot` and of `length` buckets after it.
+// Entries of bucket `slot` (of the level that begins at `base`) and of the next `length` buckets.
 fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
     let begin = starts[base + slot];
     if (length <= mask - slot) {
         let count = starts[base + slot + length + 1u] - begin;
         return Row(begin, count, 0u, count);
     }
-    // Only hashed buckets wrap; there are `mask + 1` of them.
+    // Only hashed levels wrap around; they have `mask + 1` buckets.
     let rest = length - (mask - slot);
     let unwrapped = starts[base + mask + 1u] - begin;
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
 }
 
-// As `row_of`, for any number of cells. Separate, since stencils never need it and drivers that take both sides of a
+// `row_of` for any number of cells. Separate, since pair walks never need it, and drivers that take both sides of a
 // branch would pay for its loads.
 fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let cells = (min(x_to, level.upper_x) >> level.x_shift) - (max(x_from, level.lower_x) >> level.x_shift);
@@ -56,24 +56,24 @@ fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32)
     return row_of(level, x_from, x_to, y, z, world);
 }
 
-// Objects to test without cells: entries, of which the primary ones count, or all records, of which those in cells
-// count.
+// Objects to test without cells: entries, of which only primary ones count, or all records, of which only those of
+// objects in cells count.
 struct Listing {
     first: u32,
     count: u32,
     is_of_records: bool,
 }
 
-// Average times that a walk may meet each object in its cells; beyond this, testing each object once is cheaper.
+// If walks through cells would meet each object more often than this on average, testing each once is cheaper.
 const MAX_MEETINGS: u32 = 4u;
 
-// Entries `x .. y` of a world's bucket in the large list, which worlds may share.
+// Entries `x .. y` of a world's bucket in the large list. Worlds may share a bucket.
 fn large_list(world: u32) -> vec2<u32> {
     let key = large_key(grid.table_cells, world);
     return vec2<u32>(starts[key], starts[key + 1u]);
 }
 
-// Entries of a world on a level; in hashed buckets, those of all worlds.
+// Entries `x .. y` of a world on a level; on a hashed level, of all worlds.
 fn level_entries(level: Level, world: u32) -> vec2<u32> {
     if (level.table_mask == DENSE) {
         let base = level.table_base + world * level.stride_world;

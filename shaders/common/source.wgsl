@@ -1,21 +1,22 @@
 // needs: source_word
 
-// Elements in any layout of a source buffer.
+// Reads elements from source buffers of any layout.
 
-// Bits of the layout of boxes: no filter words; centre and half extents in place of two corners.
+// Flags of box layouts. UNFILTERED: there are no filter words. CENTER_HALF: centre and half extents replace the two
+// corners.
 const UNFILTERED: u32 = 1u;
 const CENTER_HALF: u32 = 2u;
 
 struct SourceLayout {
     first: u32,
     stride: u32,
-    // Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
+    // For boxes, number of words from the lower corner to the upper one, or from the centre to the half extents.
     second: u32,
-    // 0 if words are copied unchanged.
+    // 0 if an element's words are copied unchanged.
     flags: u32,
 }
 
-// Bounds from centre and half extents, in integers only, so that all devices and the host agree.
+// Bounds of boxes with centre and half extents, computed in integers so that all devices and the host agree.
 
 const INFINITE: u32 = 0x7f800000u;
 const NOT_A_NUMBER: u32 = 0x7fc00000u;
@@ -26,7 +27,7 @@ fn sum_upward(value: u32, length: u32) -> u32 {
     let exponents = max(sizes >> vec2<u32>(23u), vec2<u32>(1u));
     let top = max(exponents.x, exponents.y);
     let implied = select(vec2<u32>(0u), vec2<u32>(0x00800000u), sizes >= vec2<u32>(0x00800000u));
-    // In units of 2^(top - 156): six bits more than the larger has. Only the smaller one may lose bits.
+    // In units of 2^(top - 156), the larger operand gains six bits. Only the smaller operand may lose bits.
     let mantissas = ((sizes & vec2<u32>(0x007fffffu)) | implied) << vec2<u32>(6u);
     let apart = min(vec2<u32>(top) - exponents, vec2<u32>(31u));
     let whole = mantissas >> apart;
@@ -49,15 +50,15 @@ fn sum_upward(value: u32, length: u32) -> u32 {
     return select(min(bits, INFINITE), bits | 0x80000000u, sum < 0);
 }
 
-// A bound of the smallest box of floats around `center - half ..= center + half`. NaN if either is NaN or `half` is
-// negative.
+// Lower or upper bound of the smallest box of floats around `center - half ..= center + half`. NaN if either is NaN or
+// `half` is negative.
 fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     let place = center & 0x7fffffffu;
     let extent = half & 0x7fffffffu;
     if (place > INFINITE || extent > INFINITE || half > 0x80000000u) {
         return NOT_A_NUMBER;
     }
-    // Rounding down is rounding up of the negated value.
+    // To round down, the negated value is rounded up.
     let side = select(0x80000000u, 0u, is_upper);
     if (extent == INFINITE) {
         return INFINITE | side;
@@ -69,7 +70,7 @@ fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     return select(bound ^ side, 0u, bound == 0u);
 }
 
-// Word `part` of an element, in this crate's own source.
+// Word `part` of an element, converted to the packed layout (`Aabb` for boxes).
 fn element_word(source: SourceLayout, element: u32, part: u32) -> u32 {
     let place = source.first + source.stride * element;
     let axis = part & 3u;

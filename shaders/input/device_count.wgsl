@@ -1,7 +1,7 @@
 // uses: common/workgroup
 
-// Copies rays or queries whose number only the device knows. Rows past it become zeros except for one word, so that
-// they are valid and find nothing. Fields: `CountParams` in src/layout/blocks.rs.
+// Copies rays or queries whose number only the device knows. Rows past that number become zeros except for one word, so
+// that they are valid and find nothing. For fields, see src/layout/blocks.rs.
 
 struct CountParams {
     rows: u32,

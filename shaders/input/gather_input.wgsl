@@ -1,8 +1,7 @@
 // uses: common/source, common/workgroup
 
-// Copies rays, queries or numbers from any source layout to packed rows. Rows past a limit that only the device knows
-// become zeros except for one word, so that they are valid and find nothing. Fields: `GatherParams` in
-// src/layout/blocks.rs.
+// Copies rays, queries or numbers from any source layout to packed rows. Rows past a number that only the device knows
+// become valid ones that find nothing. For fields, see src/layout/blocks.rs.
 
 struct GatherParams {
     first: u32,

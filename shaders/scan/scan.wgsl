@@ -1,7 +1,7 @@
 // uses: common/wide, common/workgroup
 
-// Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009).
-// Needs no forward progress between workgroups.
+// Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009). No
+// workgroup waits for another.
 
 const WORDS_PER_THREAD: u32 = 8u;
 const TILE: u32 = 2048u;
@@ -19,8 +19,8 @@ var<workgroup> partial: array<vec2<u32>, 272>;
 // Sums of the runs, then the total.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
 
-// Exclusive scan of one value per thread; the total comes second. Scans may follow each other: the first barrier
-// separates the last reads of one from the writes of the next.
+// Returns the sum of earlier threads' values, then the total. Scans may follow each other: the first barrier separates
+// the last reads of one from the writes of the next.
 fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {
     partial[padded(local)] = value;
     workgroupBarrier();

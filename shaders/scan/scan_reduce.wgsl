@@ -1,6 +1,6 @@
 // uses: common/wide, common/workgroup, scan/scan
 
-// First of three scan passes: the 64-bit sum of each tile.
+// First of three scan passes: writes the 64-bit sum of each tile.
 
 @group(0) @binding(1) var<storage, read> data: array<u32>;
 @group(0) @binding(2) var<storage, read_write> tile_sums: array<vec2<u32>>;

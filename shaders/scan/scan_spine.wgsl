@@ -1,6 +1,6 @@
 // uses: common/counters, common/wide, common/workgroup, scan/scan
 
-// Second of three scan passes: one workgroup turns the tiles' sums into offsets and writes the total.
+// Second of three scan passes: one workgroup replaces the tiles' sums by offsets and writes the total to the counters.
 
 @group(0) @binding(1) var<storage, read_write> tile_sums: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read_write> counters: array<u32>;

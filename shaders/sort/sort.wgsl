@@ -1,4 +1,4 @@
-// One digit of a stable LSD radix sort of keys and values, by tiles of keys. Fields: `SortParams` in
+// One digit (range of bits) of a stable LSD radix sort of keys and values, by tiles of keys. For fields, see
 // src/layout/blocks.rs.
 
 struct SortParams {

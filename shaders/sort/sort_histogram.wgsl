@@ -1,6 +1,6 @@
 // uses: common/grid, sort/sort, sort/sort_tiles
 
-// Counts the keys of each digit in a tile, and adds the counts to the sums of its group and of all tiles.
+// Counts the keys of a tile by digit, and adds the counts to the sums of its group of tiles and of all tiles.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;

@@ -1,6 +1,6 @@
 // uses: common/grid, sort/sort, sort/sort_serial
 
-// Counts the keys of each digit in a serial tile.
+// Counts the keys of a serial tile by digit.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;

@@ -1,7 +1,7 @@
 // uses: sort/sort, sort/sort_serial
 
-// Replaces the counts of a digit by their exclusive prefix sums over the tiles, and writes the total after all counts.
-// One invocation per digit: a workgroup scan would move more words.
+// Replaces the counts of a digit value by their exclusive prefix sums over the tiles, and writes the total after all
+// counts. One invocation per digit value: a workgroup scan would move more words.
 
 @group(0) @binding(1) var<storage, read_write> digit_counts: array<u32>;
 

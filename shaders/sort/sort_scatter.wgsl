@@ -1,8 +1,8 @@
 // uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
-// Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory, in two rounds of
-// four bits, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for
-// Manycore GPUs", 2009). Only digits and places move there; keys are read again at the end.
+// Moves the keys and values of a tile to their sorted places. The tile is first sorted in workgroup memory, in two
+// rounds of four bits, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting
+// Algorithms for Manycore GPUs", 2009). Only digits and places move there; keys are read again at the end.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -13,13 +13,13 @@ const SORT_WORKGROUP: u32 = 128u;
 const KEYS_PER_THREAD: u32 = 15u;
 const SORT_TILE: u32 = 1920u;
 
-// digit << 16 | place in the tile
+// digit value << 16 | place in the tile
 var<workgroup> items: array<u32, 1920>;
-// Two counts per word (nibbles n and n + 8), word-major over the threads.
+// Two counts per word, for four-bit values n and n + 8, at `128 * n + thread`.
 var<workgroup> counts: array<u32, 1024>;
 var<workgroup> partial: array<u32, 128>;
 var<workgroup> digit_starts: array<u32, MAX_DIGITS>;
-// Place of the tile's first key of each digit.
+// For each digit value, sorted place of the tile's first such key.
 var<workgroup> targets: array<u32, MAX_DIGITS>;
 
 fn workgroup_scan(local: u32, value: u32) -> u32 {
@@ -37,7 +37,7 @@ fn workgroup_scan(local: u32, value: u32) -> u32 {
     return partial[local] - value;
 }
 
-// Returns the totals of both halves.
+// Replaces the counts in both halves of the words by prefix sums. Returns both totals.
 fn scan_counts(local: u32) -> u32 {
     var sum = 0u;
     for (var k = 0u; k < 8u; k += 1u) {
@@ -54,7 +54,7 @@ fn scan_counts(local: u32) -> u32 {
     return total;
 }
 
-// Two digits per thread: keys of lower digits, plus the digit's keys in earlier tiles.
+// Two digit values per thread: number of keys with lower values, plus keys of this value in earlier tiles.
 fn find_targets(local: u32, tile: u32) {
     var pair: array<u32, 2>;
     for (var k = 0u; k < 2u; k += 1u) {
@@ -86,14 +86,14 @@ fn main(
         count = min(grid.entry_count - first, SORT_TILE);
     }
     for (var place = local; place < SORT_TILE; place += SORT_WORKGROUP) {
-        // Places past the end get the largest digit; the sort is stable, so they stay after all keys.
+        // Places past the end get the largest digit value. The sort is stable, so they stay after all keys.
         var digit = digits() - 1u;
         if (place < count) {
             digit = digit_of(keys[first + place]);
         }
         items[place] = (digit << 16u) | place;
     }
-    // Its barriers also separate the writes above from the reads below.
+    // The barriers in this call also separate the writes above from the reads below.
     find_targets(local, min(tile, sort.tiles - 1u));
 
     for (var round = 0u; round < MAX_DIGIT_BITS / 4u; round += 1u) {

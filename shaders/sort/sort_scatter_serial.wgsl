@@ -1,6 +1,6 @@
 // uses: common/box, common/grid, sort/sort, sort/sort_serial
 
-// Moves the keys and values of a serial tile to their places, one by one.
+// Moves the keys and values of a serial tile to their sorted places, one by one.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -30,7 +30,7 @@ fn main(
     if (tile >= sort.tiles) {
         return;
     }
-    // The counts of the tile become the places of its next keys.
+    // The tile's counts become the sorted places of its next keys.
     let totals = sort.tiles << sort.bits;
     var below = 0u;
     for (var digit = 0u; digit < digits(); digit += 1u) {
@@ -46,7 +46,7 @@ fn main(
         let read = vec4<u32>(values[index], values[index + 1u], values[index + 2u], values[index + 3u]);
         let theirs = select(read, places | vec4<u32>(PRIMARY_FLAGS), places < vec4<u32>(sort.unwritten));
         let slots = slots_of(four, tile);
-        // In order, since slots may be equal.
+        // One after the other, since slots may be equal.
         let x = take_place(slots.x);
         let y = take_place(slots.y);
         let z = take_place(slots.z);

@@ -1,11 +1,11 @@
 // uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
-// Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup with the same digit find
-// each other, and one addition counts them all. The tile is first sorted in workgroup memory, so that writes are
+// Moves the keys and values of a tile to their sorted places, by ballots: lanes of a subgroup with the same digit value
+// find each other, and one addition counts them all. The tile is first sorted in workgroup memory, so that writes are
 // contiguous.
 //
-// Works with any size of subgroups, full or not, and any mapping of invocations. Each subgroup claims the next numbers
-// and processes that part of the tile, so the order within a tile is that of the keys.
+// Works with any size of subgroups, full or not, and any mapping of invocations. Each subgroup claims the next thread
+// numbers and their part of the tile, so the order within a tile is that of the keys.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -15,19 +15,19 @@
 const SORT_WORKGROUP: u32 = 256u;
 const KEYS_PER_THREAD: u32 = 13u;
 const SORT_TILE: u32 = 3328u;
-// Number that fits the tile's memory. If there are more subgroups, several share one, in consecutive iterations.
+// Number of histograms that fit in `items`. If there are more subgroups, several share one, in consecutive iterations.
 const HISTOGRAMS: u32 = 26u;
-// Two counters per word: digits `n` and `n + 128`.
+// Two counters per word, for the digit values `n` and `n + 128`.
 const HISTOGRAM_WORDS: u32 = MAX_DIGITS / 2u;
 
-// The histograms, then the tile's sorted keys, then their values.
+// Holds the histograms, then the tile's sorted keys, then their values.
 var<workgroup> items: array<atomic<u32>, 3328>;
-// Numbered invocations in the low half, subgroups in the high half.
+// Low half: invocations that have numbers. High half: subgroups that have claimed numbers.
 var<workgroup> claimed: atomic<u32>;
 var<workgroup> subgroups: u32;
-// By digit: keys of the tile, later the place of the first in the sorted tile.
+// By digit value: number of keys in the tile, later the place of the first in the sorted tile.
 var<workgroup> digit_starts: array<u32, MAX_DIGITS>;
-// By digit: offset from a place in the sorted tile to its place among all keys.
+// By digit value: offset from a key's place in the sorted tile to its place among all keys.
 var<workgroup> targets: array<u32, MAX_DIGITS>;
 
 fn count_lanes(lanes: vec4<u32>) -> u32 {
@@ -94,7 +94,7 @@ fn main(
     }
     numbers = subgroupBroadcastFirst(numbers);
     let subgroup = numbers >> 16u;
-    // Replaces the local index; the lanes of a subgroup are consecutive.
+    // Replaces `local`: lanes of a subgroup have consecutive numbers.
     let thread = (numbers & 0xffffu) + rank;
     let part = (numbers & 0xffffu) * KEYS_PER_THREAD + rank;
     workgroupBarrier();
@@ -106,11 +106,11 @@ fn main(
     let histogram = subgroup / iterations;
 
     var mine: array<u32, 13>;
-    // Place of each key in the sorted tile.
+    // Places of this thread's keys in the sorted tile.
     var places: array<u32, 13>;
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
         let place = part + k * lanes;
-        // Past the end: the largest digit, after all keys.
+        // Places past the end get the largest key and stay after all others.
         mine[k] = 0xffffffffu;
         if (place < count) {
             mine[k] = keys[first + place];
@@ -140,7 +140,7 @@ fn main(
         workgroupBarrier();
     }
 
-    // Each count becomes the sum of earlier histograms; the totals are the counts of the tile.
+    // Each count becomes the sum of earlier histograms' counts. The totals are the tile's counts.
     if (thread < HISTOGRAM_WORDS) {
         var running = 0u;
         for (var word = thread; word < HISTOGRAMS * HISTOGRAM_WORDS; word += HISTOGRAM_WORDS) {
@@ -158,7 +158,7 @@ fn main(
     }
     var below = subgroupExclusiveAdd(counts);
     workgroupBarrier();
-    // Temporarily the sums per subgroup.
+    // `digit_starts` and `targets` hold sums per subgroup for now.
     if (rank == lanes - 1u) {
         digit_starts[subgroup] = below.x + counts.x;
         targets[subgroup] = below.y + counts.y;

@@ -1,10 +1,10 @@
 // uses: sort/sort
 
-// Sort for software adapters: one invocation processes a long run of keys, a serial tile. There, a word costs the same
-// anywhere in memory, and a loop iteration costs several words: hence four keys per iteration.
-// Counts are stored as `[digit][tile]`, then a total per digit.
+// Sort for software adapters: one invocation processes a long run of keys, a serial tile. On such adapters a word costs
+// the same anywhere in memory, and a loop iteration costs several words, so each iteration processes four keys.
+// Counts are stored as `[digit value][tile]`, then a total per digit value.
 
-// Invocations per workgroup: enough for the lanes of most processors.
+// Serial tiles per workgroup: enough for the lanes of most processors.
 const SERIAL_TILES: u32 = 8u;
 
 fn slots_of(four: vec4<u32>, tile: u32) -> vec4<u32> {

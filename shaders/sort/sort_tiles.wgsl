@@ -1,13 +1,13 @@
 // uses: sort/sort
 
-// Counts of a tile are contiguous, and so are the sums of a group of tiles, which the histogram adds up. A scatter
-// finds the keys of earlier tiles from few words, so the counts need no scan pass. The number of groups is about that
-// of tiles per group.
+// Counts of a tile are contiguous, and so are the sums of a group of tiles, which the histogram pass adds up. A scatter
+// pass finds the number of keys in earlier tiles from few words, so the counts need no scan pass. The number of groups
+// is about that of tiles per group.
 
-// Most bits of a digit (read by the host), and digits of that width.
+// Maximum bits of a digit (also read by the host), and number of its values.
 const MAX_DIGIT_BITS: u32 = 8u;
 const MAX_DIGITS: u32 = 256u;
-// Some of these passes have 256 invocations, one per digit; `sort_scatter` sorts by four bits at a time.
+// Some of these passes have 256 invocations, one per digit value, and `sort_scatter` sorts twice by four bits.
 const_assert MAX_DIGITS == 1u << MAX_DIGIT_BITS && MAX_DIGIT_BITS == 8u;
 
 fn count_word(tile: u32, digit: u32) -> u32 {

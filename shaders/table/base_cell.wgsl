@@ -1,20 +1,20 @@
 // uses: common/cells, common/grid, common/prelude, common/workgroup, table/octave
 
-// Chooses the finest cell, from the sample statistics.
-//   fraction  1, 1.25, 1.5 or 1.75: the one that wastes the least volume for the sizes present
-//   octave    the coarsest whose cells hold few neighbours, or from which finer cells separate few of the boxes that
-//             share one; never finer than the smallest object
-// Also marks the levels whose cells hold many boxes.
+// Chooses the finest cell size, a fraction times a power of two (octave), from the sample statistics.
+//   fraction  1, 1.25, 1.5 or 1.75: the one that wastes the least volume for the sampled box sizes
+//   octave    the coarsest whose cells hold few neighbours, or from which on finer cells separate few of the boxes that
+//             share a cell; never finer than the smallest object
+// Also marks crowded levels, whose cells hold many boxes.
 
 const NEIGHBOURS: u32 = 4u;
 // A level is crowded if a box shares its cell with more boxes than this, on average.
 const CROWDED: u32 = 12u;
-// `costs_less`: cost of a pair in rows of finer cells; pairs added as a fixed cost; most octaves between coarse and
-// fine cells.
+// For `costs_less`: cost of a pair in rows of finer cells, fixed cost in pairs, and limit of the octaves between coarse
+// and fine cells.
 const COST_OF_PAIRS: u32 = 2u;
 const FIXED_PAIR_COST: u32 = 9u;
 const MAX_OCTAVES: u32 = 12u;
-// Most pairs per object that finer cells would separate, if coarser ones are chosen for walks that look far.
+// Coarser cells are chosen only if finer ones would separate at most this number of pairs per object.
 const MAX_SPLIT: u32 = 64u;
 
 @group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1097>;
@@ -22,29 +22,29 @@ const MAX_SPLIT: u32 = 64u;
 var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> wastes: array<atomic<u32>, 4>;
 var<workgroup> smallest: atomic<u32>;
-// Octaves with more neighbours, a bit each. Dense: most boxes have many. Split, well split: finer cells separate an
-// eighth, half of the pairs.
+// One bit per octave whose cells hold more than NEIGHBOURS neighbours. Dense: most boxes have many. Split and well
+// split: finer cells separate an eighth or half of the pairs.
 var<workgroup> dense_octaves: atomic<u32>;
 var<workgroup> split_octaves: atomic<u32>;
 var<workgroup> well_split_octaves: atomic<u32>;
-// Coarsest octave that costs less than the finest choice.
+// Coarsest octave that costs less than the finest choice (see `costs_less`).
 var<workgroup> coarser_octave: atomic<u32>;
 var<workgroup> crowded_levels: atomic<u32>;
 
-// 16 (square) or 64 (cube) for fraction 0.
+// Cell volume: 16 (square) or 64 (cube) for fraction 0.
 fn volume_of(fraction: u32) -> u32 {
     let side = fraction + 4u;
     return side * side * select(side, 1u, params.dimensions == 2u);
 }
 
-// Volume of the cell over that of a cube of the size class, in 64ths.
+// Volume of the smallest cell of `fraction` that holds a cube of the size class, over the cube's volume, in 64ths.
 fn waste_of(fraction: u32, class_fraction: u32) -> u32 {
     let octave = select(8u, 4u, params.dimensions == 2u);
     let own = volume_of(class_fraction);
     return (64u * volume_of(fraction) * select(1u, octave, class_fraction > fraction) + own / 2u) / own;
 }
 
-// Correctly rounded.
+// Bits of 1 / (1 + fraction / 4), correctly rounded.
 fn inverse_bits_of(fraction: u32) -> u32 {
     let finer = select(0x3f800000u, 0x3f4ccccdu, fraction == 1u);
     return select(finer, select(0x3f2aaaabu, 0x3f124925u, fraction == 3u), fraction >= 2u);
@@ -62,19 +62,21 @@ fn bounded_pairs_in(octave: u32) -> u32 {
     return sample_statistics[DENSITY + OCTAVE_WORDS * octave + 2u];
 }
 
-// Pairs of samples that share a bucket by chance.
+// Expected pairs of samples that share a bucket by chance.
 fn pairs_by_chance(octave: u32) -> u32 {
     let entered = entered_in(octave);
     return entered * entered / (2u * octave_buckets());
 }
 
-// Bounded pairs that no cell separates: those of the last octave, or none if it still separates a quarter of all pairs.
+// Bounded pairs that no cell size separates: those of the finest octave, or 0 if it still separates a quarter of all
+// pairs.
 fn lasting_pairs() -> u32 {
     let last = OCTAVES - 1u;
     return select(bounded_pairs_in(last), 0u, 4u * pairs_in(last) <= 3u * pairs_in(last - 1u));
 }
 
-// True if three in four of the separable boxes have many neighbours.
+// True if more than three quarters of the possible bounded pairs occur, lasting ones not counted. Most boxes then have
+// many neighbours.
 fn is_dense(octave: u32) -> bool {
     let lasting = lasting_pairs();
     let most = most_pairs() * entered_in(octave);
@@ -82,8 +84,8 @@ fn is_dense(octave: u32) -> bool {
     return 4u * bounded > 3u * (max(most, lasting) - lasting);
 }
 
-// True if cells two octaves finer separate at least `eighths` eighths of the bounded pairs. A crowd in one place, which
-// shares a cell in octave after octave, does not justify finer cells.
+// True if cells two octaves finer separate at least `eighths` eighths of the bounded pairs. A crowd in one place shares
+// a cell in octave after octave, so it does not justify finer cells.
 fn parts(octave: u32, eighths: u32) -> bool {
     let finer = min(octave + 2u, OCTAVES - 1u);
     let before = bounded_pairs_in(octave) - min(bounded_pairs_in(octave), pairs_by_chance(octave));
@@ -97,8 +99,8 @@ fn mean_pairs(octave: u32) -> u32 {
     return sixteenths * params.sample_stride / 16u;
 }
 
-// True if the pairs of an octave cost less than the rows of finer cells. A level of finer cells is never worth more
-// rows than it has objects.
+// True if the pairs in cells of `octave` cost less than the rows of cells of octave `finer`. The number of rows is
+// capped by that of objects in the finer cells.
 fn costs_less(octave: u32, finer: u32) -> bool {
     let cells = (1u << min(finer - octave, MAX_OCTAVES)) + 2u;
     let entered = entered_in(finer);
@@ -108,13 +110,13 @@ fn costs_less(octave: u32, finer: u32) -> bool {
         && pairs - min(pairs, mean_pairs(finer)) <= MAX_SPLIT;
 }
 
-// First octave from `first` on that is not in the mask.
+// First octave from `first` on whose bit in the mask is not set.
 fn octave_after(first: u32, parted: u32) -> u32 {
     return min(first + countTrailingZeros(~(parted >> first)), OCTAVES - 1u);
 }
 
-// True if a box shares a cell with more than `neighbours`, on average. Pairs by chance and their possible excess are
-// subtracted.
+// True if a box shares a cell with more than `neighbours` boxes, on average. Pairs by chance and their possible excess
+// are subtracted.
 fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     let entered = entered_in(octave);
     let one = select(64u, 16u, params.dimensions == 2u);
@@ -122,7 +124,7 @@ fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u;
 }
 
-// Called by all invocations. A barrier must follow before `crowded_levels_found`.
+// All invocations must call this. A barrier must follow before `crowded_levels_found`.
 fn base_inverse_of(local: u32) -> f32 {
     if (local < 4u) {
         atomicStore(&fractions[local], 0u);
@@ -163,9 +165,10 @@ fn base_inverse_of(local: u32) -> f32 {
     workgroupBarrier();
 
     let top = top_exponent(sample_statistics[EXTENT]);
-    // The finest dense octave is too coarse; so are those after it, as long as finer cells separate enough.
+    // The finest dense octave is too coarse; so are those after it, as long as finer cells separate an eighth of the
+    // pairs.
     let finest = octave_after(firstLeadingBit(atomicLoad(&dense_octaves)) + 1u, atomicLoad(&split_octaves));
-    // Most boxes may be in crowds far denser than the rest of the scene.
+    // In scenes with crowds far denser than the rest, coarser cells may cost less than those that suit the crowds.
     if (local < finest && !is_dense(local) && costs_less(local, finest)) {
         atomicMin(&coarser_octave, local);
     }
@@ -175,7 +178,7 @@ fn base_inverse_of(local: u32) -> f32 {
     var exponent = octave_exponent(top, octave);
     let smallest_class = atomicLoad(&smallest);
     if (smallest_class < SIZE_CLASSES && smallest_class >= 4u) {
-        // The first octave whose cell holds the smallest class.
+        // Exponent of the finest cell that holds the smallest size class.
         let fits = i32(smallest_class >> 2u) - 127 + select(0, 1, (smallest_class & 3u) > fraction);
         exponent = max(exponent, fits);
     }
@@ -189,7 +192,7 @@ fn base_inverse_of(local: u32) -> f32 {
     return bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u));
 }
 
-// Returns a bit per crowded level; 0 unless the scheme chooses the finest cell.
+// One bit per crowded level; 0 unless the scheme chooses the finest cell.
 fn crowded_levels_found() -> u32 {
     if (SCHEME != SCHEME_HIERARCHICAL) {
         return 0u;

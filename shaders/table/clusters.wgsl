@@ -1,8 +1,8 @@
 // uses: common/clusters, common/counters, common/grid, common/prelude, common/workgroup
 
-// Crowded scenes: sorts the entries of each cell by lower y, in blocks of 256 entries, and writes the boxes of
-// clusters, which are small since entries are already in order along x.
-// All scenes: writes the dispatches of both variants of the pair count, one of them empty, and reports the choice.
+// In crowded scenes, sorts the entries of each cell by lower y, in blocks of 256 entries, and writes the boxes of
+// clusters. These are small, since entries are already in order along x.
+// In all scenes, writes the dispatches of both variants of the pair count, one of them empty, and reports the choice.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -13,13 +13,13 @@
 @group(0) @binding(6) var<storage, read_write> crowded_groups: array<u32, 3>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
-// Several, so that few workgroups start for nothing in a scene that is not crowded.
+// Blocks per workgroup. Several, so that few workgroups start in vain in a scene that is not crowded.
 const BLOCKS: u32 = 8u;
 
 var<workgroup> cells: array<u32, 256>;
 var<workgroup> lows_y: array<i32, 256>;
 
-// Rank of an entry in its cell. Equal bounds keep their order.
+// Place of an entry once its cell is sorted. Equal bounds keep their order.
 fn place_in_cell(local: u32, members: u32) -> u32 {
     let cell = cells[local];
     let low_y = lows_y[local];
@@ -33,7 +33,7 @@ fn place_in_cell(local: u32, members: u32) -> u32 {
     return place;
 }
 
-// Bounds stop at infinity: a cluster may have invalid objects, and rays use bounds as floats.
+// Bounds are clamped to infinity, since a cluster may have invalid objects, and rays use bounds as floats.
 fn write_cluster(cluster: u32) {
     let first = cluster * CLUSTER;
     var low = bitcast<vec4<i32>>(records[2u * first]);

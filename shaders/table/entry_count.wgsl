@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/prelude, common/workgroup
 
-// Uniform scheme: counts the cells that each object covers, one list per group of entries. Objects of the large list
-// count 1, ignored ones 0.
+// Uniform scheme: counts the cells that each object covers, one list per group of entries. Large objects count 1,
+// ignored ones 0.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> entry_offsets: array<u32>;
@@ -20,7 +20,7 @@ fn main(
     let high = objects[2u * (params.first_object + object) + 1u];
     let kind = classify(low, high);
     var primary = 1u;
-    // Entries next to the primary cell along each axis.
+    // Number of covered cells next to the primary cell, along each axis.
     var beside = vec3<u32>(0u);
     var rest = 0u;
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {

@@ -2,7 +2,7 @@
 // uses: table/worlds
 
 // Uniform scheme: writes an entry for every cell that an object covers, at the scanned offsets: the primary entries of
-// all objects, then group by group, x fastest. The stable sort keeps this order within cells.
+// all objects, then the other groups, x fastest. The stable sort keeps this order within cells.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
@@ -11,7 +11,7 @@
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values: array<u32>;
 
-// A saturated offset is past every capacity; checked before the sum, which may wrap.
+// A saturated offset exceeds every capacity. It is checked before the sum, which may wrap.
 fn write_entry(first: u32, place: u32, key: u32, value: u32) {
     if (first < params.entry_capacity && first + place < params.entry_capacity) {
         keys[first + place] = key;
@@ -52,7 +52,7 @@ fn main(
                 let flags = select(vec3<u32>(0u), vec3<u32>(1u, 2u, 4u), offset == vec3<u32>(0u));
                 let value = object | ((flags.x | flags.y | flags.z) << 29u);
                 let group = entry_group(value);
-                // In the groups next to the primary cell, only one component is not 0.
+                // In the groups next to the primary cell, only one component of `offset` is not 0.
                 let place = select(max(offset.x + offset.y + offset.z, 1u) - 1u, rest, group == ENTRY_GROUPS - 1u);
                 rest += select(0u, 1u, group == ENTRY_GROUPS - 1u);
                 let key = key_of(level, placement.lower + vec3<i32>(offset), world);

@@ -1,9 +1,9 @@
 // uses: common/box, common/grid, common/prelude, common/workgroup, table/worlds
 
 // Writes the buffers that walks read.
-//   starts   starts[k] is the first sorted entry with a key of k or more
-//   records  `min.xyz, object | max.xyz, world`, bounds as ordered integers; in entry order, or in object order in the
-//            uniform scheme
+//   starts   starts[k] is the first sorted entry with a key of at least k
+//   records  `min.xyz, object | max.xyz, world`, bounds as ordered integers; in entry order, in the uniform scheme in
+//            object order
 // The invocation at a change of key fills the gap in `starts`; the whole workgroup fills long gaps.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
@@ -18,7 +18,7 @@ const OWN_GAP: u32 = 32u;
 var<workgroup> long_gaps: array<u32, 512>;
 var<workgroup> gap_count: atomic<u32>;
 
-// Keys `x .. y` whose first entry is this one.
+// Keys `x .. y` whose first entry is `entry`.
 fn gap_before(entry: u32) -> vec2<u32> {
     var begin = 0u;
     if (entry > 0u) {
@@ -39,7 +39,7 @@ fn fill(key: u32, end: u32, entry: u32) {
 
 fn fill_long_gap(entry: u32, local: u32) {
     let gap = gap_before(entry);
-    // Many cells per iteration, since some drivers limit iterations.
+    // Several cells per iteration, since some drivers limit the number of iterations.
     for (var key = gap.x + local; key < gap.y; key += 8u * WORKGROUP) {
         fill(key, gap.y, entry);
         fill(key + WORKGROUP, gap.y, entry);
@@ -75,7 +75,7 @@ fn main(
     }
     workgroupBarrier();
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
-    // Only entries of the large-object table may exceed the invocations.
+    // Only entries of the large-object table can outnumber the invocations.
     let invocations = max(params.entry_capacity + 1u, params.object_count);
     let first = select(0xffffffffu, place, place < invocations);
     let record_count = select(grid.entry_count, params.object_count, params.scheme == SCHEME_UNIFORM);

@@ -3,11 +3,11 @@
 
 // Hierarchical and adaptive schemes: writes one key per object, that of the cell of its lower corner. Large and ignored
 // objects have keys past the cells. Values are not written: the first digit of the sort derives them.
-// Also counts, per tile and choice of cells, the entries in the large-object table.
+// Also counts the entries of the large-object table, per tile of objects and cell size.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
-// A total of two words per choice, then `[shift - 1][tile]`.
+// A total of two words per cell size, then the sum of each tile, `[shift - 1][tile]`.
 @group(0) @binding(7) var<storage, read_write> large_table_sums: array<atomic<u32>>;
 
 var<workgroup> sums: array<atomic<u32>, 3>;
@@ -51,7 +51,7 @@ fn main(
     if (local < LARGE_TABLE_SHIFTS) {
         atomicStore(&sums[local], 0u);
     }
-    // The last choice enters the most levels.
+    // The last choice has the largest cells and enters the most levels.
     let larger = larger_keys(LARGE_TABLE_SHIFTS);
     let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
     let by_2 = covering_of(1u);

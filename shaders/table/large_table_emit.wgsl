@@ -1,21 +1,21 @@
 // uses: common/cells, common/large_table, common/grid, common/prelude, common/wide, common/workgroup, table/worlds
 
-// Chooses the finest cells of the large-object table whose entries and cells fit and are not crowded, if any. Each
-// workgroup derives the choice; the first one writes it to the grid.
+// Chooses the finest cells of the large-object table that fit with their entries and are not crowded. Without such
+// cells, there is no table. Each workgroup derives the choice; the first one writes it to the grid.
 // Then writes an entry for every cell that a larger box covers, x fastest, after the entries of the objects. A box may
-// have thousands, so several invocations share one.
+// have thousands of cells, so several invocations share it.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-// Without a large-object table.
+// Grid before the choice, without a large-object table.
 @group(0) @binding(2) var<storage, read> grid: Grid;
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
 @group(0) @binding(5) var<storage, read> large_table_sums: array<u32>;
 @group(0) @binding(6) var<storage, read_write> next_grid: Grid;
 
-// Few lanes with many objects each: most workgroups have nothing to do and should end soon.
+// Few lanes with many objects each: most workgroups find no larger box and should end soon.
 const LARGE_TABLE_LANES: u32 = 64u;
-// Lanes of the narrowest processors; most boxes have at least this number of cells.
+// Lanes per box: those of the narrowest processors. Most boxes have at least this number of cells.
 const LANES_A_BOX: u32 = 8u;
 // Average entries per cell beyond which reading a cell costs more than it saves.
 const CROWDED_CELL: u32 = 16u;
@@ -24,10 +24,10 @@ var<workgroup> partial: array<u32, 64>;
 // Entered objects of the tile in any order, each with the place of its first entry.
 var<workgroup> found: array<vec2<u32>, 1024>;
 var<workgroup> found_count: atomic<u32>;
-// Entries of earlier tiles.
+// Number of entries of earlier tiles.
 var<workgroup> entries_before: atomic<u32>;
 
-// A cell for each place of a lower corner that may be looked up; its keys follow all others.
+// The table as a level, with a bucket for each cell that may be looked up. Its keys follow all others.
 fn large_table(shift: u32) -> Level {
     var cover: Level;
     cover.count = saturate64(vec2<u32>(large_table_sums[2u * shift - 2u], large_table_sums[2u * shift - 1u]));
@@ -57,7 +57,7 @@ fn fits(cover: Level) -> bool {
     return is_loose && cover.count <= params.large_table_capacity && cover.table_size <= room;
 }
 
-// 0 for no table.
+// Returns 0 for no table.
 fn chosen_shift() -> u32 {
     if (grid.large_table_below > 0u) {
         for (var shift = 1u; shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
@@ -69,7 +69,7 @@ fn chosen_shift() -> u32 {
     return 0u;
 }
 
-// Called by all invocations of one workgroup.
+// All invocations of one workgroup must call this.
 fn write_grid(local: u32, shift: u32, cover: Level) {
     if (local < MAX_LEVELS) {
         next_grid.levels[local] = grid.levels[local];
@@ -113,7 +113,7 @@ fn main(
     let tile = flat_workgroup(group, groups);
     let shift = chosen_shift();
     let chosen = max(shift, 1u);
-    // Before all loops: a compiler must assume that their writes change it.
+    // Computed before all loops: a compiler must assume that writes in a loop change `grid`.
     let covering = covering_of(chosen);
     let large_table_level = large_table(chosen);
     if (tile == 0u) {
@@ -125,7 +125,7 @@ fn main(
     }
     workgroupBarrier();
     var own = 0u;
-    // A bit per object of the invocation that is entered.
+    // One bit per object of this invocation, set if the object is entered.
     var own_objects = 0u;
     if (shift > 0u && tile < large_table_tiles() && large_table_sums[large_table_sum(chosen, tile)] > 0u) {
         var before = 0u;

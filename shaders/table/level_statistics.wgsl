@@ -1,17 +1,17 @@
 // uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_cell
 
-// Counts the objects of each level and bounds the cells they occupy; also counts invalid, excluded and large objects.
-// Each workgroup chooses the finest cell itself, which is faster than a pass of its own.
+// Counts the objects of each level and bounds the cells they occupy. Also counts invalid, excluded and large objects.
+// Each workgroup chooses the finest cell itself, which is faster than a separate pass.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;
 @group(0) @binding(4) var<storage, read_write> counters: array<atomic<u32>>;
 
 var<workgroup> local_levels: array<atomic<u32>, 256>;
-// Invalid, excluded, large, as in the counters.
+// Invalid, excluded and large objects, indexed as in the counters.
 var<workgroup> local_counts: array<atomic<u32>, 3>;
 
-// Reads first: hardly any bound moves after a few objects, and atomics on one word serialize.
+// Reads first: a bound hardly ever moves after a few objects, and atomics on one word serialize.
 fn raise(word: u32, value: u32) {
     if (atomicLoad(&local_levels[word]) < value) {
         atomicMax(&local_levels[word], value);
@@ -20,7 +20,7 @@ fn raise(word: u32, value: u32) {
 
 const OBJECTS_PER_INVOCATION: u32 = 8u;
 
-// Consecutive objects of one level, added with few atomics.
+// Consecutive objects on one level, added with few atomics.
 struct Run {
     count: u32,
     level: u32,
@@ -70,7 +70,7 @@ fn main(
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);
-        // Objects without a place count as at the origin: no float touches a NaN.
+        // Objects that are not finite count as at the origin: no float operation sees a NaN.
         let has_place = vec3<bool>(kind == CLASS_FINITE);
         let placement = place(
             select(vec3<u32>(0u), low.xyz, has_place),

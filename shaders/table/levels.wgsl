@@ -1,7 +1,7 @@
 // uses: common/cells, common/counters, common/grid, common/prelude, common/wide
 
 // Assigns buckets to each occupied level: one per cell if they fit (finer along x if possible), else a power of two of
-// hashed ones. Each workgroup that needs the levels derives them; the first one writes them for later passes.
+// hashed ones. Each workgroup that needs the levels computes them; the first one writes them for later passes.
 
 @group(0) @binding(2) var<storage, read> level_statistics: array<u32, 256>;
 @group(0) @binding(3) var<storage, read_write> next_grid: Grid;
@@ -15,7 +15,7 @@ var<workgroup> grid: Grid;
 var<workgroup> statistics: array<u32, 256>;
 var<workgroup> occupied: atomic<u32>;
 
-// A level without its `table_base` and `next`.
+// Returns a level without its `table_base` and `next`.
 fn level_of(index: u32, base_inverse: f32) -> Level {
     let word = 8u * index;
     var level: Level;
@@ -59,7 +59,8 @@ fn level_of(index: u32, base_inverse: f32) -> Level {
     return level;
 }
 
-// Larger boxes get a table if nearly all objects are on lower levels, which read it.
+// Level below which objects read the large-object table, 0 without a table. Nearly all objects, but not all, must be
+// below it.
 fn level_below_large_table(levels: u32) -> u32 {
     if (params.large_table_capacity == 0u) {
         return 0u;
@@ -76,7 +77,7 @@ fn level_below_large_table(levels: u32) -> u32 {
     return select(0u, below, below < MAX_LEVELS && (levels >> below) > 0u);
 }
 
-// Bounds of the objects that read the table, in cells of the highest of their levels.
+// Bounds of the objects that read the table, in cells of level `below - 1`.
 fn large_table_bounds(levels: u32, below: u32) -> Level {
     var lower = vec3<i32>(0x7fffffff);
     var upper = vec3<i32>(-0x7fffffff);
@@ -88,7 +89,7 @@ fn large_table_bounds(levels: u32, below: u32) -> Level {
             let level_upper = vec3<i32>(grid.levels[index].upper_x, grid.levels[index].upper_y, grid.levels[index].upper_z);
             let highest = level_upper >> octaves;
             lower = min(lower, level_lower >> octaves);
-            // Underflow: cell -1 of a fine level may be in cell 0 of a coarser one.
+            // Underflow may put a position of cell -1 into cell 0 of a coarser level.
             upper = max(upper, select(highest, vec3<i32>(0), highest == vec3<i32>(-1)));
         }
     }
@@ -103,7 +104,7 @@ fn large_table_bounds(levels: u32, below: u32) -> Level {
     return cover;
 }
 
-// Cells of the adaptive scheme always hold many boxes: those that cross a border of small cells are in large ones.
+// Adaptive scenes always count as crowded: small boxes that cross a border of small cells are in large ones.
 fn is_crowded(fullest: u32) -> bool {
     if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {
         return params.has_clusters != 0u;
@@ -139,7 +140,7 @@ fn lay_out_rest(levels: u32) {
     grid.large_table = large_table_bounds(levels, below);
 }
 
-// Called by all 256 invocations.
+// All 256 invocations must call this.
 fn lay_out(local: u32) {
     statistics[local] = level_statistics[local];
     if (local == 0u) {
@@ -171,7 +172,7 @@ fn lay_out(local: u32) {
     workgroupBarrier();
 }
 
-// Called by all invocations of one workgroup.
+// All invocations of one workgroup must call this.
 fn write_levels(local: u32) {
     if (local < MAX_LEVELS) {
         next_grid.levels[local] = grid.levels[local];

@@ -1,16 +1,17 @@
 // uses: common/prelude
 
-// Layout of the sample statistics, and the octaves of cell sizes, from the extent of the scene downward.
+// Layout of the sample statistics. Octaves are the cell sizes considered, by powers of two from the extent of the scene
+// downward.
 
-// Words: size classes; bits of the largest |coordinate|; then per octave the samples entered, their pairs in one
-// bucket, and those pairs with a bounded number per sample.
+// Words: number of samples per size class; bits of the largest |coordinate|; then, per octave, numbers of samples
+// entered, of their pairs in one bucket, and of bounded pairs, to which a sample adds at most `most_pairs()`.
 const SIZE_CLASSES: u32 = 1024u;
 const EXTENT: u32 = 1024u;
 const DENSITY: u32 = 1025u;
 const OCTAVE_WORDS: u32 = 3u;
 
 const OCTAVES: u32 = 24u;
-// Exponents of cell sides, so that every level's inverse is a normal float.
+// Limits of the exponents of cell sizes, so that all inverses are normal floats.
 const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 90;
 
@@ -19,10 +20,10 @@ fn octave_buckets() -> u32 {
     return 2u << (32u - countLeadingZeros(max(params.sample_count, 2u) - 1u));
 }
 
-// Objects that a sample's bounded pairs stand for.
+// Limit of a sample's bounded pairs in objects; a sample stands for `sample_stride` objects.
 const BOUNDED: u32 = 64u;
 
-// Most bounded pairs per sample.
+// Maximum number of bounded pairs that a sample adds.
 fn most_pairs() -> u32 {
     return 1u + min(BOUNDED / params.sample_stride, params.sample_count / 4u);
 }

@@ -1,15 +1,15 @@
 // uses: common/box, common/prelude, common/workgroup, table/source_{source}, table/worlds
 
-// Writes objects as later passes read them: z is 0 in two dimensions, boxes grow by the margin, positions move into
-// their periods, objects of a nonexistent world become invalid, static ones are marked, and those past a count that
-// only the device knows are excluded.
+// Prepares objects for later passes. Sets z to 0 in two dimensions, grows boxes by the margin, and moves positions into
+// their periods. Marks static objects, makes those of a nonexistent world invalid, and excludes those past a count that
+// only the device knows.
 
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
 @group(0) @binding(3) var<storage, read> object_limits: array<u32>;
 
-// Image of a finite position in `0 <= p < period`, by long division of mantissas: exact for positions that are not
-// negative, rounded once for others, the same on every device.
+// Moves a finite position into `0 <= p < period`, by long division of mantissas. The result is exact for positions that
+// are not negative, rounded once for others, and the same on every device.
 fn wrapped(bits: u32, period: f32) -> f32 {
     let magnitude = bits & 0x7fffffffu;
     if (magnitude < 0x00800000u || period == 0.0) {
@@ -23,7 +23,7 @@ fn wrapped(bits: u32, period: f32) -> f32 {
         for (var shift = (magnitude >> 23u) - exponent; shift > 0u; shift -= min(shift, 8u)) {
             remainder = (remainder << min(shift, 8u)) % divisor;
         }
-        // Times 2^(exponent - 150), a normal float, since periods are at least 2^-100.
+        // Times 2^(exponent - 150). The product is normal, since periods are at least 2^-100.
         rest = select(bitcast<u32>(f32(remainder)) + ((exponent - 150u) << 23u), 0u, remainder == 0u);
     }
     // Compared as integers: a compiler may conclude that `period - rest` is below `period`.
@@ -52,7 +52,7 @@ fn main(
     low &= in_play;
     high &= in_play;
     let margin = vec3<f32>(params.margin);
-    // Each finite bound grows, and each axis with two of them moves, whatever the other axes are.
+    // Every finite bound grows, and every axis with two finite bounds moves, whatever the other axes are.
     let kind = classify(low, high);
     let has_place = kind == CLASS_FINITE || kind == CLASS_INFINITE;
     if (params.margin > 0.0 && has_place) {

@@ -3,9 +3,9 @@
 // Statistics of a sample of the objects, from which base_cell chooses the finest cell.
 //   size classes  samples by longest side, in quarter octaves
 //   densities     for each of 24 octaves, pairs of samples that share a cell
-// Each octave has a small hash table. A sample adds the number that its bucket held before, so the sum is the number of
-// pairs, chance collisions included (base_cell subtracts them). A second sum bounds the addend, so that a few crowds
-// cannot stand for the scene. The order of additions does not matter.
+// Each octave has a small hash table. A sample adds the number of earlier samples in its bucket, so the sum is the
+// number of pairs. It includes chance collisions, which base_cell subtracts. A second sum limits the addend, so that a
+// few crowds cannot stand for the scene. The order of additions does not matter.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
@@ -21,7 +21,6 @@ fn sampled_object(sample: u32) -> u32 {
     return min(sample * params.sample_stride + offset, params.object_count - 1u);
 }
 
-// Bits of the longest side, at most the largest float.
 fn longest_side_bits(low: vec3<u32>, high: vec3<u32>) -> u32 {
     // Halved, so that no difference overflows.
     let half_sides = flush(flush(flush_bits(high) * 0.5) - flush(flush_bits(low) * 0.5));
@@ -30,7 +29,7 @@ fn longest_side_bits(low: vec3<u32>, high: vec3<u32>) -> u32 {
     return select(min(bits + 0x00800000u, 0x7f7fffffu), 0u, bits == 0u);
 }
 
-// The smallest class that holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, 0 for zero.
+// Smallest class that holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, class 0 for points.
 fn size_class(low: vec3<u32>, high: vec3<u32>) -> u32 {
     return (longest_side_bits(low, high) + 0x001fffffu) >> 21u;
 }
@@ -59,7 +58,8 @@ fn add_sample(sample: u32, top: i32) {
     let slots = octave_buckets();
     for (var octave = 0u; octave < OCTAVES; octave += 1u) {
         let exponent = octave_exponent(top, octave);
-        // Objects up to twice the cell: with a cell side of 1.75 units they are still in the base level.
+        // Objects up to twice the octave's cell size are entered: with a fraction of 1.75, they are still on the finest
+        // level.
         if (side <= u32(exponent + 128) << 23u) {
             let inverse = vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u));
             let cell = bitcast<vec3<u32>>(cell_of(position, inverse));
@@ -90,7 +90,7 @@ fn main(
         atomicStore(&extent, 0u);
     }
     workgroupBarrier();
-    // The same few samples in each workgroup, so that all use the same octaves.
+    // All workgroups read the same few samples, so that all use the same octaves.
     if (params.sample_count > 0u) {
         add_extent(local * params.sample_count / WORKGROUP);
     }

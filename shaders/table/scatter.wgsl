@@ -1,6 +1,7 @@
 // uses: common/workgroup
 
-// Copies changed boxes to their slots. A slot is listed at most once, so the order of writes does not matter.
+// Copies changed boxes to their slots of an object set. A slot is listed at most once, so the order of writes does not
+// matter.
 
 struct ScatterParams {
     change_count: u32,

@@ -1,7 +1,5 @@
 // uses: common/source
 
-// Objects in a buffer of any layout.
-
 @group(0) @binding(1) var<storage, read> source_objects: array<u32>;
 @group(0) @binding(4) var<uniform> source_layout: SourceLayout;
 

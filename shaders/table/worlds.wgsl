@@ -1,6 +1,6 @@
 // uses: common/prelude
 
-// Worlds of a table's objects: scenes of one step that never meet.
+// Worlds of a table's objects. Objects of different worlds never meet.
 
 @group(0) @binding(9) var<storage, read> worlds: array<u32>;
 

@@ -4,39 +4,39 @@
 // Rays over a step's table, for the caller's shader: the closest hit, any hit, or one hit at a time. See
 // src/addons/table_shader.rs.
 //
-// A cast visits cells as rays/ray_walk and tests boxes as rays/ray_hits, in the same order and with the same functions.
-// Those passes call a function per hit. A caller's loop takes one hit at a time, so a cast keeps its state in a struct,
-// which would cost the passes registers. A change to one walk applies to the other.
+// A cast visits cells like rays/ray_walk and tests boxes like rays/ray_hits, in the same order and with the same
+// functions. Those passes call a function per hit. A caller's loop takes one hit at a time, so a cast keeps its state
+// in a struct, which would cost the passes registers. Make every change in both walks.
 
-// Iterations over slabs and rows per object: more than rays take in levels whose cells pay.
+// Iterations over slabs and rows that a cast may take, per object. Rays need fewer in levels whose cells pay.
 const ITERATIONS_PER_OBJECT: f32 = 16.0;
 
 struct Hit {
-    // Object, ray parameter where its box is entered, record of the box. Without a hit: NO_OBJECT and the largest
+    // Object, ray parameter where the ray enters its box, record of the box. Without a hit, NO_OBJECT and the largest
     // float.
     object: u32,
     t: f32,
     record: u32,
     is_hit: bool,
-    // False if a driver may have cut a loop, so the result is not certain.
+    // False if a driver may have cut a loop, so that the result is uncertain.
     is_whole: bool,
 }
 
 struct Cast {
-    // Last hit: object, ray parameter, record of the box.
+    // Last hit: object, ray parameter, record of the object's box.
     object: u32,
     t: f32,
     record: u32,
-    // The rest is internal.
+    // Internal fields follow.
     ray: Ray,
-    // One hit is wanted: meeting it twice does no harm, and large boxes come first.
+    // True if only one hit is wanted: meeting it twice does no harm, and large boxes come first.
     seeks_one: bool,
-    // Hits past this are ignored.
+    // Hits with a larger ray parameter are ignored.
     limit: f32,
     place: u32,
-    // A bit per remaining level.
+    // One bit per level not yet walked.
     levels_left: u32,
-    // Bounds a cast, whatever cells its ray crosses.
+    // Bounds a cast, whatever number of cells its ray crosses.
     iterations_left: f32,
     passage: Passage,
     slab: i32,
@@ -45,14 +45,14 @@ struct Cast {
     z: i32,
     row: Row,
     passed: u32,
-    // Candidates before this are tested themselves, not by cluster.
+    // Candidates before this are tested one by one, later ones by the box of their cluster.
     members_end: u32,
     candidate: u32,
-    // Of the level: see `cells_pay`.
+    // Entries met on the current level; see `cells_pay`.
     meetings: Meetings,
 }
 
-// `passage_of` and `cells_pay` read these. `go_to_level` and `go_on_casting` copy them from the cast and back, so casts
+// Read by `passage_of` and `cells_pay`. `go_to_level` and `go_on_casting` copy these from the cast and back, so casts
 // may be interleaved.
 var<private> level_limit: f32;
 var<private> iterations_left: f32;
@@ -62,7 +62,6 @@ fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-// Reserves iterations if enough are left.
 fn takes_iterations(iterations: f32) -> bool {
     if (!(iterations <= iterations_left)) {
         return false;
@@ -82,13 +81,13 @@ fn ray(origin: vec3<f32>, direction: vec3<f32>, t_max: f32) -> Ray {
     return ray_of_words(head, tail, false, vec4<u32>(0u), 0u);
 }
 
-// The ray of a `SweptRay`'s words. Half extents are ignored if rays sweep no boxes.
+// Ray from the words of a `SweptRay`. Half extents are ignored if the shader has no swept rays.
 fn ray_of(head: vec4<u32>, tail: vec4<u32>, sweep: vec4<u32>, world: u32) -> Ray {
     let counting = select(vec4<u32>(0u, 0u, 0u, sweep.w), sweep, SWEPT);
     return ray_of_words(head, tail, true, counting, world);
 }
 
-// Returns the hit with the smallest t, ties to the smallest object.
+// Returns the hit with the smallest `t`; of equal ones, that of the smallest object.
 fn closest_hit(ray: Ray) -> Hit {
     var hits = cast_for(ray, true);
     var hit = Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, false);
@@ -129,10 +128,10 @@ fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
     return hits;
 }
 
-// Moves to the next hit. Returns false if there is no further one.
+// Moves to the next hit. Returns false after the last one.
 fn next_hit(hits: ptr<function, Cast>) -> bool {
     for (; (*hits).place != WALK_DONE;) {
-        // Rarer work is outside the inner loop over boxes: drivers for CPUs take both sides of branches.
+        // Rare work is outside the inner loop over boxes, since drivers for CPUs take both sides of branches.
         var t = NO_HIT;
         for (; (*hits).passed < (*hits).row.count && t == NO_HIT;) {
             t = test_next(hits);
@@ -148,13 +147,13 @@ fn next_hit(hits: ptr<function, Cast>) -> bool {
     return false;
 }
 
-// Returns true if the cast is complete: neither the caller's loop nor a driver cut it short.
+// True if the cast is complete: neither the caller's loop nor a driver cut it short.
 fn cast_is_whole(hits: ptr<function, Cast>) -> bool {
     return (*hits).place == WALK_DONE && all_iterations_taken();
 }
 
-// Has a bound that no compiler knows. If a driver has begun to cut loops, those that make a ray or test a box closely
-// may have been cut too.
+// Detects loops that a driver ended early, by a bound that no compiler knows. Loops that load a ray or test a box
+// closely may then have ended early too.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < params.dimensions; k += 1u) {
@@ -163,7 +162,7 @@ fn all_iterations_taken() -> bool {
     return iterations == params.dimensions;
 }
 
-// Tests the next box of the row, or that of its cluster. Returns the parameter where the ray enters a candidate.
+// Tests the next box of the row, or its cluster's box. Returns the ray parameter of a candidate, else NO_HIT.
 fn test_next(hits: ptr<function, Cast>) -> f32 {
     let row = (*hits).row;
     let k = (*hits).passed;
@@ -233,7 +232,7 @@ fn go_on_casting(hits: ptr<function, Cast>) {
     (*hits).meetings = meetings;
 }
 
-// Moves to the slab's next row, if it has one.
+// Moves to the next row of the slab. Returns false if there is none or the level is dropped.
 fn goes_to_row(hits: ptr<function, Cast>) -> bool {
     let visit = (*hits).visit;
     let level = grid.levels[visit.level];
@@ -264,7 +263,7 @@ fn begin_slabs(hits: ptr<function, Cast>) {
     (*hits).z = 0;
 }
 
-// Moves to the level's next slab, or begins the level again.
+// Moves to the next slab of the level, or restarts the level. Returns false at the level's end.
 fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
     let passage = (*hits).passage;
     let level = grid.levels[(*hits).visit.level];
@@ -288,7 +287,7 @@ fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
         (*hits).visit.previous_upper = (*hits).visit.upper;
         (*hits).visit.lower = cells.lower;
         (*hits).visit.upper = cells.upper;
-        // Before the first row.
+        // One before the first row.
         (*hits).y = max(cells.lower.y, level.lower_y) - 1;
         (*hits).z = max(cells.lower.z, level.lower_z);
     }
@@ -301,7 +300,7 @@ fn list_level(hits: ptr<function, Cast>, level: Level) {
     take_row(hits, Row(listing.first, listing.count, 0u, listing.count));
 }
 
-// Moves to the next level, or past the last.
+// Moves to the next level, or ends the cast.
 fn go_to_level(hits: ptr<function, Cast>) {
     let rest = (*hits).levels_left;
     if (rest == 0u) {

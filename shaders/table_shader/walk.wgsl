@@ -1,33 +1,33 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, queries/query
 // uses: queries/query_cells, queries/query_image_own
 
-// Queries over a step's table, for the caller's shader: objects that meet a box or are within a radius, one at a time,
-// and the entries of a cell. See src/addons/table_shader.rs.
+// Queries over a step's table, for the caller's shader: objects that overlap a box or are within a radius, one at a
+// time, and the entries of a cell. See src/addons/table_shader.rs.
 
-// Uniform scheme: the object of each entry.
+// Object of each entry; read in the uniform scheme only.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const ALL_LAYERS: u32 = 0xffffffffu;
 
-// Place of a walk: entries read without cells, all records of a level, a row of cells, or the end.
+// Position of a walk: entries read without cells, all records of a level, a row of cells, or the end.
 const WALK_ENTRIES: u32 = 0u;
 const WALK_RECORDS: u32 = 1u;
 const WALK_ROW: u32 = 2u;
 const WALK_DONE: u32 = 3u;
 
 struct Walk {
-    // Last result: object, squared distance from its box to the query, record of the box.
+    // Last result: object, squared distance between its box and the query, record of the box.
     object: u32,
     squared_distance: f32,
     record: u32,
-    // The rest is internal.
+    // Internal fields follow.
     query: Query,
     place: u32,
     level: u32,
     following: u32,
-    // Ends the walk of a table that was never built.
+    // Levels left; ends the walk of a table that was never built.
     levels_left: u32,
-    // Rows of cells left, at first the number of objects: bounds the walk, whatever its query covers.
+    // Rows of cells that the walk may still read. Bounds the walk of any query.
     rows_left: u32,
     lower: vec3<i32>,
     upper: vec3<i32>,
@@ -37,12 +37,12 @@ struct Walk {
     passed: u32,
 }
 
-// Objects that meet the box, in world 0 and all layers.
+// Query for the objects that overlap a box, in world 0 and all layers.
 fn box_query(lower: vec3<f32>, upper: vec3<f32>) -> Query {
     return sphere_box_query(lower, upper, 0.0);
 }
 
-// Objects within `radius` of `center`, in world 0 and all layers.
+// Query for the objects within `radius` of `center`, in world 0 and all layers.
 fn sphere_query(center: vec3<f32>, radius: f32) -> Query {
     return sphere_box_query(center, center, radius);
 }
@@ -66,7 +66,7 @@ fn begin_walk(query: Query) -> Walk {
     return walk;
 }
 
-// Moves to the next object. Returns false if there is no further one.
+// Moves to the next object. Returns false after the last one.
 fn next_object(walk: ptr<function, Walk>) -> bool {
     for (; (*walk).place != WALK_DONE;) {
         if ((*walk).passed == (*walk).row.count) {
@@ -82,12 +82,12 @@ fn next_object(walk: ptr<function, Walk>) -> bool {
     return false;
 }
 
-// Returns true if the walk is complete: neither the caller's loop nor a driver cut it short.
+// True if the walk is complete: neither the caller's loop nor a driver cut it short.
 fn walk_is_whole(walk: ptr<function, Walk>) -> bool {
     return (*walk).place == WALK_DONE;
 }
 
-// Reserves the rows of these cells if enough are left.
+// Reserves the rows of `cells`. Returns false if fewer are left.
 fn takes_rows(walk: ptr<function, Walk>, cells: Cells) -> bool {
     let left = (*walk).rows_left;
     let past_y = bitcast<u32>(cells.upper.y - cells.lower.y);
@@ -140,7 +140,7 @@ fn go_on(walk: ptr<function, Walk>) {
     (*walk).row = long_row_of(level, (*walk).lower.x, (*walk).upper.x, (*walk).y, (*walk).z, (*walk).query.world);
 }
 
-// True if the query finds the object of `entry`, which is a record if the level is walked without cells.
+// True if the query finds the object of `entry`. In a walk over records, `entry` is a record.
 fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
     let query = (*walk).query;
     let level = grid.levels[min((*walk).level, MAX_LEVELS - 1u)];
@@ -182,7 +182,7 @@ fn record_object(record: u32) -> u32 {
     return records[2u * record].w;
 }
 
-// Finest level that has objects; `level_after` returns the next. Both end with NO_LEVEL.
+// Finest level that has objects. `level_after` returns the next; both return NO_LEVEL at the end.
 fn first_level() -> u32 {
     return grid.first_level;
 }
@@ -191,7 +191,6 @@ fn level_after(level: u32) -> u32 {
     return grid.levels[level].next;
 }
 
-// Sides of a level's cells.
 fn cell_size(level: u32) -> vec3<f32> {
     let halves = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
     return halves / axis_inverse(grid.levels[level].inverse, grid.x_detail);
@@ -202,7 +201,7 @@ fn cell_at(level: u32, position: vec3<f32>) -> vec3<i32> {
     return cell_of(flush_bits(bits), axis_inverse(grid.levels[level].inverse, grid.x_detail));
 }
 
-// Entries `x .. y` that include all of a cell. Others may share its bucket: see `is_in_cell`.
+// Entries `x .. y`, which include all entries of a cell. Other cells may share its bucket: see `is_in_cell`.
 fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
     let row = row_of(grid.levels[level], cell.x, cell.x, cell.y, cell.z, world);
     let lower = vec3<i32>(grid.levels[level].lower_x, grid.levels[level].lower_y, grid.levels[level].lower_z);
@@ -211,8 +210,7 @@ fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
     return vec2<u32>(row.begin, row.begin + select(row.count, 0u, is_outside));
 }
 
-// True if the entry belongs to the cell: its object's lower corner is in it, or in the uniform scheme any part of the
-// object.
+// True if the lower corner of the entry's object is in the cell, or in the uniform scheme any part of the object.
 fn is_in_cell(level: u32, entry: u32, cell: vec3<i32>, world: u32) -> bool {
     let record = entry_record(entry);
     let first = cell_at(level, record_min(record));

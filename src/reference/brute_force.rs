@@ -1,5 +1,5 @@
-//! Answers by definition: every object is tested against every other, static ones first. Shares nothing with the grid
-//! but the exact predicate of rays, [`enter_box`], and their loading, [`load_ray`].
+//! Results by definition: every object is tested against every other, static ones first. Shares only the exact ray
+//! test, [`enter_box`], and the loading of rays, [`load_ray`], with the grid.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ fn is_admitted(a: &Aabb, b: &Aabb) -> bool {
         && !(is_static(a) && is_static(b))
 }
 
-/// Returns all pairs, ascending by `(a, b)`; filters apply. Takes quadratic time.
+/// Returns all pairs that filters admit, ascending by `(a, b)`. Takes quadratic time.
 pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     let active: Vec<(u32, &Aabb)> = (0..)
         .zip(objects)
@@ -41,13 +41,12 @@ pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
-/// An object with dimensions and margin applied.
+/// Applies the descriptor's dimensions and margin to an object.
 fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     let axes = descriptor.dimensions.count() as usize;
     let mut object = *object;
     object.min[axes..].fill(0.0);
     object.max[axes..].fill(0.0);
-    // Infinite bounds cannot grow; ignored boxes stay unchanged.
     if descriptor.margin.is_normal() && !object.is_ignored(Dimensions::Three) {
         for axis in 0..axes {
             let (low, high) = (object.min[axis], object.max[axis]);
@@ -67,8 +66,8 @@ fn excluded(scene: &HostScene<'_>) -> HashSet<Pair> {
     scene.excluded_pairs.iter().map(in_order).collect()
 }
 
-/// Returns all pairs of a scene, ascending, with the descriptor's dimensions, margin, worlds and filters. Excluded
-/// pairs are left out.
+/// Returns all pairs of a scene that are not excluded, ascending. The descriptor's dimensions, margin, worlds and
+/// filters apply.
 ///
 /// # Errors
 /// Fails if part of the scene is on a device.
@@ -81,7 +80,7 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
     for (index, object) in objects.iter_mut().enumerate() {
         *object = as_compared(descriptor, object);
         if !descriptor.filters {
-            // Objects of a static source never meet, even without filters.
+            // Static objects never pair with each other, even without filters.
             let kept = if index < scene.static_objects.len() {
                 Aabb::EXCLUDED | Aabb::STATIC
             } else {
@@ -101,8 +100,8 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
     pairs
 }
 
-/// Returns all hits of each ray of a scene, ascending by object, with the descriptor's dimensions, margin and worlds.
-/// Layers apply if its filters are on.
+/// Returns all hits of each ray of a scene, ascending by object. The descriptor's dimensions, margin and worlds apply,
+/// and layers if its filters are on.
 ///
 /// # Errors
 /// Fails if part of the scene is on a device.
@@ -137,8 +136,8 @@ pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'
     scene.rays.iter().map(hits).collect()
 }
 
-/// Returns the hit with the smallest `t`, ties to the smallest object; [`RayHit::MISS`] for none. `hits` must be
-/// ascending by object.
+/// Returns the hit with the smallest `t`, and of these the one with the smallest object. Returns [`RayHit::MISS`] if
+/// there are no hits. `hits` must be ascending by object.
 pub fn closest(hits: &[RayHit]) -> RayHit {
     let nearer = |best: RayHit, &hit: &RayHit| if hit.t < best.t { hit } else { best };
     hits.iter().fold(RayHit::MISS, nearer)
@@ -159,14 +158,15 @@ pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
     rays_all(objects, rays).iter().map(|hits| closest(hits)).collect()
 }
 
-/// Returns 1 for each ray that meets anything, else 0, with a default descriptor.
+/// Returns 1 for each ray that hits anything, else 0, with a default descriptor.
 pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
     let any = |hits: &Vec<RayHit>| u32::from(!hits.is_empty());
     rays_all(objects, rays).iter().map(any).collect()
 }
 
-/// Results of a query. Distances are exact to 2^-50 here, but the passes round to 24 bits. An object within four units
-/// in the last place of the radius, or of the smallest normal float, may be found or not.
+/// Results of a query. Distances are exact to 2^-50 here, but the passes round to 24 bits. So an object may be found or
+/// not if its distance is within this tolerance of the radius:
+/// `4 * (radius * f32::EPSILON + f32::MIN_POSITIVE)`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Objects that must be found, ascending, with their distances.
@@ -177,10 +177,10 @@ pub struct Found {
 
 impl Found {
     fn add(&mut self, object: u32, distance: f64, radius: f32) {
-        // The largest float reaches everything.
+        // The largest float stands for an infinite radius.
         let is_endless = radius >= f32::MAX;
         let radius = f64::from(radius);
-        // Denormals count as 0.
+        // Passes flush denormals to 0, hence the second term.
         let tolerance = 4.0 * (radius * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE));
         if distance <= radius - tolerance || distance == 0.0 || is_endless {
             self.surely.push((object, distance));
@@ -190,7 +190,7 @@ impl Found {
     }
 }
 
-/// Returns the results of each query of a scene. Excluded pairs are not partners.
+/// Returns the results of each query of a scene. A self-query for overlaps omits excluded pairs.
 ///
 /// # Errors
 /// Fails if part of the scene is on a device.
@@ -244,7 +244,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     };
     let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
         0.0 => f64::from(object.min[axis]),
-        // The remainder may round up to the period.
+        // `rem_euclid` may round up to the period.
         period => match object.min[axis].rem_euclid(period) {
             moved if moved < period => f64::from(moved),
             _ => 0.0,
@@ -263,7 +263,6 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     for &(querier, by, own_world) in &self_query {
         for &(index, object, world) in &self_query {
             let is_wanted = if half { index > querier } else { index != querier };
-            // Objects of a static source never meet, even without filters.
             let are_static = (*index.max(querier) as usize) < scene.static_objects.len();
             if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {
                 continue;

@@ -1,5 +1,3 @@
-//! Scenes in host memory.
-
 use std::borrow::Cow;
 
 use crate::api::error::InputError;
@@ -8,29 +6,26 @@ use crate::api::queries::Query;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Pair, SweptRay};
 
-/// A scene in host memory, as the reference passes read it.
+/// A scene in host memory, as reference passes read it.
 #[derive(Clone, Default)]
 pub struct HostScene<'a> {
     /// Moving boxes.
     pub objects: &'a [Aabb],
-    /// Their worlds; empty with one world.
+    /// Worlds of the moving boxes; empty with one world.
     pub worlds: &'a [u32],
-    /// Static boxes, as given.
     pub static_objects: &'a [Aabb],
-    /// Their worlds; empty with one world.
+    /// Worlds of the static boxes; empty with one world.
     pub static_worlds: &'a [u32],
-    /// Excluded pairs, as given.
     pub excluded_pairs: &'a [Pair],
-    /// Rays in the wide form.
+    /// Rays, converted to [`SweptRay`].
     pub rays: Cow<'a, [SweptRay]>,
-    /// Queries in the wide form; empty for a self-query.
+    /// Queries, converted to [`Query`]; empty in a self-query.
     pub queries: Cow<'a, [Query]>,
-    /// Rays and queries, as given.
     pub query_input: QueryInput<'a>,
 }
 
 impl<'a> HostScene<'a> {
-    /// Reads a scene.
+    /// Converts a scene.
     ///
     /// # Errors
     /// Fails if part of the scene is on a device.
@@ -61,7 +56,8 @@ impl<'a> HostScene<'a> {
         self.static_objects.len() + self.objects.len()
     }
 
-    /// All objects and their worlds in the order of results: static ones first, marked with [`Aabb::STATIC`].
+    /// Returns all objects and their worlds in the order of results: static objects first, marked with
+    /// [`Aabb::STATIC`].
     pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
         let mark = |object: &Aabb| object.into_static();
         let marked = self.static_objects.iter().map(mark);

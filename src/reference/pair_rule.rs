@@ -1,5 +1,3 @@
-//! The rule that decides a pair.
-
 use std::fmt::{self, Display, Formatter};
 
 use crate::api::descriptor::BroadPhaseDescriptor;
@@ -10,11 +8,11 @@ use crate::layout::grid::{Class, classify, ordered};
 use crate::reference::host::HostScene;
 use crate::reference::params::prepared;
 
-/// Rule that decides whether two objects are a pair. Several may apply; the first in this order is the one returned.
+/// Rule that decides whether two objects are a pair. If several apply, the first in this order is returned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PairRule {
-    /// Both indices name one object.
+    /// Both indices are equal.
     SameObject,
     /// The object has the flag [`Aabb::EXCLUDED`].
     Excluded {
@@ -35,20 +33,20 @@ pub enum PairRule {
     },
     /// The boxes do not overlap along an axis.
     Apart {
-        /// The first such axis: 0, 1 or 2.
+        /// First axis without overlap: 0, 1 or 2.
         axis: usize,
-        /// Distance between the boxes along the axis, margins included. With periods, objects are moved into them
-        /// first; images across a border are not considered.
+        /// Distance between the boxes along that axis, margins included. With periods, the objects are first moved into
+        /// them; images across a border are not considered.
         gap: f64,
     },
     /// Both objects are static.
     BothStatic,
     /// Both objects have the same owner.
     SameOwner {
-        /// The owner.
+        /// Owner of both objects.
         owner: u32,
     },
-    /// The mask of one object excludes the layers of the other.
+    /// The layers of one object are not in the mask of the other.
     Layers,
     /// The scene's list of excluded pairs contains the pair.
     Listed,
@@ -90,7 +88,8 @@ impl Display for PairRule {
 ///
 /// # Errors
 ///
-/// As [`step_scene`](crate::cpu::step_scene), and [`InputError::NoObject`] for an index past the scene's objects.
+/// - Errors of [`step_scene`](crate::cpu::step_scene), except `PairFilterOnCpu`.
+/// - [`InputError::NoObject`]: `a` or `b` is not an object of the scene.
 pub fn pair_rule(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -152,7 +151,7 @@ fn apart([a, b]: [&Aabb; 2]) -> Option<PairRule> {
     })
 }
 
-/// Objects of the static source never pair, even without filters.
+/// Static objects never pair with each other, even without filters.
 fn filtered([a, b]: [&Aabb; 2], filters: bool, are_of_statics: bool) -> Option<PairRule> {
     if are_of_statics || (filters && a.owner & b.owner & Aabb::STATIC != 0) {
         return Some(PairRule::BothStatic);

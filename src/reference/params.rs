@@ -14,12 +14,11 @@ use crate::layout::grid::{self, Params};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
 
-/// The capacity, if growth is fixed.
+/// Returns `capacity` if growth is fixed.
 pub(crate) fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
     capacity.filter(|_| descriptor.outputs.growth == Growth::Fixed)
 }
 
-/// Uniform block of a table, with capacities up to the outputs.
 fn table_params(
     descriptor: &BroadPhaseDescriptor<'_>,
     objects: usize,
@@ -32,14 +31,14 @@ fn table_params(
     Ok(params)
 }
 
-/// Blocks of the moving and the static table.
+/// Uniform blocks of the moving and the static table.
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
     let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
     let all = count("objects", (moving + statics) as u64)?;
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
     descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
-    // No pair walk begins there.
+    // Pair walks never begin in the static table.
     of_statics.has_clusters = 0;
     let mut params = table_params(descriptor, moving, of_statics.object_count)?;
     params.large_table_capacity = grid::large_table_capacity(&params, descriptor.pairs);
@@ -51,7 +50,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
     Ok([params, of_statics])
 }
 
-/// As [`prepared`], with the capacities for entries and pair counts.
+/// Returns [`prepared`], with the capacities of entries and pair counts.
 pub(crate) fn sized(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,
@@ -67,7 +66,8 @@ pub(crate) fn sized(
     Ok((params, objects))
 }
 
-/// One per object; in the uniform scheme the need, bounded by a fixed capacity, which may exceed the memory.
+/// Entry capacity: one per object. In the uniform scheme, the number of entries needed or a smaller fixed capacity,
+/// which alone may exceed the memory.
 fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
     if !params.is_uniform() {
         return Ok(params.entry_capacity);
@@ -79,7 +79,7 @@ fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, object
     count("entries", held)
 }
 
-/// The table of the moving objects counts into the same words.
+/// Saves the static table's entry count: the moving table uses the same words.
 pub(crate) fn keep_static_entries(counters: &mut [u32]) {
     counters.copy_within(
         word::ENTRIES_NEEDED..word::ENTRIES_NEEDED + 2,
@@ -103,13 +103,13 @@ pub(crate) fn scan_output(
     scan(&block, counts, counters);
     let needed = wide(counters, output.word);
     match capacity {
-        // The largest u32 stands for all places that do not fit.
+        // The largest u32 stands for all offsets that do not fit.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
         None => output.returnable(needed),
     }
 }
 
-/// Blocks of the moving and the static table, and all objects as prepared, static ones first.
+/// Returns the uniform blocks of the moving and the static table, and all prepared objects, static ones first.
 pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,

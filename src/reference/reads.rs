@@ -1,5 +1,3 @@
-//! Buffers that the walks of a step read.
-
 use super::pairs::pair_excludes::Excludes;
 use super::pairs::pair_static::StaticPairReads;
 use super::pairs::pair_walk::PairReads;
@@ -9,7 +7,6 @@ use super::rows::CellTable;
 use crate::api::queries::Query;
 use crate::api::types::{Aabb, SweptRay};
 
-/// Tables and exclusions of a step.
 #[derive(Clone, Copy)]
 pub struct StepReads<'a> {
     /// Table of the moving objects.
@@ -18,25 +15,20 @@ pub struct StepReads<'a> {
     pub statics: Option<TableReads<'a>>,
     /// All objects, static ones first.
     pub objects: &'a [Aabb],
-    /// Exclusions other than filters.
+    /// Exclusions of pairs, other than by filters.
     pub excludes: Excludes<'a>,
 }
 
-/// Buffers of one table.
 #[derive(Clone, Copy)]
 pub struct TableReads<'a> {
-    /// Levels, records and cell table.
     pub table: CellTable<'a>,
-    /// Sorted keys.
     pub keys: &'a [u32],
-    /// Sorted values.
     pub values: &'a [u32],
-    /// Objects of the table. Their records precede those of the large-object table.
+    /// Number of objects of the table. Their records precede those of the large-object table.
     pub object_count: u32,
 }
 
 impl<'a> StepReads<'a> {
-    /// Returns the input of the pair passes.
     pub fn pairs(&self) -> PairReads<'a> {
         PairReads {
             table: self.own.table,
@@ -47,7 +39,7 @@ impl<'a> StepReads<'a> {
         }
     }
 
-    /// Returns the input of the pair passes with static objects, if there are any.
+    /// Input of the pair passes for static objects, if there are any.
     pub fn static_pairs(&self) -> Option<StaticPairReads<'a>> {
         self.statics.map(|statics| StaticPairReads {
             table: statics.table,
@@ -58,7 +50,7 @@ impl<'a> StepReads<'a> {
         })
     }
 
-    /// Returns the tables that rays walk, in order.
+    /// Input of ray walks, one per table, in order.
     pub fn rays(&self, rays: &'a [SweptRay]) -> Vec<RayReads<'a>> {
         let tables = [Some(self.own), self.statics].into_iter().flatten();
         tables
@@ -71,8 +63,8 @@ impl<'a> StepReads<'a> {
             .collect()
     }
 
-    /// Returns the walks of queries, in order. With `is_self_query`, objects replace `queries`, and static ones walk
-    /// only the moving table.
+    /// Input of query walks, in order. With `is_self_query`, objects replace `queries`, and static ones walk only the
+    /// moving table.
     pub fn queries(&self, queries: &'a [Query], is_self_query: bool) -> Vec<QueryReads<'a>> {
         let walk = |of: TableReads<'a>, self_query: TableReads<'a>| QueryReads {
             table: of.table,

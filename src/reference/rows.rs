@@ -7,30 +7,29 @@ use crate::layout::grid::{
     CLUSTER, DENSE, Grid, ID_MASK, Level, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, bucket_of, is_in_cells, key_of,
 };
 
-/// Buffers that walks read, in binding order.
+/// Buffers that walks read, in the order of bindings.
 #[derive(Clone, Copy, Debug)]
 pub struct CellTable<'a> {
-    /// The levels.
     pub grid: &'a Grid,
     /// Output of [`gather`](super::table::gather::gather).
     pub records: &'a [Record],
     /// Output of [`cell_starts`](super::table::gather::cell_starts).
     pub starts: &'a [u32],
-    /// Output of [`clusters`](super::table::clusters::clusters), stored after the records on the GPU. Empty unless the
-    /// scene is crowded.
+    /// Output of [`clusters`](super::table::clusters::clusters), which the GPU stores after the records. Empty unless
+    /// the scene is crowded.
     pub clusters: &'a [Record],
 }
 
-/// Objects tested without cells.
+/// Objects to test without cells.
 pub(crate) enum Listing {
-    /// Primary entries of the range count.
+    /// Only primary entries of the range count.
     Entries(Range<u32>),
-    /// All records; those of objects in cells count.
+    /// All records; only those of objects in cells count.
     Records,
 }
 
 impl CellTable<'_> {
-    /// Entries by cluster, each with its box in a crowded scene.
+    /// Entries by cluster, each cluster with its box in a crowded scene.
     pub(crate) fn clustered(&self, entries: Range<u32>) -> impl Iterator<Item = (Option<&Record>, Range<u32>)> {
         let is_crowded = self.grid.is_crowded != 0;
         let mut first = entries.start;
@@ -49,7 +48,7 @@ impl CellTable<'_> {
         })
     }
 
-    /// Entries, or records if the uniform scheme has fewer of them.
+    /// Entries of a level and world, or all records if the uniform scheme has fewer.
     pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {
         let entries = self.level(level, world);
         if params.scheme == SCHEME_UNIFORM && entries.len() > self.records.len() {
@@ -97,7 +96,7 @@ impl CellTable<'_> {
         }
     }
 
-    /// A world's bucket of the large list, which worlds may share.
+    /// Entries of a world's bucket in the large list.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
         self.entries(self.large_buckets(params, world))
     }
@@ -111,12 +110,11 @@ impl CellTable<'_> {
         self.starts[self.grid.table_cells as usize]
     }
 
-    /// First entry of ignored objects.
+    /// First entry of the ignored objects.
     pub(crate) fn absent_begin(&self, params: &Params) -> u32 {
         self.starts[params.ignored_key(self.grid) as usize]
     }
 
-    /// Entries of a world on a level; in hashed buckets, those of all worlds.
     pub(crate) fn level(&self, level: &Level, world: u32) -> Range<u32> {
         self.entries(level_buckets(level, world))
     }
@@ -129,8 +127,8 @@ impl CellTable<'_> {
         self.starts[slots.start as usize]..self.starts[slots.end as usize]
     }
 
-    /// Entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, within the level's bounds of y and z. A row of
-    /// hashed buckets may wrap, hence two ranges.
+    /// Entries of the cells `x_from..=x_to` (fine x) in row `y`, `z`, within the level's bounds of y and z. A row of
+    /// hashed buckets may wrap around, hence two ranges.
     pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
         row_buckets(level, x_from, x_to, y, z, world).map(|slots| self.entries(slots))
     }
@@ -149,7 +147,6 @@ fn cell_bucket(level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
     key..key + 1
 }
 
-/// See [`CellTable::row`].
 fn row_buckets(level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
     let first = x_from.max(level.lower_x);
     let last = x_to.min(level.upper_x);

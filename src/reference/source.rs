@@ -4,7 +4,7 @@ use crate::api::types::Aabb;
 use crate::layout::blocks::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::outward::bound_around;
 
-/// Words of an element, in this crate's own layout.
+/// Words of an element, converted to the packed layout.
 pub fn element_words(layout: &SourceLayout, words: &[u32], element: usize, count: usize) -> Vec<u32> {
     let place = layout.first as usize + layout.stride as usize * element;
     if layout.flags == 0 {
@@ -29,7 +29,6 @@ pub fn element_words(layout: &SourceLayout, words: &[u32], element: usize, count
     corner(false).chain(corner(true)).collect()
 }
 
-/// Boxes in a source buffer.
 pub fn boxes(layout: &SourceLayout, words: &[u32], count: usize) -> Vec<Aabb> {
     let row = |element| element_words(layout, words, element, 8);
     (0..count)

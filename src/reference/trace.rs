@@ -1,5 +1,3 @@
-//! A step on the CPU that keeps every buffer.
-
 use std::mem::take;
 
 use super::host::HostScene;
@@ -30,107 +28,70 @@ use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
 
-/// Buffers after one digit of the sort.
+/// Buffers after the passes of one digit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SortDigit {
-    /// Uniform block.
     pub sort: SortParams,
-    /// Sorted keys.
     pub keys: Vec<u32>,
-    /// Sorted values.
     pub values: Vec<u32>,
 }
 
-/// Every buffer of a step, as it is after the pass that fills it; empty if that pass did not run.
+/// Every buffer of a step, as it is after the pass that fills it; empty if that pass did not run. `_offsets` are
+/// scanned `_counts`. Only written rows of outputs are kept.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Uniform block, with the output capacities.
     pub params: Params,
-    /// Output of [`prepare`](super::table::prepare::prepare), or the objects as given if nothing changes them. Static
+    /// Output of [`prepare`](super::table::prepare::prepare), or the scene's objects if nothing changes them. Static
     /// ones come first.
     pub objects: Vec<Aabb>,
-    /// The table of the static objects, if there are any, up to its records.
+    /// Trace of the static table, if there is one, up to its records.
     pub statics: Option<Box<Trace>>,
-    /// Output of [`sample_statistics`] (hierarchical).
     pub sample_statistics: Vec<u32>,
-    /// Output of [`level_statistics`].
     pub level_statistics: Vec<u32>,
-    /// Counters after [`level_statistics`].
     pub counters_after_level_statistics: Vec<u32>,
-    /// Output of [`layout`], without a large-object table.
     pub grid_after_layout: Grid,
-    /// Counters after [`layout`].
     pub counters_after_layout: Vec<u32>,
-    /// Output of [`entry_count`] (uniform).
     pub entry_counts: Vec<u32>,
-    /// Scanned counts (uniform).
     pub entry_offsets: Vec<u32>,
-    /// Counters after that scan (uniform).
     pub counters_after_entries: Vec<u32>,
-    /// Output of [`keys::large_table_sums`] (hierarchical).
     pub large_table_sums: Vec<u32>,
-    /// Final grid, with the number of entries.
     pub grid: Grid,
-    /// Output of [`keys`] and [`large_table_emit`], or of [`entry_emit`].
     pub unsorted_keys: Vec<u32>,
-    /// Output of [`keys`] and [`large_table_emit`], or of [`entry_emit`].
     pub unsorted_values: Vec<u32>,
-    /// Digits of the sort, lowest first.
     pub digits: Vec<SortDigit>,
-    /// Keys after the sort.
     pub keys: Vec<u32>,
-    /// Values after the sort and [`clusters`].
+    /// Sorted values, reordered by [`clusters`].
     pub values: Vec<u32>,
-    /// The cell table: output of [`gather`].
+    /// Output of [`gather`]: first entry of each key.
     pub starts: Vec<u32>,
-    /// Output of [`gather`], reordered by [`clusters`].
     pub records: Vec<Record>,
-    /// Output of [`clusters`].
     pub clusters: Vec<Record>,
     /// Output of [`pair_count`], then of [`pair_static_count`] with static objects.
     pub pair_counts: Vec<u32>,
-    /// Output of [`world_pairs`] (several worlds).
     pub world_pairs: Vec<u32>,
-    /// Scanned counts.
     pub pair_offsets: Vec<u32>,
     /// Cached partners of [`pair_count`], then of [`pair_static_count`].
     pub pair_cache: Vec<u32>,
-    /// Output of [`pair_emit_cached`], [`pair_emit`] and [`pair_static_emit`]; written rows only.
     pub pairs: Vec<Pair>,
-    /// Exclusions other than filters.
     pub exclusions: Exclusions,
-    /// Output of [`pair_exclude`].
     pub exclusion_table: Vec<[u32; 2]>,
-    /// Output of [`ray_count`] ([`RayMode::All`]).
     pub ray_counts: Vec<u32>,
-    /// Scanned counts ([`RayMode::All`]).
     pub ray_offsets: Vec<u32>,
-    /// Output of [`ray_closest`] or [`ray_emit`]; written rows only.
     pub ray_hits: Vec<RayHit>,
-    /// Output of [`ray_any`] ([`RayMode::Any`]).
     pub ray_any: Vec<u32>,
-    /// Output of [`ray_cells_count`].
     pub ray_cell_counts: Vec<u32>,
-    /// Scanned counts.
     pub ray_cell_offsets: Vec<u32>,
-    /// Output of [`ray_cells_emit`]; written rows only.
     pub ray_cells: Vec<RayCell>,
-    /// Output of [`query_count`] ([`QueryMode::All`](crate::QueryMode::All)).
     pub query_counts: Vec<u32>,
-    /// Scanned counts.
     pub query_offsets: Vec<u32>,
-    /// Output of [`query_emit`]; written rows only.
     pub query_objects: Vec<u32>,
-    /// Output of [`query_nearest`] ([`QueryMode::Nearest`](crate::QueryMode::Nearest)).
     pub query_nearest: Vec<NearestObject>,
-    /// Counters after the last pass.
     pub counters: Vec<u32>,
 }
 
-/// Runs all passes of a step and keeps every buffer.
 ///
 /// # Errors
-/// As [`step_scene`](crate::cpu::step_scene).
+/// Those of [`step_scene`](crate::cpu::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, BroadPhaseError> {
     trace_host(descriptor, &HostScene::of(scene)?)
 }
@@ -177,7 +138,6 @@ pub(crate) fn trace_host(
 }
 
 impl Trace {
-    /// Returns the buffers that walks read.
     pub fn reads(&self) -> StepReads<'_> {
         StepReads {
             own: self.table_reads(),
@@ -252,7 +212,7 @@ fn find_pairs(
     Ok(())
 }
 
-/// Writes the pairs of moving objects that fit.
+/// Writes the pairs of moving objects that fit in `pairs`.
 pub(crate) fn emit_pairs(
     params: &Params,
     input: &PairReads<'_>,
@@ -354,7 +314,7 @@ fn answer_queries(
     Ok(())
 }
 
-/// Passes up to the cell table and the records.
+/// Runs the passes up to the cell table and the records.
 fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<(), BroadPhaseError> {
     let params = &trace.params;
     let objects = &trace.objects;

@@ -1,8 +1,6 @@
-//! Reference pass of `shaders/input/device_count.wgsl`.
-
 use crate::layout::blocks::CountParams;
 
-/// Returns the words of rays or queries. The first `limits[params.limit_word]` rows are copied.
+/// Returns the rows of rays or queries. The first `limits[params.limit_word]` are copied; the others find nothing.
 pub fn device_count(params: &CountParams, limits: &[u32], source: &[u32]) -> Vec<u32> {
     let words = 4 * params.stride as usize;
     let mut rows = source[..words * params.rows as usize].to_vec();

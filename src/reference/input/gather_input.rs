@@ -1,9 +1,7 @@
-//! Reference pass of `shaders/input/gather_input.wgsl`.
-
 use crate::layout::blocks::GatherParams;
 use crate::reference::source::element_words;
 
-/// Returns the packed words of rays, queries or numbers.
+/// Returns packed rays, queries or numbers. Rows past the limit find nothing.
 pub fn gather_input(params: &GatherParams, limits: &[u32], source: &[u32]) -> Vec<u32> {
     let limit = match params.limit {
         0 => u32::MAX,

@@ -1,4 +1,4 @@
-//! Input whose number or layout differs from what passes read.
+//! Passes that bring input to the number and layout that later passes read.
 
 pub mod device_count;
 pub mod gather_input;

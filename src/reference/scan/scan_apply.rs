@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/scan/scan_apply.wgsl`.
-
 use super::scan_reduce::join;
 use crate::layout::blocks::{SCAN_TILE, ScanParams, saturate64};
 

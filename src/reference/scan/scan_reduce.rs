@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/scan/scan_reduce.wgsl`.
-
 use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 /// Returns the 64-bit sum of each tile of 2048 words, low word first.

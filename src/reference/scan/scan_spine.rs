@@ -1,11 +1,9 @@
-//! Reference pass of `shaders/scan/scan_spine.wgsl`.
-
 use super::scan_reduce::{join, split};
 use crate::api::counters::word;
 use crate::layout::blocks::{ScanParams, saturate64};
 
-/// Turns the tiles' sums into offsets and writes the total to the counters. Sets the status bit if it exceeds the
-/// capacity.
+/// Replaces the tiles' sums by offsets and writes the total to the counters. Sets the status bit if the total exceeds
+/// the capacity.
 pub fn scan_spine(scan: &ScanParams, tile_sums: &mut [[u32; 2]], counters: &mut [u32]) {
     let mut carry = 0u64;
     for sum in tile_sums {

@@ -1,5 +1,3 @@
-//! The radix sort of keys and values.
-
 pub mod sort_histogram;
 pub mod sort_histogram_serial;
 pub mod sort_scan_serial;
@@ -9,7 +7,6 @@ pub mod sort_scatter_serial;
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// All passes of one digit. Returns keys and values.
 pub(crate) fn sort_digit(sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) -> (Vec<u32>, Vec<u32>) {
     if sort.tile == 0 {
         let mut counts = sort_histogram_serial::sort_histogram_serial(sort, grid, keys);

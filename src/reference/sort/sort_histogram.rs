@@ -1,18 +1,15 @@
-//! Reference pass of `shaders/sort/sort_histogram.wgsl`.
-
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// Keys per digit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DigitCounts {
-    /// Keys of each tile, `[tile][digit]`.
+    /// Number of keys by digit value in each tile, `[tile][digit value]`.
     pub tiles: Vec<u32>,
-    /// All keys by digit, then those of each group of tiles, `[group][digit]`.
+    /// Number of keys by digit value, then of those in each group of tiles, `[group][digit value]`.
     pub sums: Vec<u32>,
 }
 
-/// Counts the keys of each digit, per tile and in all.
+/// Counts the keys by digit value: per tile, per group of tiles, and in total.
 pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCounts {
     let digits = sort.digits();
     let mut counts = DigitCounts {
@@ -30,7 +27,7 @@ pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCoun
     counts
 }
 
-/// Keys by digit of each tile that has any.
+/// Number of keys by digit value, for each tile that has keys.
 pub(super) fn tile_counts(sort: &SortParams, grid: &Grid, keys: &[u32]) -> impl Iterator<Item = Vec<u32>> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
     let tiles = keys.chunks(sort.tile_keys(keys.len())).take(sort.tiles as usize);

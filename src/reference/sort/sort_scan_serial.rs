@@ -1,8 +1,6 @@
-//! Reference pass of `shaders/sort/sort_scan_serial.wgsl`.
-
 use crate::layout::blocks::SortParams;
 
-/// Scans the counts of each digit over the tiles and writes the totals after all counts.
+/// Replaces the counts of each digit value by their prefix sums over the tiles. Writes the totals after all counts.
 pub fn sort_scan_serial(sort: &SortParams, digit_counts: &mut [u32]) {
     let (counts, totals) = digit_counts.split_at_mut(sort.digits() * sort.tiles as usize);
     for (counts, total) in counts.chunks_exact_mut(sort.tiles as usize).zip(totals) {

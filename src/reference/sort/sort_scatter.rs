@@ -1,4 +1,4 @@
-//! Reference pass of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`, which keep the
+//! Reference pass of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`. Both keep the
 //! order of the input within a tile.
 
 use super::sort_histogram::DigitCounts;
@@ -29,7 +29,7 @@ pub fn sort_scatter(
     move_keys(sort, grid, keys, values, places)
 }
 
-/// `places` has the place of the first key, `[digit][tile]`.
+/// `places` holds the sorted place of the first key, `[digit value][tile]`.
 pub(super) fn move_keys(
     sort: &SortParams,
     grid: &Grid,

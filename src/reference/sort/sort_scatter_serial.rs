@@ -1,10 +1,8 @@
-//! Reference pass of `shaders/sort/sort_scatter_serial.wgsl`.
-
 use super::sort_scatter::move_keys;
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// As [`sort_scatter`](super::sort_scatter::sort_scatter). `digit_counts` is the output of
+/// [`sort_scatter`](super::sort_scatter::sort_scatter) with serial tiles. `digit_counts` is the output of
 /// [`sort_scan_serial`](super::sort_scan_serial::sort_scan_serial).
 pub fn sort_scatter_serial(
     sort: &SortParams,

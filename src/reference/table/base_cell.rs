@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/base_cell.wgsl`.
-
 use super::size::{
     DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent, top_exponent,
 };
@@ -8,7 +6,7 @@ use crate::shared::wgsl::number;
 
 const NEIGHBOURS: u32 = 4;
 const CROWDED: u32 = number("table/base_cell", "CROWDED");
-/// Cell volume over that of a cube of the size class, in 64ths: `[cell fraction][class fraction]`.
+/// Values of the shader's `waste_of`, by fraction of the cell, then of the class.
 const WASTE_3D: [[u32; 4]; 4] = [
     [64, 262, 152, 96],
     [125, 64, 296, 187],
@@ -21,7 +19,7 @@ const WASTE_2D: [[u32; 4]; 4] = [
     [144, 92, 64, 188],
     [196, 125, 87, 64],
 ];
-/// Cubes and squares of 1, 1.25, 1.5, 1.75 in 64ths.
+/// Volumes of cubes and squares with sides 1, 1.25, 1.5, 1.75, in 64ths.
 const VOLUME_3D: [u32; 4] = [64, 125, 216, 343];
 const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
@@ -31,7 +29,6 @@ const FIXED_PAIR_COST: u32 = number("table/base_cell", "FIXED_PAIR_COST");
 const MAX_OCTAVES: u32 = number("table/base_cell", "MAX_OCTAVES");
 const MAX_SPLIT: u32 = number("table/base_cell", "MAX_SPLIT");
 
-/// Sample statistics per octave.
 struct Octaves<'a> {
     params: &'a Params,
     words: &'a [u32],
@@ -90,7 +87,7 @@ impl Octaves<'_> {
     }
 }
 
-/// Returns the inverse of the finest cell's side and a bit mask of crowded levels.
+/// Returns 1 / size of the finest cell, and a bit mask of crowded levels.
 pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
     let size_statistics = &sample_statistics[..EXTENT];
     let octaves = Octaves {

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/clusters.wgsl`.
-
 use crate::layout::grid::{CLUSTER, Grid, Params, Record, ordered};
 use crate::shared::bounds::MAX_GROUPS;
 use crate::shared::runs::{LENGTH, in_runs};
@@ -7,8 +5,8 @@ use crate::shared::runs::{LENGTH, in_runs};
 const BLOCK: usize = 256;
 const _: () = assert!((LENGTH as usize).is_multiple_of(BLOCK) && BLOCK.is_multiple_of(CLUSTER as usize));
 
-/// Sorts the entries of each cell by lower y, in blocks of 256. Returns the boxes of clusters, stored after the records
-/// on the GPU. Does nothing unless the scene is crowded.
+/// Sorts the entries of each cell by lower y, in blocks of 256. Returns the boxes of clusters, which the GPU stores
+/// after the records. Does nothing unless the scene is crowded.
 pub fn clusters(grid: &Grid, keys: &[u32], values: &mut [u32], records: &mut [Record]) -> Vec<Record> {
     if grid.is_crowded == 0 {
         return Vec::new();
@@ -43,7 +41,7 @@ fn around(records: &[Record]) -> Record {
     }
 }
 
-/// Workgroups of the pair count: the sparse variant, then the crowded one.
+/// Workgroups of the sparse and of the crowded variant of the pair count.
 pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
     let groups = params.entry_capacity / 256 + 1;
     let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/entry_count.wgsl`.
-
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, ENTRY_GROUPS, NO_LEVEL, Params, Placement, classify, place};
 
@@ -10,8 +8,8 @@ pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
     std::array::from_fn(|axis| (placement.upper[axis] - placement.lower[axis]) as u32 + 1)
 }
 
-/// Returns the entries of each object, `[group][object]`. The groups are the primary cell, the rest of its rows along
-/// x, y and z, and all others.
+/// Returns the number of entries of each object, `[group][object]`. Groups are the primary cell, the cells next to it
+/// along x, y and z, and all others.
 pub fn entry_count(params: &Params, objects: &[Aabb]) -> Vec<u32> {
     let count = |object: &Aabb| match classify(object) {
         Class::Invalid | Class::Excluded => [0; GROUPS],

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/entry_emit.wgsl`.
-
 use super::entry_count::cover;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
@@ -8,8 +6,8 @@ use crate::layout::grid::{
     Class, ENTRY_GROUPS, Grid, NO_LEVEL, PRIMARY_FLAGS, Params, classify, entry_group, key_of, place,
 };
 
-/// Returns keys and values, `entry_capacity` words each, and sets `entry_count` of the grid. Entries that do not fit
-/// are dropped. A value is the object with its primary flags (bits 29 to 31).
+/// Returns keys and values of entries, `entry_capacity` words each, and sets the grid's `entry_count`. Entries that do
+/// not fit are dropped. A value is the object's index with the entry's primary flags (bits 29 to 31).
 pub fn entry_emit(
     params: &Params,
     objects: &[Aabb],

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/gather.wgsl`.
-
 use crate::api::types::Aabb;
 use crate::layout::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 use crate::shared::runs::map;
@@ -16,7 +14,8 @@ pub fn gather(
     (cell_starts(grid, keys), records(params, objects, values, grid, worlds))
 }
 
-/// Returns the start of each key, `key_count` words. The start of ignored objects is the end of the large list.
+/// Returns the index of the first entry of each key, `key_count` words. For the key of ignored objects, this is the end
+/// of the large list.
 pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
     let words = grid.key_count as usize;
@@ -29,7 +28,7 @@ pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     starts
 }
 
-/// Returns a record per entry, or per object in the uniform scheme.
+/// Returns one record per entry, or per object in the uniform scheme.
 pub fn records(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, worlds: &[u32]) -> Vec<Record> {
     let count = if params.scheme == SCHEME_UNIFORM {
         params.object_count

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/keys.wgsl`.
-
 use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, larger_keys};
 use crate::api::types::Aabb;
 use crate::layout::blocks::LARGE_TABLE_TILE;
@@ -8,7 +6,8 @@ use crate::shared::runs::{LENGTH, in_runs, map};
 
 const _: () = assert!((LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE));
 
-/// Returns a key per object. The value of a key is the object with all primary flags (bits 29 to 31).
+/// Returns one key per object. The value sorted along with a key is the object's index with all primary flags (bits 29
+/// to 31) set.
 pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
     let key = |index: u32| {
@@ -26,7 +25,7 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
     map(objects.len() as u32, key)
 }
 
-/// Returns the entries in the large-object table, `[shift - 1][tile]`.
+/// Returns the number of entries in the large-object table, as `[shift - 1][tile]`.
 pub fn large_table_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
     if grid.large_table_below == 0 {

@@ -11,7 +11,7 @@ pub const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SH
 pub(crate) const LARGE_TABLE_OCTAVES: u32 = number("common/large_table", "LARGE_TABLE_OCTAVES");
 pub(crate) const LARGE_TABLE_LANES: u32 = number("table/large_table_emit", "LARGE_TABLE_LANES");
 
-/// Cells that a box is entered in.
+/// Cells of the large-object table in which a box is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LargeCells {
     pub lower: [i32; 3],
@@ -38,7 +38,6 @@ impl LargeCells {
         self.size.into_iter().product()
     }
 
-    /// The cells, x fastest.
     pub fn cells(self) -> impl Iterator<Item = [i32; 3]> {
         let [x, y, _] = self.size;
         (0..self.count()).map(move |entry| {
@@ -52,7 +51,7 @@ fn shifts(shift: u32) -> [u32; 3] {
     [X_DETAIL + shift, shift, shift]
 }
 
-/// Bounds of the cells that are read, in cells of a table of this shift.
+/// First and last cell that objects read, in cells of a table with this `shift`.
 pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
     let cover = &grid.large_table;
     let rest = if grid.large_table_shift == 0 {
@@ -88,7 +87,6 @@ pub(crate) fn level_past_large_table(grid: &Grid, shift: u32) -> u32 {
         .unwrap_or(NO_LEVEL)
 }
 
-/// Keys of the entered objects.
 pub(crate) fn larger_keys(grid: &Grid, shift: u32) -> Range<u32> {
     let past = grid.levels.get(level_past_large_table(grid, shift) as usize);
     let begin = past.map_or(0, |level| level.table_base + level.table_size);

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/large_table_emit.wgsl`.
-
 use super::large_table::{
     LARGE_TABLE_LANES, LARGE_TABLE_SHIFTS, LargeCells, bounds, larger_keys, level_past_large_table,
 };
@@ -10,8 +8,8 @@ use crate::shared::wgsl::number;
 
 const LANES: usize = LARGE_TABLE_LANES as usize;
 
-/// Writes the entries of larger boxes after those of the objects; `keys` and `values` have room. A value is the object,
-/// without primary flags. `large_table_sums` comes from [`choose_large_table`].
+/// Writes the entries of larger boxes after those of the objects; `keys` and `values` must have room. A value is the
+/// object's index without primary flags. `large_table_sums` comes from [`choose_large_table`].
 pub fn large_table_emit(
     params: &Params,
     objects: &[Aabb],
@@ -30,7 +28,7 @@ pub fn large_table_emit(
     let places = &large_table_sums[(grid.large_table_shift as usize - 1) * tiles..][..tiles];
     for (tile, &first) in places.iter().enumerate() {
         let mut place = objects.len() + first as usize;
-        // The objects of a lane, then those of the next.
+        // The objects of one lane, then those of the next.
         let of_lanes = (0..LANES).flat_map(|lane| (lane..LARGE_TABLE_TILE).step_by(LANES));
         for object in of_lanes.map(|index| tile * LARGE_TABLE_TILE + index) {
             if object >= objects.len() || !larger.contains(&keys[object]) {
@@ -48,8 +46,9 @@ pub fn large_table_emit(
 
 pub(crate) const CROWDED_CELL: u32 = number("table/large_table_emit", "CROWDED_CELL");
 
-/// Chooses the cells of the large-object table and replaces the entries of each tile by the place of its first one.
-/// `large_table_sums` is the output of [`large_table_sums`](super::keys::large_table_sums). Sums saturate.
+/// Chooses the cell size of the large-object table. Replaces the number of entries of each tile by the place of the
+/// tile's first entry. `large_table_sums` is the output of [`large_table_sums`](super::keys::large_table_sums). Sums
+/// saturate.
 pub fn choose_large_table(params: &Params, large_table_sums: &mut [u32], grid: &mut Grid) {
     let tiles = large_table_sums.len() / LARGE_TABLE_SHIFTS as usize;
     let mut totals = [0u32; LARGE_TABLE_SHIFTS as usize];

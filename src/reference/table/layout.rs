@@ -8,10 +8,10 @@ use crate::layout::grid::{
 };
 use crate::shared::wgsl::number;
 
-/// A large-object table needs at most one larger object per this number of objects.
+/// The large-object table is used if at most one in this number of objects is too large to read it.
 pub(crate) const FEW_LARGER: u32 = number("table/levels", "FEW_LARGER");
 
-/// Returns the grid, without a large-object table. Writes the counts of levels and cells to the counters.
+/// Returns the grid without a large-object table. Writes the numbers of levels and table cells to the counters.
 pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -> Grid {
     let uniform = params.scheme == SCHEME_UNIFORM;
     let mut grid = Grid {
@@ -104,7 +104,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     grid
 }
 
-/// Returns true if `pair_count_crowded` counts pairs. Reference of `keeps_bits` in `shaders/common/clusters.wgsl`.
+/// Returns true if `pair_count_crowded` counts the pairs. Reference of `keeps_bits` in `shaders/common/clusters.wgsl`.
 pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
     let is_chosen =
         params.pair_variant == VARIANT_CROWDED || grid.is_crowded != 0 && params.pair_variant != VARIANT_SPARSE;

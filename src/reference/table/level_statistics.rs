@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/level_statistics.wgsl`.
-
 use super::base_cell::base_cell;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
@@ -11,8 +9,8 @@ pub(crate) const BIAS: u32 = number("common/grid", "BIAS");
 pub(crate) const BASE_INVERSE: usize = number("common/grid", "BASE_INVERSE") as usize;
 pub(crate) const CROWDED_LEVELS: usize = number("common/grid", "CROWDED_LEVELS") as usize;
 
-/// Returns 256 words, in the layout of `shaders/common/grid.wgsl`. Adds the invalid, excluded and large objects to the
-/// counters. Only the hierarchical scheme reads `sample_statistics`.
+/// Returns 256 words in the layout of `shaders/common/grid.wgsl`. Adds the numbers of invalid, excluded and large
+/// objects to the counters. Only the hierarchical scheme reads `sample_statistics`.
 pub fn level_statistics(
     params: &Params,
     objects: &[Aabb],

@@ -1,4 +1,4 @@
-//! The table: from boxes to sorted entries and the starts of cells.
+//! The table stage: from boxes to sorted entries and the starts of cells.
 
 pub mod base_cell;
 pub mod clusters;

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/prepare.wgsl`.
-
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::reference::queries::query::periods;
@@ -11,7 +9,6 @@ fn wrapped(value: f32, period: f32) -> f32 {
     if rest == 0.0 || image >= period { 0.0 } else { image }
 }
 
-/// Returns the objects as later passes read them.
 pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
     let limit = match params.object_limit {
         0 => u32::MAX,

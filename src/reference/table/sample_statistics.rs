@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/table/sample_statistics.wgsl`.
-
 use super::size::{
     DENSITY, EXTENT, OCTAVE_WORDS, OCTAVES, STATISTICS, longest_side_bits, most_pairs, octave_exponent, size_class,
     top_exponent,
@@ -7,11 +5,9 @@ use super::size::{
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
 
-/// Invocations of a workgroup, which find the extent.
 const EXTENT_SAMPLES: u32 = 256;
 
-/// Returns 1097 words, in the layout of `shaders/table/octave.wgsl`: 1024 size classes, the extent, three words per
-/// octave.
+/// Returns 1097 words in the layout of `shaders/table/octave.wgsl`.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_buckets();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];

@@ -1,10 +1,8 @@
-//! Reference pass of `shaders/table/scatter.wgsl`.
-
 use crate::api::types::Aabb;
 use crate::layout::blocks::ScatterParams;
 
-/// Copies `changed_boxes[n]` to slot `changed_slots[n]`, before the step: see
-/// [`ObjectSet::upload`](crate::ObjectSet::upload). A slot is listed at most once; slots past the end of `objects` are
+/// Copies `changed_boxes[n]` to slot `changed_slots[n]` before the step: see
+/// [`ObjectSet::upload`](crate::ObjectSet::upload). A slot is listed at most once. Slots past the end of `objects` are
 /// skipped.
 pub fn scatter(scatter: &ScatterParams, changed_slots: &[u32], changed_boxes: &[Aabb], objects: &mut [Aabb]) {
     let count = objects.len().min(scatter.object_count as usize);
