@@ -1,4 +1,4 @@
-//! One broad phase over two engines: a GPU or the CPU.
+//! A broad phase on a GPU or on the CPU.
 
 use crate::api::backend::Backend;
 use crate::api::counters::Counters;
@@ -14,17 +14,16 @@ use crate::step::pair_filter;
 use crate::step::warnings::Warnings;
 use crate::step::whole::Whole;
 
-/// Label in log messages.
 const LABEL: &str = "gpu_broad_phase";
 
 /// Finds pairs, ray hits and query results, and returns them as vectors.
 ///
-/// It runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both give the same results.
-/// With [`PairOrder::Sorted`](crate::PairOrder::Sorted) they have the same bytes, except squared distances, which may
+/// It runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both return the same
+/// results; with [`PairOrder::Sorted`](crate::PairOrder::Sorted), the same bytes, except that squared distances may
 /// differ within 4 ulps. If you have your own encoder, use [`GpuBroadPhase`].
 ///
-/// Calls are futures, which browsers need; on native targets, wait with [`block_on`](crate::block_on). They submit to
-/// the GPU, wait for it and poll its device.
+/// Calls are futures, since browsers cannot block; on native targets, wait with [`block_on`](crate::block_on). A call
+/// submits to the GPU, waits for it and polls its device.
 ///
 /// ```
 /// use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair, block_on};
@@ -61,9 +60,9 @@ impl BroadPhase {
     /// # Errors
     /// As [`new`](Self::new). [`Backend::Gpu`] and [`Backend::Adapter`] also fail with:
     /// - [`NoBackend`](BroadPhaseError::NoBackend): the program was built without any backend of wgpu.
-    /// - [`NoAdapter`](BroadPhaseError::NoAdapter), [`NoDevice`](BroadPhaseError::NoDevice): the machine has no such
-    ///   GPU.
-    /// - [`Create`](BroadPhaseError::Create): the adapter lacks what the passes need.
+    /// - [`NoAdapter`](BroadPhaseError::NoAdapter), [`NoDevice`](BroadPhaseError::NoDevice): no such GPU was found, or
+    ///   it returned no device.
+    /// - [`Create`](BroadPhaseError::Create): the adapter's limits are too low, or the device refused the pipelines.
     pub async fn with_backend(
         descriptor: &BroadPhaseDescriptor<'_>,
         backend: Backend<'_>,
@@ -73,7 +72,7 @@ impl BroadPhase {
 
     /// Creates a broad phase with your cache of compiled pipelines ([`GpuBroadPhase::with_pipeline_cache`]).
     ///
-    /// `cache` creates it on the device. It is called only if the device has
+    /// `cache` creates the cache on the device. It is called only if the device has
     /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). A cache that the device refuses, such as one of another
     /// device, is ignored.
     ///
@@ -167,7 +166,7 @@ impl BroadPhase {
         }
     }
 
-    /// Replaces the options, as [`GpuBroadPhase::set_descriptor`] does, and drops the table of the last step.
+    /// Replaces the options, as [`GpuBroadPhase::set_descriptor`] does, and discards the table of the last step.
     ///
     /// With [`Backend::Auto`], the CPU engine takes over if no step with these options fits the device.
     ///
@@ -188,7 +187,7 @@ impl BroadPhase {
 
     /// Replaces the [`ray_mode`](crate::OutputOptions::ray_mode).
     ///
-    /// The table of the last step stays, so [`query`](Self::query) can cast rays in another mode.
+    /// The table of the last step is kept, so [`query`](Self::query) can cast rays in another mode.
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         match &mut self.engine {
             Engine::Gpu(gpu) => gpu.set_ray_mode(mode),
@@ -199,12 +198,13 @@ impl BroadPhase {
     /// Finds the pairs of boxes and the hits of rays.
     ///
     /// With [`Growth::Grow`](crate::Growth::Grow) the result is complete: the step is repeated with larger buffers, and
-    /// results beyond one binding's limit are read in pages. With [`Growth::Fixed`](crate::Growth::Fixed) the result is
-    /// a valid prefix, and the counters report the need. Crowded scenes always get all the rounds they need.
+    /// results larger than one binding are read in pages. With [`Growth::Fixed`](crate::Growth::Fixed) the result is a
+    /// valid prefix, and the counters have the number of rows needed. Crowded scenes always get all the rounds they
+    /// need.
     ///
     /// # Errors
     /// - [`Input`](BroadPhaseError::Input): the input exceeds a limit.
-    /// - [`TooManyResults`](BroadPhaseError::TooManyResults): the result exceeds 32-bit offsets.
+    /// - [`TooManyResults`](BroadPhaseError::TooManyResults): the result has more rows than 32-bit offsets can reach.
     /// - [`DeviceLost`](BroadPhaseError::DeviceLost), [`Step`](BroadPhaseError::Step),
     ///   [`ReadBack`](BroadPhaseError::ReadBack), [`LoopsCut`](BroadPhaseError::LoopsCut): the device failed.
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, BroadPhaseError> {
@@ -216,11 +216,12 @@ impl BroadPhase {
         self.step_scene(&scene).await
     }
 
-    /// Runs a step on a complete scene, on the host or on this broad phase's device.
+    /// Runs a step on a complete scene. Its inputs are on the host or on this broad phase's device.
     ///
     /// # Errors
     /// As [`step`](Self::step), and:
-    /// - [`WorldsMissing`](crate::InputError::WorldsMissing): there are several worlds and not one world id per object.
+    /// - [`WorldsMissing`](crate::InputError::WorldsMissing): with several worlds, there is not one world id per
+    ///   object.
     /// - [`NotOnHost`](crate::InputError::NotOnHost), on the CPU: an input is on a device.
     /// - [`PairFilterOnCpu`](BroadPhaseError::PairFilterOnCpu), on the CPU: the descriptor has a
     ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter).
@@ -228,10 +229,10 @@ impl BroadPhase {
         self.answer(scene, None).await
     }
 
-    /// As [`step_scene`](Self::step_scene), with the pair filter also as a Rust function for the CPU.
+    /// Like [`step_scene`](Self::step_scene), but with the pair filter also as a Rust function, for the CPU.
     ///
-    /// A device runs the WGSL of [`pair_filter`](BroadPhaseDescriptor::pair_filter); the CPU calls `admits_pair` with
-    /// the smaller index first. Make sure that both give the same results.
+    /// A device runs the WGSL of [`pair_filter`](BroadPhaseDescriptor::pair_filter). The CPU calls `admits_pair` with
+    /// the smaller index first. Make sure that both return the same results.
     ///
     /// # Errors
     /// As [`step_scene`](Self::step_scene).
@@ -243,12 +244,13 @@ impl BroadPhase {
         self.answer(scene, Some(admits_pair)).await
     }
 
-    /// Runs rays and queries on the table of the last step, without rebuilding it.
+    /// Runs rays and queries against the table of the last step, without rebuilding it.
     ///
-    /// The result is as complete as that of [`step`](Self::step), and has no pairs.
+    /// The result is as complete as a [`step`](Self::step)'s, but has no pairs.
     ///
     /// # Errors
-    /// As [`step_scene`](Self::step_scene), and [`NoStep`](BroadPhaseError::NoStep) before the first step.
+    /// As [`step_scene`](Self::step_scene), and [`NoStep`](BroadPhaseError::NoStep) before the first step or after a
+    /// failed one.
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         let result = match &mut self.engine {
             Engine::Gpu(gpu) => gpu.query(input).await?,
@@ -286,7 +288,7 @@ impl BroadPhase {
             Err(error @ BroadPhaseError::Input(InputError::BufferTooLarge { .. })) if self.is_auto => {
                 let mut cpu = CpuBroadPhase::new(gpu.broad_phase().descriptor())?;
                 match cpu.step(scene, admits) {
-                    // Only the device has the input, or can run the filter.
+                    // The CPU lacks the input or the filter, so the device's error is returned.
                     Err(BroadPhaseError::Input(InputError::NotOnHost { .. }) | BroadPhaseError::PairFilterOnCpu) => {
                         Err(error)
                     }
@@ -333,7 +335,7 @@ impl Engine {
 mod tests {
     use super::*;
 
-    /// More boxes than a binding of 128 MiB holds. All are invalid, so the CPU is done soon.
+    /// Passes more boxes than a binding of 128 MiB holds. All are invalid, so the CPU is done soon.
     #[test]
     fn the_cpu_takes_over_from_a_device_that_cannot_bind_the_input() {
         let boxes = vec![Aabb::new([f32::NAN; 3], [0.0; 3]); (128 << 20) / size_of::<Aabb>() + 1];
@@ -344,7 +346,7 @@ mod tests {
             opened => opened.expect("a broad phase"),
         };
         let mut step = |is_auto| {
-            // `Backend::Auto` would choose a device only on hardware.
+            // Set here, since `Backend::Auto` would choose a device only on hardware.
             broad_phase.is_auto = is_auto;
             let result = pollster::block_on(broad_phase.step(&boxes, &[]));
             (result, broad_phase.gpu().is_some())

@@ -24,19 +24,19 @@
 //! - [`BroadPhase`] returns vectors. It runs on a GPU if there is one, else on the CPU.
 //! - [`GpuBroadPhase`] is for renderers and simulations. [`step`](GpuBroadPhase::step) records into your encoder and
 //!   returns the buffers that your next pass binds ([`StepOutput`]). It never submits or waits.
-//! - [`cpu::step_scene`] runs on the CPU, without a future.
+//! - [`cpu::step_scene`] runs on the CPU and blocks.
 //!
 //! Optional components of a [`GpuBroadPhase`]:
 //!
-//! - [`ObjectSet`] keeps objects across steps, hands out handles, and uploads only changes.
-//! - [`PairEvents`] reports pairs that begin, persist and end; [`PairTracker`] keeps the current pairs on the host.
-//! - [`QuerySet`] runs rays and queries with its own outputs.
+//! - [`ObjectSet`] keeps objects across steps, returns handles to them, and uploads only changes.
+//! - [`PairEvents`] reports pairs that begin, persist and end. [`PairTracker`] keeps the current pairs on the host.
+//! - [`QuerySet`] runs rays and queries with outputs of its own.
 //! - [`Culling`] finds the objects that each view sees and writes an indirect draw per view.
-//! - [`DispatchArgs`] dispatches your pass over rows that only the device has counted.
-//! - [`TableShader`] searches the cell table in your own shader.
-//! - [`DebugDraw`] draws boxes, cells, pairs and ray walks as lines.
+//! - [`DispatchArgs`] dispatches your pass over rows whose number only the device knows.
+//! - [`TableShader`] lets your own shader search the cell table.
+//! - [`DebugDraw`] draws boxes, cells, pairs and the cells that rays visit, as lines.
 //!
-//! The [`guide`] puts them into a frame loop: [device](guide#create-the-device), [objects](guide#pass-objects),
+//! The [`guide`] adds them to a frame loop: [device](guide#create-the-device), [objects](guide#pass-objects),
 //! [frame](guide#record-a-frame), [capacities](guide#size-the-outputs), [culling](guide#cull-views), [results on the
 //! host](guide#read-results-on-the-host), [failures](guide#handle-dropped-frames-and-lost-devices),
 //! [debugging](guide#profile-and-debug).
@@ -47,12 +47,12 @@
 //! |---|---|---|
 //! | `backends` | on | wgpu's Vulkan, Metal, DX12, GL and WebGPU. Turn it off to choose by wgpu's own features |
 //! | `rayon` | off | the CPU engine uses all threads of the calling rayon pool |
-//! | `serde` | off | `Serialize` and `Deserialize` of plain data |
+//! | `serde` | off | `Serialize` and `Deserialize` for plain data |
 //! | `snapshot` | off | `Snapshot`: input of a step as a file for bug reports; `broadphase replay` runs it again |
 //!
 //! Plain data are boxes, rays, queries, result rows, counters, [`StepResult`], [`Handle`], and the descriptor with its
-//! options. Serialized names are those of this documentation. A format without infinities, such as JSON, cannot hold
-//! all boxes and hits.
+//! options. Serialized field names are those of this documentation. A format without infinities, such as JSON, cannot
+//! store all boxes and hits.
 //!
 //! # Buffers
 //!
@@ -61,68 +61,72 @@
 //! [`NearestObject`] (`k` per query), [`LineVertex`] (two per line) and [`Counters`] (32 `u32`). All other buffers hold
 //! `u32`:
 //!
-//! - **One per element**: the world of each object; the objects that queries find; 1 or 0 per ray ([`RayMode::Any`]).
-//! - **Offsets** of lists (CSR): list `i` is `offsets[i]..offsets[i + 1]`; one offset more than lists.
-//! - **Visibility**: a bit per object, [`CullOutput::words`] per view.
-//! - **Indirect draw of a view**: 4 or 5 words: vertices or indices, instances, then zeros.
-//! - **Indirect dispatch**: 4 words: workgroups in three dimensions, rows.
-//! - **Indirect draw of debug lines**: 5 words: vertices, instances, first vertex, first instance, vertices of all
-//!   lines.
+//! - **One per element**: the world of each object; each object that a query finds; 1 or 0 per ray ([`RayMode::Any`]).
+//! - **Offsets** of lists (CSR): list `i` is rows `offsets[i]..offsets[i + 1]`. There is one offset more than lists.
+//! - **Visible objects**: a bit per object, in [`CullOutput::words`] words per view.
+//! - **Indirect draw of a view**: 4 or 5 words: vertex or index count, instance count, then zeros.
+//! - **Indirect dispatch**: 4 words: workgroup counts in x, y and z, then the row count.
+//! - **Indirect draw of debug lines**: 5 words: vertex count, instance count, first vertex, first instance, vertex
+//!   count of all lines.
 //!
 //! # Guarantees
 //!
 //! - **Same results** with all schemes, on all devices and the CPU: boxes are compared as integers, and rays by
 //!   correctly rounded formulas. Only distances of queries may differ, within 4 ulps.
-//! - **Deterministic order**: it depends only on input and device. [`PairOrder::Sorted`] gives the same bytes
-//!   everywhere.
-//! - **Overflow is reported**: a full output holds a valid prefix, its counter the exact 64-bit need, and a status bit
-//!   is set. Rows beyond 32-bit indices are not written. [`Growth::Grow`] makes room in a later step; [`BroadPhase`]
-//!   repeats until the result is complete.
+//! - **Deterministic order**: the order of rows depends only on input and device. With [`PairOrder::Sorted`], results
+//!   are the same bytes everywhere.
+//! - **Overflow is reported**: an output that is too small holds a valid prefix, its 64-bit counter the exact number of
+//!   rows needed, and a status bit is set. Rows that 32-bit indices cannot reach are not written. [`Growth::Grow`]
+//!   makes room for a later step; [`BroadPhase`] repeats the step until the result is complete.
 //! - **Short dispatches**, however crowded the scene ([`Capacities::rounds`]).
-//! - **Robust**: no box, ray, query or descriptor causes a panic, a hang, a lost device or a write out of bounds. NaN
-//!   and inverted boxes are ignored and counted; infinite and huge boxes meet everything they should. Invalid calls
-//!   return typed errors with value and limit.
-//! - **Device faults** are errors of the call ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]). Read-backs end
-//!   after [`OutputOptions::timeout`].
-//! - **Any submission order**: results belong to the step they were recorded with, or fail with
-//!   [`ReadBackError::NotSubmitted`]. If nobody reads them, the next call fails with [`StepError::Dropped`].
-//! - **No mixing**: objects of another device or broad phase are refused ([`StepError::OtherDevice`],
+//! - **Robust**: no box, ray, query or descriptor causes a panic, a hang, a lost device or a write out of bounds. Boxes
+//!   with a NaN or `min > max` are ignored and counted; infinite and huge boxes pair with everything they overlap.
+//!   Invalid calls return typed errors with the value and its limit.
+//! - **Device faults** are returned as errors of the call ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]).
+//!   Read-backs end after [`OutputOptions::timeout`].
+//! - **Any submission order**: a read-back returns the results of its own step, or fails with
+//!   [`ReadBackError::NotSubmitted`]. A fault that no read-back reports makes the next call fail with
+//!   [`StepError::Dropped`].
+//! - **No mixing**: inputs and steps of another device or broad phase are refused ([`StepError::OtherDevice`],
 //!   [`StepError::OtherBroadPhase`]).
 //!
 //! `docs/promises.md` lists the tests of each promise. Your responsibility:
 //!
-//! - **Other instances**: wgpu cannot distinguish buffers and layouts of another instance's devices from its own.
-//! - **Encoders** do not reveal their device. The encoder that uses a bind group of [`TableShader::bind`] is not
-//!   tracked.
+//! - **Other instances**: wgpu cannot distinguish buffers and layouts of another wgpu instance from your own. Do not
+//!   pass them.
+//! - **Encoders** do not reveal their device, so pass the right ones. An encoder that uses a bind group of
+//!   [`TableShader::bind`] is not tracked.
 //! - **Refused encoders**: if the device refuses an encoder because of your own commands, wgpu reports that only to
-//!   you. It counts as submitted here, so the next read-back returns the step before.
+//!   you. Here the encoder counts as submitted, so the next read-back returns the results of the step before.
 //! - **Crowds**: `n` objects in one cell take time proportional to `n * n`, in short dispatches.
 //!
 //! # Performance
 //!
-//! - Bind the outputs: a read-back costs more than the search. If you need one, make it one call, or a frame later.
+//! - Bind the outputs on the GPU: a read-back costs more than the search. If you need one, read all results in one
+//!   call, or a frame later.
 //! - Put objects that seldom move into the [static part](Scene::statics): a step then costs about as much as its moving
 //!   objects.
-//! - Query the existing table ([`GpuBroadPhase::query`]) instead of stepping again.
+//! - Query the table of the last step ([`GpuBroadPhase::query`]) instead of stepping again.
 //! - Turn off [`pairs`](BroadPhaseDescriptor::pairs) and [`filters`](BroadPhaseDescriptor::filters) if unused.
 //!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`PairOrder::Sorted`] cost time.
 //! - Prefer one step of many [`worlds`](BroadPhaseDescriptor::worlds) to many steps.
-//! - Use the CPU for a few hundred boxes: it is done before a GPU starts.
-//! - Keep [`Scheme::Hierarchical`]: nothing to tune, and no bad case in `docs/measurements.md`.
+//! - Use the CPU engine for a few hundred boxes: it is done before a GPU starts.
+//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and `docs/measurements.md` has no bad case of it.
 //! - Measure with [`timestamps`](OutputOptions::timestamps).
 //!
 //! # Platforms
 //!
-//! The crate needs WebGPU's default limits and no feature. Tests run on Vulkan and GL in Mesa's software drivers, and
-//! on Chromium's WebGPU with a software adapter. They have passed on an NVIDIA H100 (Vulkan). On DX12, only the command
-//! line has run, under Wine. Nothing has run on Metal.
+//! The crate needs WebGPU's default limits and no optional feature. Tests run on Vulkan and GL in Mesa's software
+//! drivers, and on Chromium's WebGPU with a software adapter. They have passed on an NVIDIA H100 (Vulkan). On DX12,
+//! only the command line has run, under Wine. Nothing has run on Metal.
 //!
 //! - **Vulkan, Metal, DX12**: subgroups and timestamps are used if available.
-//! - **GL 4.3, ES 3.1**: no timestamps. llvmpipe's limit of 65,535 loop iterations is handled ([`Status::CUT`]).
+//! - **GL 4.3, ES 3.1**: no timestamps. The driver llvmpipe ends loops after 65,535 iterations, which is handled
+//!   ([`Status::CUT`]).
 //! - **Browsers**: WebGPU. Read-backs never block. Device errors arrive with the next read-back.
 //!
-//! Version 0.1 needs Rust 1.88 and wgpu 30. Types of another wgpu version are incompatible: use the re-exported
-//! [`wgpu`](mod@crate::wgpu), or the same major version.
+//! Version 0.1 needs Rust 1.88 and wgpu 30. Types of another major version of wgpu are incompatible: use the
+//! re-exported [`wgpu`](mod@crate::wgpu) or the same major version.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -139,13 +143,13 @@ mod layout;
 pub mod reference {
     //! The definition of results, and the compute passes in plain Rust.
     //!
-    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) returns the results of a step on the CPU. Brute
-    //! force, the standard of the tests, tests every box against every other.
+    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) returns the results of a step on the CPU. Tests
+    //! compare with brute force, which tests every box against every other.
     //!
     //! The reference pass of `shaders/pairs/pair_count.wgsl` is `pairs::pair_count` in `pairs/pair_count.rs`, and so on
-    //! in each stage's folder. It returns or fills the same bytes. The CPU engine builds its table with these passes
-    //! and searches it with their walks. A trace runs all of them; tests run each pass on the output of the reference
-    //! passes before it.
+    //! for each stage's folder. It produces the same bytes. The CPU engine builds its table with reference passes and
+    //! searches it with their walks. A trace runs all of them in order. Tests run each WGSL pass on the output of the
+    //! reference passes before it.
     //!
     //! Not compared byte for byte: box tests of rays, the order of a ray's hits with
     //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays (chosen in floating point with a margin), and
@@ -221,7 +225,7 @@ pub use wgpu;
 
 /// Waits for a future on the calling thread and returns its output. Not available in browsers.
 ///
-/// On native targets, the futures of this crate wait for the device in their first poll.
+/// On native targets, the first poll of this crate's futures already waits for the device.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     pollster::block_on(future)
@@ -290,7 +294,7 @@ pub mod internals {
     }
 }
 
-/// Runs the README's example as a test.
+/// Runs the README's examples as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

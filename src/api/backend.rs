@@ -1,22 +1,24 @@
-//! Choice of the engine and its adapter.
+//! Choice of the engine (GPU or CPU) and of the GPU adapter.
 
 /// Engine that a [`BroadPhase`](crate::BroadPhase) runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend<'a> {
-    /// The best hardware GPU on Vulkan, Metal, DX12 or WebGPU, else the [CPU engine](crate::cpu).
+    /// The best hardware GPU on Vulkan, Metal, DX12 or WebGPU. Without one, the [CPU engine](crate::cpu).
     ///
-    /// The CPU engine is faster than a software adapter. It also takes over permanently if the device cannot bind a
-    /// step's input or hold the smallest step; [`query`](crate::BroadPhase::query) stays on the device. A program that
-    /// finds no hardware does not search again.
+    /// Software adapters are never chosen, since the CPU engine is faster. The CPU engine also takes over permanently
+    /// if the device cannot be opened, cannot bind a step's input, or cannot hold even a step without objects;
+    /// [`query`](crate::BroadPhase::query) never changes the engine. A program that once found no hardware does not
+    /// search again.
     #[default]
     Auto,
-    /// The best adapter of these backends, hardware before software.
+    /// The best adapter of these backends. Hardware is preferred to software.
     Gpu(wgpu::Backends),
-    /// A specific adapter.
+    /// One adapter, by index or name.
     Adapter {
         /// Backends to search, such as [`wgpu::Backends::all`].
         backends: wgpu::Backends,
-        /// Index of the adapter in [`adapters`](crate::adapters), or part of its name in any case.
+        /// Index of the adapter in the list of [`adapters`](crate::adapters), or part of its name in upper or lower
+        /// case.
         name: &'a str,
     },
     /// The [CPU engine](crate::cpu).
@@ -24,7 +26,7 @@ pub enum Backend<'a> {
 }
 
 impl Backend<'_> {
-    /// Describes the wanted adapter as the end of a sentence.
+    /// Text that follows "no adapter found" in the error.
     pub(crate) fn wanted(self) -> String {
         match self {
             Self::Adapter { name, .. } => format!(" with the name or index {name}"),

@@ -1,8 +1,8 @@
-//! The counter buffer and its form on the host.
+//! Layout of the counter buffer, and the counters on the host.
 
 use crate::api::error::BroadPhaseError;
 
-/// Words of the counter buffer, see `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
+/// Word indices in the counter buffer, from `shaders/common/counters.wgsl`. The second word of a 64-bit count follows.
 #[allow(missing_docs, reason = "documented with `Counters`")]
 pub(crate) mod word {
     use crate::shared::wgsl::number;
@@ -26,7 +26,7 @@ pub(crate) mod word {
     pub const QUERY_CANDIDATES: usize = counter("COUNTER_QUERY_CANDIDATES");
     pub const ROUNDS_NEEDED: usize = counter("COUNTER_ROUNDS_NEEDED");
     pub const UNFINISHED: usize = counter("COUNTER_UNFINISHED");
-    /// This word and the next are written on the host only.
+    /// Written by a buffer copy from the static table's counters, not by shaders.
     pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
 
@@ -35,37 +35,38 @@ pub(crate) mod word {
     }
 }
 
-/// Parts of a result that are missing, as bits of a counter word. Empty if the result is complete.
+/// Incomplete outputs of a step, as bits of a counter word. No bit is set if the result is complete.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Status(u32);
 
 impl Status {
-    /// Cell entries did not fit. Pairs and hits may be missing.
+    /// Cell entries overflowed the table. Rows may be missing in any output.
     pub const ENTRIES: Self = Self(1);
-    /// Pairs did not fit.
+    /// Pairs overflowed their buffer.
     pub const PAIRS: Self = Self(2);
-    /// Hits did not fit.
+    /// Hits of rays overflowed their buffer.
     pub const HITS: Self = Self(4);
-    /// Walks of a crowded scene need more [`rounds`](crate::Capacities::rounds) than were recorded.
+    /// Some objects, rays or queries of a crowded scene need more [`rounds`](crate::Capacities::rounds) than the step
+    /// had.
     ///
-    /// Any output may be missing rows. [`Counters::rounds_needed`] is the number that suffices.
+    /// Rows may be missing in any output. [`Counters::rounds_needed`] rounds suffice.
     pub const ROUNDS: Self = Self(8);
-    /// Results of queries did not fit.
+    /// Results of queries overflowed their buffer.
     pub const RESULTS: Self = Self(16);
-    /// Cells of rays did not fit.
+    /// Cells of rays overflowed their buffer.
     pub const RAY_CELLS: Self = Self(32);
-    /// The driver ended loops early. Pairs, hits and results may be missing.
+    /// The driver ended shader loops early. Pairs, hits and query results may be missing.
     ///
-    /// llvmpipe does so after 65,535 iterations of a group of lanes. Discrete and integrated GPUs are not checked. Once
-    /// these counters arrive, the next step makes its rounds eight times shorter. [`BroadPhase`](crate::BroadPhase)
-    /// repeats until nothing is cut.
+    /// Mesa's llvmpipe does so after 65,535 iterations. Discrete and integrated GPUs are not checked, so they never set
+    /// this bit. Once these counters arrive, the next step makes its rounds eight times shorter.
+    /// [`BroadPhase`](crate::BroadPhase) repeats until no loop is cut.
     pub const CUT: Self = Self(64);
 
-    /// Bits of walks that miss candidates, for any output.
+    /// Bits after which rows may be missing in any output.
     pub(crate) const WALKS: Self = Self(Self::ENTRIES.0 | Self::ROUNDS.0 | Self::CUT.0);
 
-    /// Bits that mean missing pairs.
+    /// Bits after which pairs may be missing.
     pub(crate) const LACKS_PAIRS: Self = Self::WALKS.union(Self::PAIRS);
 
     const NAMES: [(Self, &'static str); 7] = [
@@ -78,7 +79,7 @@ impl Status {
         (Self::CUT, "cut"),
     ];
 
-    /// Creates a status from word 5 of a counter buffer, or from word 29.
+    /// Creates a status from word 5 of a counter buffer, from word 29, or from both combined by "or".
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
@@ -88,23 +89,23 @@ impl Status {
         self.0
     }
 
-    /// Returns true if nothing is missing.
+    /// Returns true if no bit is set: the result is complete.
     pub const fn is_whole(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns true if any bit of `any` is set.
+    /// Returns true if at least one bit of `any` is set in `self`.
     pub const fn has(self, any: Self) -> bool {
         self.0 & any.0 != 0
     }
 
-    /// Returns the bits that are set in either.
+    /// Returns the bits that are set in `self`, in `other` or in both.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns the bits that are set in both.
+    /// Returns the bits that are set in both `self` and `other`.
     #[must_use]
     pub const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -119,7 +120,7 @@ impl std::ops::BitOr for Status {
     }
 }
 
-/// Prints `whole`, or the missing outputs, such as `pairs+hits`.
+/// Prints `whole` if no bit is set, else the names of the bits, such as `pairs+hits`.
 impl std::fmt::Display for Status {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_whole() {
@@ -127,7 +128,7 @@ impl std::fmt::Display for Status {
         }
         let names = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
         let mut names: Vec<_> = names.map(|(_, name)| (*name).to_owned()).collect();
-        // Bits of a newer version.
+        // Bits that only a newer version defines.
         let unknown = Self::NAMES.iter().fold(self.0, |bits, (known, _)| bits & !known.0);
         names.extend((unknown != 0).then(|| format!("{unknown:#x}")));
         formatter.write_str(&names.join("+"))
@@ -142,11 +143,11 @@ impl std::fmt::Debug for Status {
 
 /// An output whose rows are counted before they are written.
 pub(crate) struct CountedOutput {
-    /// Name in errors.
+    /// Name of the output in errors.
     pub name: &'static str,
-    /// First word of the 64-bit number of needed rows.
+    /// Counter word with the low half of the 64-bit number of rows needed.
     pub word: usize,
-    /// Status bit for rows that do not fit.
+    /// Status bit that is set if rows do not fit.
     pub status: Status,
 }
 
@@ -155,7 +156,8 @@ const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutp
 }
 
 impl CountedOutput {
-    /// Returns `needed` as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if it exceeds 32-bit offsets.
+    /// Returns the number of rows as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if 32-bit offsets cannot
+    /// reach them.
     pub fn returnable(&self, needed: u64) -> Result<u32, BroadPhaseError> {
         let limit = u32::MAX - 1;
         let fits = u32::try_from(needed).ok().filter(|&needed| needed <= limit);
@@ -173,87 +175,90 @@ pub(crate) const HITS: CountedOutput = counted("hits", word::HITS_NEEDED, Status
 pub(crate) const RAY_CELLS: CountedOutput = counted("ray cells", word::RAY_CELLS_NEEDED, Status::RAY_CELLS);
 pub(crate) const RESULTS: CountedOutput = counted("results of queries", word::RESULTS_NEEDED, Status::RESULTS);
 
-/// Counts of a step: objects, needs and capacities of its outputs, and its status.
+/// Counts of a step: objects, rows that each output needed and could hold, and the status.
 ///
-/// "Needed" counts are exact even past the capacity, unless noted. On the GPU
-/// ([`StepOutput::counters`](crate::StepOutput::counters)) the counters are 32 words of `u32`; ranges are 64-bit
-/// counts, low word first:
+/// Rows *needed* include those that did not fit. Their number is exact unless noted.
+///
+/// In shaders, [`StepOutput::counters`](crate::StepOutput::counters) is a buffer of 32 `u32` words. A range of two
+/// words is a 64-bit count, low word first:
 ///
 /// | words | count |
 /// |---|---|
-/// | 0, 1, 2 | invalid, excluded, large objects |
+/// | 0, 1, 2 | invalid objects, excluded objects, large objects |
 /// | 3, 4 | levels, table cells |
 /// | 5 | status, without the bits of word 29 |
 /// | 6, 24 | invalid rays, invalid queries |
 /// | 7 | 1 if the scene is crowded |
-/// | 8–9, 30–31 | entries needed, those of static objects |
-/// | 10–11, 12–13 | pairs, hits needed |
+/// | 8–9, 30–31 | entries needed by moving objects, by static objects |
+/// | 10–11, 12–13 | pairs needed, hits needed |
 /// | 14–15, 16–17, 26–27 | candidates of pairs, rays, queries |
-/// | 20–21, 22–23 | ray cells, query results needed |
-/// | 28 | rounds needed if more than one |
+/// | 20–21, 22–23 | ray cells needed, query results needed |
+/// | 28 | rounds needed, or 0 if one suffices |
 /// | 29 | status bits [`Status::ROUNDS`] and [`Status::CUT`] |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Counters {
-    /// Objects of the step. Counts include static objects unless noted.
+    /// Number of objects. All counts include static objects unless noted.
     pub objects: u32,
     /// Objects ignored because of a NaN or `min > max`.
     pub invalid: u32,
-    /// Objects ignored because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED). Their bounds do not matter.
+    /// Objects ignored because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED), whatever their bounds.
     pub excluded: u32,
-    /// Objects on the large list, which are tested against everything: infinite, or too large for every cell.
+    /// Objects on the large list, which all objects are tested against: infinite boxes, or boxes too large for every
+    /// cell.
     pub large: u32,
-    /// Levels that have objects, in both tables.
+    /// Levels that have objects, summed over the moving and the static objects' tables.
     pub levels: u32,
-    /// Cells of the table, or of both tables.
+    /// Cells, summed over the moving and the static objects' tables.
     pub table_cells: u32,
     /// Cell entries needed, without those of static objects.
     pub entries_needed: u64,
-    /// Cell entries that fit.
+    /// Cell entries that the table can hold, without those of static objects.
     pub entries_capacity: u32,
-    /// Cell entries that static objects needed when their table was built.
+    /// Cell entries that static objects needed when their table was last built.
     pub static_entries_needed: u64,
-    /// Cell entries of static objects that fit.
+    /// Cell entries that the static objects' table can hold.
     pub static_entries_capacity: u32,
-    /// Pairs needed. Exact if all entries fit and all rounds were recorded.
+    /// Pairs needed. Exact if all cell entries fit and all rounds were recorded.
     pub pairs_needed: u64,
-    /// Pairs that fit.
+    /// Pairs that the output can hold.
     pub pairs_capacity: u32,
-    /// Hits needed ([`RayMode::All`](crate::RayMode::All)). Exact as [`pairs_needed`](Self::pairs_needed).
+    /// Hits needed with [`RayMode::All`](crate::RayMode::All). Exact if [`pairs_needed`](Self::pairs_needed) is.
     pub hits_needed: u64,
-    /// Hits that fit.
+    /// Hits that the output can hold.
     pub hits_capacity: u32,
-    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)). Each ray counts for at most 2^32 - 1.
+    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)). A ray counts for at most 2^32 - 1 of
+    /// them.
     pub ray_cells_needed: u64,
-    /// Cells of rays that fit.
+    /// Cells of rays that the output can hold.
     pub ray_cells_capacity: u32,
-    /// Results of queries needed ([`QueryMode::All`](crate::QueryMode::All)). Exact as
-    /// [`pairs_needed`](Self::pairs_needed).
+    /// Results of queries needed with [`QueryMode::All`](crate::QueryMode::All). Exact if
+    /// [`pairs_needed`](Self::pairs_needed) is.
     pub results_needed: u64,
-    /// Results of queries that fit.
+    /// Results of queries that the output can hold.
     pub results_capacity: u32,
     /// Queries ignored because of a NaN, `min > max`, a negative radius or a world that does not exist.
     pub queries_invalid: u32,
-    /// Box tests of queries, as [`pair_candidates`](Self::pair_candidates).
+    /// Box tests of queries, counted like [`pair_candidates`](Self::pair_candidates).
     pub query_candidates: u64,
     /// Rays ignored because of a NaN, an infinity, an overlong direction or a world that does not exist.
     pub rays_invalid: u32,
     /// Box tests of pairs, if [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) is on.
     ///
-    /// In a crowded scene, tests of the boxes around eight records count too; the tests they save do not.
+    /// In a crowded scene, a test of the common box of eight objects may replace tests of each. It counts as one.
     pub pair_candidates: u64,
-    /// Box tests of rays, as [`pair_candidates`](Self::pair_candidates).
+    /// Box tests of rays, counted like [`pair_candidates`](Self::pair_candidates).
     pub ray_candidates: u64,
-    /// Rounds that the longest walk needs: see [`Capacities::rounds`](crate::Capacities::rounds).
+    /// Rounds that suffice for every object, ray and query: see [`Capacities::rounds`](crate::Capacities::rounds).
     pub rounds_needed: u32,
-    /// Rounds recorded.
+    /// Rounds that the step had.
     pub rounds_capacity: u32,
-    /// Missing parts of the result.
+    /// Outputs that are incomplete.
     pub status: Status,
 }
 
 impl Counters {
-    /// Returns each output with its needed rows and its capacity.
+    /// Returns the outputs, each with the rows needed and its capacity.
     pub(crate) const fn outputs(&self) -> [(CountedOutput, u64, u32); 4] {
         [
             (PAIRS, self.pairs_needed, self.pairs_capacity),
@@ -263,7 +268,7 @@ impl Counters {
         ]
     }
 
-    /// Returns true if the result is complete: nothing overflowed.
+    /// Returns true if the result is complete.
     pub const fn is_whole(&self) -> bool {
         self.status.is_whole()
     }

@@ -7,80 +7,80 @@ use crate::api::pair_filter;
 use crate::api::types::Dimensions;
 use crate::shared::bounds::LARGEST_COUNT;
 
-/// Maximum rounds of a step.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
 
-/// Assignment of objects to cells.
+/// Method of assigning objects to cells.
 ///
-/// All schemes find the same pairs and hits; they differ in speed.
+/// All schemes find the same pairs and hits, at different speeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Scheme {
-    /// Hierarchical hash grid (after Schornbaum's thesis): each object is in one cell of the level that fits its size.
+    /// Hierarchical hash grid (after Schornbaum's thesis): each object is entered into one cell, on the level that fits
+    /// its size.
     ///
-    /// Nothing to tune: cell sizes and levels come from the sizes and density of the objects. If a few objects are far
-    /// larger than most, pairs find them in a separate table of the cells they cover.
+    /// Nothing to tune: cell sizes and levels follow from the sizes and density of the objects. If a few objects are
+    /// far larger than most, a second table holds them in each cell they cover, where small objects find them.
     #[default]
     Hierarchical,
     /// Spatial hash with one cell size: each object is entered into every cell it covers.
     ///
-    /// Objects that cover more than [`MAX_COVER`](crate::grid::MAX_COVER) cells go to the *large* list, which every
-    /// object is tested against.
+    /// Objects that cover more than [`MAX_COVER`](crate::grid::MAX_COVER) (64) cells are on the *large list* instead.
+    /// Every object is tested against all of that list.
     Uniform {
         /// Edge of a cell in the units of the boxes, from 2^-100 to 2^100.
         cell_size: f32,
     },
-    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): each object is in one cell of the finest layer
-    /// with a cell that holds its whole box.
+    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): each object is entered into one cell, on the
+    /// finest layer that has a cell around its whole box.
     ///
     /// Layer `s` has cells of edge `s` with borders at odd multiples of `s / 2`, so borders of different layers never
-    /// coincide. Few entries and simple lookups, but more box tests than [`Scheme::Hierarchical`].
+    /// coincide. Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested.
     Adaptive {
         /// Edge of a cell of the finest layer, from 2^-100 to 2^90, rounded up to a power of two.
         ///
-        /// Up to [`MAX_LEVELS`](crate::grid::MAX_LEVELS) coarser layers follow; only occupied layers cost anything.
+        /// There are [`MAX_LEVELS`](crate::grid::MAX_LEVELS) layers, each twice as coarse as the one before. Layers
+        /// without objects cost nothing.
         min_scale: f32,
     },
 }
 
-/// Hits to find per ray.
+/// Hits to return per ray.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum RayMode {
-    /// One hit per ray: the smallest `t`; of equal ones, the smallest object index.
+    /// One hit per ray: the one with the smallest `t`. Of hits with equal `t`, the one with the smallest object index.
     #[default]
     Closest,
-    /// All hits, each object once, as a range of hits per ray.
+    /// All hits of each ray, each object once, as one list per ray (CSR).
     All,
-    /// One `u32` per ray: 1 if it hits anything. The search ends at the first hit found.
+    /// One `u32` per ray: 1 if the ray hits anything, else 0. The search ends at the first hit found.
     Any,
 }
 
 /// Order of pairs, of the hits of a ray ([`RayMode::All`]) and of the results of a query
 /// ([`QueryMode::All`](crate::QueryMode::All)).
 ///
-/// Rays and queries keep their input order, and so do closest hits. Nearest objects and cells of rays have an order of
-/// their own.
+/// Lists stay in the order of rays and queries. Closest hits, nearest objects and cells of rays are not affected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// Depends only on the input and the device, not on earlier steps.
+    /// An order that depends only on the input and the device, not on earlier steps.
     ///
-    /// Devices and the CPU engine may differ: sort before you compare, or use [`Sorted`](Self::Sorted).
+    /// Devices and the CPU engine may order rows differently. Sort before you compare, or use [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
-    /// Ascending: pairs by `a`, then `b`; hits and results by object. The same bytes with every scheme, on every device
-    /// and on the CPU.
+    /// Ascending order: pairs by `a`, then `b`; hits and results by object. Bytes are the same with every scheme, on
+    /// every device and on the CPU.
     ///
-    /// Costs two radix sorts and 24 bytes per row. A prefix cut by a capacity, or a [page](crate::GpuBroadPhase::page),
-    /// is ascending in itself.
+    /// Costs two radix sorts and 24 bytes per row. If a capacity or a [page](crate::GpuBroadPhase::page) limits the
+    /// rows, those that fit are sorted among themselves.
     Sorted,
 }
 
-/// Sort algorithm. All give the same bytes; they differ in speed.
+/// Sort algorithm. All give the same bytes, at different speeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -91,29 +91,30 @@ pub enum SortStrategy {
     Auto,
     /// Sorts tiles of keys in workgroup memory. Works on every device.
     Portable,
-    /// As [`Portable`](Self::Portable), with subgroup ballots if the device has [`SUBGROUP`](wgpu::Features::SUBGROUP),
-    /// of any size.
+    /// As [`Portable`](Self::Portable), with ballots of subgroups of any size if the device has
+    /// [`SUBGROUP`](wgpu::Features::SUBGROUP).
     Subgroups,
-    /// One long run of keys per invocation: moves few words and needs few invocations. For software adapters.
+    /// Each invocation sorts a long run of keys, so few invocations are needed. For software adapters.
     SerialTiles,
 }
 
-/// Behaviour of output buffers that are too small.
+/// Behaviour of an output buffer that is too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Growth {
-    /// Outputs grow in the next step after the counters of an overflow arrive, with
-    /// [`headroom`](OutputOptions::headroom).
+    /// The buffer grows, with [`headroom`](OutputOptions::headroom), in the first step recorded after the counters of
+    /// the overflow arrive on the host.
     ///
-    /// Room that 64 to 127 steps did not use is released.
+    /// It shrinks if half of it would have been enough for 64 to 127 steps.
     #[default]
     Grow,
-    /// Capacities stay. A step that needs more writes a valid prefix and counts what it needed.
+    /// The buffer keeps its capacity. If a step has more rows, those that fit are written and all are counted.
     Fixed,
 }
 
-/// Number of rows that the outputs hold: at first with [`Growth::Grow`], always with [`Growth::Fixed`].
+/// Number of rows that each output can hold: the initial number with [`Growth::Grow`], a permanent one with
+/// [`Growth::Fixed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Capacities {
@@ -121,22 +122,23 @@ pub struct Capacities {
     pub pairs: Option<u32>,
     /// Hits in [`RayMode::All`], 8 bytes each. `None`: 4 per ray plus 1,024.
     pub hits: Option<u32>,
-    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, for moving and for static objects. `None`: 4 per
+    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, for moving and again for static objects. `None`: 4 per
     /// object plus 64.
     ///
-    /// Other schemes need one entry per object and ignore it.
+    /// Ignored by other schemes, which have one entry per object.
     pub entries: Option<u32>,
     /// Cells of rays ([`OutputOptions::ray_cells`]), 16 bytes each. `None`: 64 per ray plus 1,024.
     pub ray_cells: Option<u32>,
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each. `None`: 4 per query plus 1,024.
     pub results: Option<u32>,
-    /// Rounds: dispatches per walk of an object, a ray or a query, so that no dispatch takes long. At most 4,096;
-    /// `None`: 1.
+    /// Rounds: number of dispatches that share the box tests of an object, a ray or a query, so that none takes long.
+    /// At most 4,096. `None`: 1.
     ///
-    /// - **Length**: at most 16,384 box tests per walk and round. Fewer, down to 1,024, with more than 262,144 walks;
-    ///   40,000 / (k + 1) for `k` nearest objects; fewer after [`Status::CUT`](crate::Status::CUT).
-    /// - **Overflow**: only very crowded scenes need more rounds. Such a step sets
-    ///   [`Status::ROUNDS`](crate::Status::ROUNDS); [`BroadPhase`](crate::BroadPhase) adds rounds itself.
+    /// - **Length of a round**: at most 16,384 box tests per object, ray or query. This maximum falls to 1,024 if there
+    ///   are many more than 262,144 of them, to 40,000 / (k + 1) for the `k` nearest objects, and after
+    ///   [`Status::CUT`](crate::Status::CUT).
+    /// - **Too few rounds**: only very crowded scenes need more than one. A step without enough sets
+    ///   [`Status::ROUNDS`](crate::Status::ROUNDS). [`BroadPhase`](crate::BroadPhase) adds rounds itself.
     pub rounds: Option<u32>,
 }
 
@@ -145,15 +147,15 @@ pub struct Capacities {
 pub struct Uses {
     /// Static objects.
     pub statics: bool,
-    /// Counts of objects, rays or queries that are read on the device ([`DeviceCount`](crate::DeviceCount)).
+    /// Numbers of objects, rays or queries that only the device knows ([`DeviceCount`](crate::DeviceCount)).
     pub device_counts: bool,
     /// Objects, worlds, rays or queries in your buffers that passes cannot read in place:
     /// [`Source::at`](crate::Source::at), [`Source::stride`](crate::Source::stride),
     /// [`Source::layout`](crate::Source::layout).
     pub strided: bool,
-    /// Rays, in the descriptor's mode.
+    /// Rays ([`Rays::Plain`](crate::Rays::Plain)), in the descriptor's [`ray_mode`](OutputOptions::ray_mode).
     pub rays: bool,
-    /// Rays that sweep a box, or have a start or a world.
+    /// Swept rays ([`Rays::Swept`](crate::Rays::Swept)), in the same mode.
     pub swept_rays: bool,
     /// Queries and self-queries that return all results.
     pub queries: bool,
@@ -164,7 +166,7 @@ pub struct Uses {
 }
 
 impl Uses {
-    /// All of them.
+    /// All optional inputs.
     pub const ALL: Self = Self {
         statics: true,
         device_counts: true,
@@ -176,7 +178,6 @@ impl Uses {
         excluded_pairs: true,
     };
 
-    /// True if any rays are cast.
     pub(crate) const fn casts(self) -> bool {
         self.rays || self.swept_rays
     }
@@ -186,37 +187,39 @@ impl Uses {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct OutputOptions {
-    /// Hits to find per ray. Default: [`RayMode::Closest`].
+    /// Hits to return per ray. Default: [`RayMode::Closest`].
     pub ray_mode: RayMode,
     /// True to also write the cells that each ray visits. Slow; for debug views. Default: false.
     ///
-    /// - **Order**: by level, finest first; along the ray within a level; unspecified within one slab of cells.
-    /// - **Extent**: the whole ray, within the bounds of a level's objects, in at most 4,096 slabs. To end at a hit,
-    ///   cut the ray there.
-    /// - **Far rays**: none if rounding could move the ray by a cell. Hits are found anyway.
+    /// - **Order**: by level, finest first, then along the ray. Cells in one slab across the ray's main axis have no
+    ///   defined order.
+    /// - **Extent**: the whole ray, even behind a hit, within the bounds of a level's objects and at most 4,096 slabs.
+    ///   To end at a hit, set the ray's `t_max` to it.
+    /// - **Far rays**: a ray has no cells if rounding could move it by a cell. Its hits are found anyway.
     pub ray_cells: bool,
     /// Order of pairs, hits and results. Default: [`PairOrder::Deterministic`].
     pub pair_order: PairOrder,
-    /// Initial or fixed number of rows of each output.
+    /// Initial or permanent number of rows of each output.
     pub capacities: Capacities,
-    /// Behaviour of outputs that are too small. Default: [`Growth::Grow`].
+    /// Behaviour of an output that is too small. Default: [`Growth::Grow`].
     pub growth: Growth,
-    /// Extra room when outputs grow, as a share of the need, from 0 to 16: 0.25 adds a quarter. Default: 0.25.
+    /// Extra rows when an output grows, as a share of the rows needed, from 0 to 16. Default: 0.25, a quarter more.
     ///
-    /// More headroom avoids overflows if counts vary strongly between steps.
+    /// More headroom avoids overflows if the number of rows varies strongly between steps.
     pub headroom: f32,
     /// Maximum bytes of all buffers ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)), or `None` for no limit.
     /// Default: `None`.
     ///
-    /// - **Outputs** stop growing there. A step that needs more writes a prefix and reports it;
+    /// - **Outputs** stop growing there. A step with more rows writes those that fit and reports the overflow.
     ///   [`BroadPhase`](crate::BroadPhase) then reads the result in pages.
-    /// - **Speed first**: the large-object table ([`Scheme::Hierarchical`]) and the boxes of clusters are omitted if
-    ///   they would leave less than half of the limit. The order of results may change.
-    /// - **Not included**: staging memory of uploads and read-backs, and the [CPU engine](crate::cpu), whose results
-    ///   [`Growth::Fixed`] bounds.
+    /// - **Tables that only save time** are omitted if less than half of the limit would remain: the large-object table
+    ///   ([`Scheme::Hierarchical`]) and, in crowded scenes, the common boxes of eight objects. The order of results may
+    ///   change.
+    /// - **Not included**: staging memory of uploads and read-backs, and the [CPU engine](crate::cpu). Use
+    ///   [`Growth::Fixed`] to limit its results.
     pub max_bytes: Option<u64>,
-    /// Maximum wait of a read-back on native targets. Default: ten minutes. It then fails with
-    /// [`Timeout`](crate::ReadBackError::Timeout).
+    /// Time after which a read-back on a native target fails with [`Timeout`](crate::ReadBackError::Timeout). Default:
+    /// ten minutes.
     pub timeout: Duration,
     /// True to measure the GPU time of each stage. Default: false.
     ///
@@ -252,22 +255,22 @@ pub struct BroadPhaseDescriptor<'a> {
     pub label: Option<&'a str>,
     /// Number of axes. Default: three.
     pub dimensions: Dimensions,
-    /// Assignment of objects to cells. Default: [`Scheme::Hierarchical`].
+    /// Method of assigning objects to cells. Default: [`Scheme::Hierarchical`].
     pub scheme: Scheme,
     /// Distance by which each box is grown on every side, finite and not negative. Default: 0.
     ///
     /// Two boxes pair if their distance on every axis is at most twice the margin. Finite bounds are rounded outward. A
-    /// denormal margin counts as 0; with any other, denormal bounds count as 0.
+    /// denormal margin counts as 0. With a larger margin, denormal bounds count as 0.
     pub margin: f32,
-    /// Periods of the axes; 0 for an axis without one. Others are from 2^-100 to 2^90. Default: 0.
+    /// Period of each axis, from 2^-100 to 2^90, or 0 for an axis without one. Default: 0.
     ///
-    /// - **Objects are wrapped**: along each axis with finite bounds, the box moves by whole periods until its lower
-    ///   corner is in `0 <= x < period`. This is exact for `x >= 0`, else rounded once. A position that rounds to the
-    ///   period, such as −1e-9 with a period of 1, becomes 0.
-    /// - **Border**: only [`SelfQuery::Within`](crate::SelfQuery::Within) looks across it. Rays and other queries are
-    ///   not wrapped.
+    /// - **Objects are wrapped**: along each periodic axis on which its bounds are finite, a box moves by whole periods
+    ///   until its lower corner is in `0 <= x < period`. The new corner is exact for `x >= 0`, else rounded once. If it
+    ///   rounds to the period, as −1e-9 does with a period of 1, it becomes 0.
+    /// - **Across the border**: only [`SelfQuery::Within`](crate::SelfQuery::Within) finds objects there. Pairs do not
+    ///   cross it. Rays and other queries are not wrapped.
     pub periods: [f32; 3],
-    /// Number of worlds: independent scenes in one step, whose objects never meet. Default: 1.
+    /// Number of worlds: independent scenes in one step. Objects of different worlds never pair. Default: 1.
     ///
     /// With more than one, every step needs the world of each object ([`Scene::worlds`](crate::Scene::worlds)).
     pub worlds: u32,
@@ -284,31 +287,31 @@ pub struct BroadPhaseDescriptor<'a> {
     pub filters: bool,
     /// Your own pair filter in WGSL. Pairs that it rejects are never counted or written. Default: `None`.
     ///
-    /// It declares `fn admits_pair(a: u32, b: u32) -> bool`, called for every two objects that overlap and pass the
-    /// filters, with their indices in results, `a < b`. It may call:
+    /// The text declares `fn admits_pair(a: u32, b: u32) -> bool`. Passes call it for every two objects that overlap
+    /// and pass the filters. `a` and `b` are the indices of the objects in results, `a < b`. It may call:
     ///
     /// | | |
     /// |---|---|
-    /// | `pair_data(index: u32) -> u32` | word of the [data](crate::Scene::pair_filter_data); 0 past its end |
-    /// | `pair_data_count() -> u32` | number of those words |
-    /// | `pair_layers(object: u32) -> u32` | its [layers](crate::Aabb::layers) |
-    /// | `pair_owner(object: u32) -> u32` | its [owner](crate::Aabb::owner), with flags |
+    /// | `pair_data(index: u32) -> u32` | word `index` of the [data](crate::Scene::pair_filter_data); 0 past its end |
+    /// | `pair_data_count() -> u32` | number of words of the data |
+    /// | `pair_layers(object: u32) -> u32` | the object's [layers](crate::Aabb::layers) |
+    /// | `pair_owner(object: u32) -> u32` | the object's [owner](crate::Aabb::owner), with flags |
     ///
     /// - **Allowed**: further functions, structs, constants and aliases whose names begin with `admits_`.
     /// - **Forbidden**: module variables, bindings, overrides, entry points, and calls that synchronize or exchange
     ///   values with other invocations, such as `workgroupBarrier` and subgroup functions.
-    /// - **Pure**: the result may depend only on the objects, their layers and owners, and the data. One walk may count
-    ///   pairs and another write them. If the results differ, as rounded floats may, rows are missing or stale, but
-    ///   nothing is written out of bounds. Loops must end.
-    /// - **Scope**: also [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps); not rays and other queries. The CPU
-    ///   engine cannot run it: see [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). Serde skips
-    ///   it.
-    /// - **Errors**: a text that does not compile fails when the broad phase is created; in browsers, with the next
-    ///   read-back.
+    /// - **Pure**: the result may depend only on the two indices, the objects' layers and owners, and the data. One
+    ///   pass may count pairs and a later one write them. If the results differ between passes, as rounded floats may,
+    ///   rows are missing or stale, but nothing is written out of bounds. Loops must end.
+    /// - **Scope**: pairs and [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps). Rays and other queries ignore the
+    ///   filter. The CPU engine cannot run it: see
+    ///   [`BroadPhase::step_scene_where`](crate::BroadPhase::step_scene_where). Serde skips it.
+    /// - **Errors**: if the text does not compile, creating the broad phase fails. In browsers, the next read-back
+    ///   fails.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pair_filter: Option<&'a str>,
-    /// True to count box tests, such as [`Counters::pair_candidates`](crate::Counters::pair_candidates). Costs atomics.
-    /// Default: false.
+    /// True to count box tests, as in [`Counters::pair_candidates`](crate::Counters::pair_candidates). Costs atomic
+    /// additions. Default: false.
     pub count_candidates: bool,
 }
 
@@ -343,12 +346,10 @@ impl BroadPhaseDescriptor<'_> {
         check_world_count(self, LARGEST_COUNT - 1)
     }
 
-    /// True if objects are entered into every cell that they cover.
     pub(crate) const fn is_uniform(&self) -> bool {
         matches!(self.scheme, Scheme::Uniform { .. })
     }
 
-    /// True if the finest cell size comes from the objects.
     pub(crate) const fn is_hierarchical(&self) -> bool {
         matches!(self.scheme, Scheme::Hierarchical)
     }
@@ -357,12 +358,12 @@ impl BroadPhaseDescriptor<'_> {
         self.worlds > 1
     }
 
-    /// True if objects need [`prepare`](crate::reference::table::prepare).
+    /// True if objects pass through [`prepare`](crate::reference::table::prepare), which changes them.
     pub(crate) fn prepares(&self) -> bool {
         self.dimensions == Dimensions::Two || self.margin > 0.0 || self.has_worlds() || self.periods != [0.0; 3]
     }
 
-    /// Fails if there are several worlds and not one world id per object.
+    /// Fails if there are several worlds and the number of world ids is not the number of objects.
     pub(crate) fn check_worlds(&self, worlds: u64, objects: u64) -> Result<(), InputError> {
         if self.has_worlds() && worlds != objects {
             return Err(InputError::WorldsMissing { worlds, objects });
@@ -371,7 +372,7 @@ impl BroadPhaseDescriptor<'_> {
     }
 }
 
-/// Fails for more than `limit` worlds if the pairs of each world are counted.
+/// Fails if there are more than `limit` worlds and pairs are counted per world.
 pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u64) -> Result<(), DescriptorError> {
     let count = u64::from(descriptor.worlds);
     if descriptor.pairs && descriptor.has_worlds() && count > limit {
@@ -381,9 +382,9 @@ pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u6
     Ok(())
 }
 
-/// Fails if no input can work with the descriptor.
+/// Fails if a value is out of range for every device and input.
 pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), DescriptorError> {
-    // Inverses must be normal floats, on all levels.
+    // The inverse of a cell size must be a normal float on all levels.
     let lengths = |largest: u32| f32::from_bits((127 - 100) << 23)..=f32::from_bits((127 + largest) << 23);
     match descriptor.scheme {
         Scheme::Uniform { cell_size } if !lengths(100).contains(&cell_size) => {

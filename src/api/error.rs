@@ -88,7 +88,7 @@ pub enum PairFilterError {
         /// Line of the name.
         line: u32,
     },
-    /// The text calls a function that synchronizes or exchanges values with other invocations.
+    /// A called function synchronizes or exchanges values with other invocations.
     #[error(
         "line {line}: {name} is not allowed: the function tests one pair and cannot exchange values with other \
          invocations"
@@ -122,7 +122,7 @@ pub enum InputError {
     /// The radius of [`SelfQuery::Within`](crate::SelfQuery::Within) is negative, infinite or not a number.
     #[error("the radius is {0}: it must be finite and not negative")]
     Radius(f32),
-    /// There are several worlds, and the number of world ids is not the number of objects.
+    /// With several worlds, there must be one world id per object.
     #[error("{objects} objects have {worlds} world ids: pass one per object")]
     WorldsMissing {
         /// Number of world ids.
@@ -156,7 +156,7 @@ pub enum InputError {
     /// Read it back and pass the copy. If a [`DeviceCount`](crate::DeviceCount) is named, pass shorter sources instead.
     #[error("the {what} must be on the host: read the buffer back and pass the copy")]
     NotOnHost {
-        /// Name of that part.
+        /// Name of the part.
         what: &'static str,
     },
     /// A [`TableShader`](crate::TableShader) cannot use this prefix for its names.
@@ -176,7 +176,7 @@ pub enum InputError {
         /// Number of objects.
         count: u64,
     },
-    /// The input has more objects, rays, queries, views or other elements than allowed.
+    /// The input has more elements, such as objects, than allowed.
     #[error("{count} {what}: the maximum is {limit}")]
     TooMany {
         /// Name of the elements.
@@ -273,7 +273,7 @@ pub enum CreateError {
     Limit {
         /// Name of the limit in `wgpu::Limits`.
         limit: &'static str,
-        /// Required value.
+        /// Value that is required.
         needed: u64,
         /// The device's value.
         available: u64,

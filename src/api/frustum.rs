@@ -7,29 +7,29 @@ use crate::api::input::count_within;
 use crate::api::types::Aabb;
 use crate::shared::wgsl::number;
 
-/// Maximum views per call, the bits of a word of `CullOutput::words`.
+/// Maximum number of views per call: the bits of a `u32`.
 pub(crate) const MAX_VIEWS: u32 = number("cull/view", "MAX_VIEWS");
 
 pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
     count_within("views", count, MAX_VIEWS).map(|_| ())
 }
 
-/// A view for culling: the convex set inside all of its planes. 144 bytes.
+/// A view for culling: the convex region inside all of its planes. 144 bytes.
 ///
 /// Buffer layout (little endian): eight planes `normal.x, normal.y, normal.z, d` as `f32`, then `plane_count`,
 /// `layers`, `world` as `u32` and an unused word.
 ///
 /// - **Planes**: a point `p` is inside if `normal * p + d >= 0`. Normals need no unit length. Planes past
-///   [`plane_count`](Self::plane_count) are ignored; without any, all objects of the world are visible.
-/// - **Test**: an object is visible unless its whole box is outside one plane. A box near an edge of the set may
-///   therefore be visible although it is outside.
+///   [`plane_count`](Self::plane_count) are ignored; a view without planes sees all objects of its world.
+/// - **Test**: an object is visible unless its whole box is outside one plane. A box outside the region but near one of
+///   its edges may therefore be visible.
 /// - **Conservative**: by exact arithmetic, a plane never culls a box that is inside it or touches it. It always culls
 ///   a box if `normal * c + d` is below
 ///   `-2^-20 * (|normal.x * c.x| + |normal.y * c.y| + |normal.z * c.z| + |d|) - 2^-119 * e`. Here `c` is the corner
 ///   farthest along the normal, and `e` is the largest of 2 and all finite magnitudes of the bounds and the normal. If
 ///   the sum in brackets overflows, the box is kept. All devices agree bit for bit.
-/// - **Infinite bounds**: a box that reaches infinity on the inner side of a plane is not outside of it; a box with
-///   only infinity on the outer side is. Bounds along an axis with a zero normal component are ignored.
+/// - **Infinite bounds**: a box with an infinite bound on the inner side of a plane is not outside that plane. A box
+///   that is infinitely far away on the outer side is. Bounds along an axis with a zero normal component are ignored.
 /// - **Two dimensions**: boxes are at z = 0, and z of the normals is ignored.
 /// - **Invalid**: a NaN or an infinity in a used plane, more than eight planes, or a world that does not exist. The
 ///   view sees nothing and is counted in [`Visible::invalid`].
@@ -41,11 +41,12 @@ pub struct Frustum {
     pub planes: [[f32; 4]; 8],
     /// Number of planes in use, from the first.
     pub plane_count: u32,
-    /// Layers and mask, as in [`Aabb::layers`]: each one's membership must meet the other's mask.
+    /// Layers, as in [`Aabb::layers`]. An object is visible only if each of the two, view and object, is a member of a
+    /// layer in the other's mask.
     ///
     /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Views ignore owners and [`Aabb::STATIC`].
     pub layers: u32,
-    /// World whose objects are visible.
+    /// World whose objects the view sees.
     pub world: u32,
     /// Unused; any value.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -54,7 +55,7 @@ pub struct Frustum {
 
 const _: () = assert!(size_of::<Frustum>() == 16 * number("cull/view", "VIEW_VECTORS") as usize);
 
-/// A normal below 2^-21 of the rows it is the difference of is rounding.
+/// A plane is the sum of two matrix rows. If its normal is below this share of theirs, it is only rounding error.
 const LOST: f32 = 1.0 / (1 << 21) as f32;
 
 impl Frustum {
@@ -86,8 +87,9 @@ impl Frustum {
     /// The matrix is given by columns, as from glam's `to_cols_array_2d`, and multiplies column vectors. Clip space is
     /// wgpu's: x and y from `-w` to `w`, z from 0 to `w`.
     ///
-    /// Depth may be reversed, and far may be infinite. A plane whose normal is 0 or only rounding, below 2^-21 of the
-    /// rows it is the difference of, is omitted. A matrix with a NaN makes an invalid view.
+    /// Depth may be reversed, and far may be infinite. Planes without effect are omitted: all points are inside, and
+    /// the normal is 0 or only rounding error (below 2^-21 of the added matrix rows). A matrix with a NaN makes an
+    /// invalid view.
     pub fn from_view_projection(matrix: [[f32; 4]; 4]) -> Self {
         let row = |row: usize| matrix.map(|column| column[row]);
         let [x, y, z, w] = [0, 1, 2, 3].map(row);
@@ -99,7 +101,7 @@ impl Frustum {
         let near = (z, (0..3).all(|at| z[at] == 0.0));
         let mut view = Self::default();
         for (plane, is_lost) in [sum(1.0, x), sum(-1.0, x), sum(1.0, y), sum(-1.0, y), near, sum(-1.0, z)] {
-            // Without a normal, all points are inside, or no point is.
+            // A plane without a normal contains all points, or none.
             let has_no_effect = is_lost && plane[3] >= 0.0;
             if !has_no_effect {
                 view.planes[view.plane_count as usize] = plane;
@@ -116,7 +118,7 @@ impl Frustum {
         self
     }
 
-    /// Sets the world whose objects are visible.
+    /// Sets the world whose objects the view sees.
     #[must_use]
     pub const fn with_world(mut self, world: u32) -> Self {
         self.world = world;
@@ -124,13 +126,13 @@ impl Frustum {
     }
 }
 
-/// Returns the largest component of a row's normal.
+/// Returns the largest component of a row's normal, without its sign.
 fn longest(row: [f32; 4]) -> f32 {
     row[..3].iter().map(|at| at.abs()).fold(0.0, f32::max)
 }
 
 impl Default for Frustum {
-    /// No planes: sees all objects of world 0, on all layers.
+    /// A view without planes sees all objects of world 0, on all layers.
     fn default() -> Self {
         Self::new([])
     }
@@ -140,7 +142,7 @@ impl Default for Frustum {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Visible {
-    /// Objects of each view, ascending, static ones first.
+    /// Objects that each view sees, ascending by index, so static ones come first.
     pub objects: Vec<Vec<u32>>,
     /// Number of invalid views, which see nothing: see [`Frustum`].
     pub invalid: u32,

@@ -14,9 +14,9 @@ use crate::shared::wgsl::number;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Source<'a, T> {
-    /// On the host. Copied to the device as part of the step.
+    /// Elements on the host. The step copies them to the device.
     Host(&'a [T]),
-    /// In your buffer, which needs the usage `STORAGE`.
+    /// Elements in your buffer, which needs the usage `STORAGE`.
     Device {
         /// The buffer.
         buffer: &'a wgpu::Buffer,
@@ -40,7 +40,7 @@ pub struct Origin<'a, T> {
     element: PhantomData<T>,
 }
 
-/// The two vectors of a box in your buffer.
+/// Meaning of the two vectors that store a box in your buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoxLayout {
@@ -51,7 +51,7 @@ pub enum BoxLayout {
     CenterHalf,
 }
 
-/// Words between and after the two vectors of a box in your buffer. Each vector is three `f32`.
+/// Words after each of the two vectors that store a box in your buffer. A vector is three `f32`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoxWords {
@@ -60,16 +60,16 @@ pub enum BoxWords {
     Filters,
     /// An ignored word after each vector. 32 bytes. The box is on all layers and has no owner.
     Padding,
-    /// No words. 24 bytes. The box is on all layers and has no owner.
+    /// No words after the vectors. 24 bytes. The box is on all layers and has no owner.
     Tight,
 }
 
-/// Bound range of a source buffer.
+/// Range of a source buffer to bind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placement {
     pub offset: u64,
     pub bytes: u64,
-    /// Layout of the elements if they are not packed as passes read them.
+    /// Layout of the elements. `None` if passes can read them as they are.
     pub layout: Option<SourceLayout>,
 }
 
@@ -94,8 +94,8 @@ impl<'a, T> Source<'a, T> {
     /// Sets the byte offset of the first element, a multiple of 4. Ignored for host elements.
     ///
     /// Packed elements in the default layout are read in place if the offset is a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`. Otherwise a step copies them first, or reads boxes in the pass that
-    /// prepares them.
+    /// `min_storage_buffer_offset_alignment`. Otherwise the step copies the elements first. Excluded pairs, filter data
+    /// and views cannot be copied.
     #[must_use]
     pub const fn at(mut self, offset: u64) -> Self {
         if let Self::Device { ref mut origin, .. } = self {
@@ -104,9 +104,10 @@ impl<'a, T> Source<'a, T> {
         self
     }
 
-    /// Sets the bytes from one element to the next, such as for fields of larger structures. Ignored for host elements.
+    /// Sets the number of bytes from one element to the next, for fields of larger structures. Ignored for host
+    /// elements.
     ///
-    /// A multiple of 4 that is at least the size of an element. Default: packed.
+    /// `bytes` must be a multiple of 4 and at least the size of an element. Default: packed elements.
     #[must_use]
     pub const fn stride(mut self, bytes: u32) -> Self {
         if let Self::Device { ref mut origin, .. } = self {
@@ -138,7 +139,7 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// Elements on the host, else an empty slice. [`Scene::check_on_host`](crate::Scene) comes first.
+    /// Returns the elements on the host, else an empty slice. Call [`Scene::check_on_host`](crate::Scene) first.
     pub(crate) const fn on_host(&self) -> &'a [T] {
         match *self {
             Self::Host(elements) => elements,
@@ -226,7 +227,7 @@ impl Source<'_, Aabb> {
     ///
     /// ```
     /// # use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source, wgpu};
-    /// // An engine's instances: 80 bytes each, with centre and half extents as two vectors of four behind 32 others.
+    /// // 80-byte instances of an engine. After 32 other bytes come centre and half extents, four words each.
     /// fn boxes(instances: &wgpu::Buffer, count: u32) -> Source<'_, Aabb> {
     ///     let boxes = Source::device(instances, count).at(32).stride(80);
     ///     boxes.layout(BoxLayout::CenterHalf, BoxWords::Padding)
@@ -252,9 +253,9 @@ impl<T> Default for Source<'_, T> {
 pub(crate) const RAY_STRIDE: u32 = number("rays/ray_walk", "RAY_STRIDE");
 pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_walk", "SWEPT_STRIDE");
 
-/// Rays of a step: none, plain or swept.
+/// Rays of a step: none, plain or swept ones.
 ///
-/// An empty list still has outputs: no hits, and offsets of a single 0. [`Rays::None`] has no outputs.
+/// An empty list still has outputs: no hits, and one offset, 0. [`Rays::None`] has no outputs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Rays<'a> {
@@ -263,7 +264,7 @@ pub enum Rays<'a> {
     None,
     /// Plain rays, cast in world 0. 32 bytes each.
     Plain(Source<'a, Ray>),
-    /// Boxes swept along rays, with starts and worlds. 64 bytes each.
+    /// Boxes swept along rays, each with a start and a world. 64 bytes each.
     Swept(Source<'a, SweptRay>),
 }
 
@@ -349,25 +350,25 @@ impl<'a> From<&'a [Query]> for Queries<'a> {
     }
 }
 
-/// Queries of a step: none, boxes, general ones, or of the objects themselves.
+/// Queries of a step: none, boxes, general ones, or self-queries of the objects.
 ///
-/// An empty list, or a self-query of no objects, still has outputs: no results, and offsets of a single 0.
-/// [`Queries::None`] has no outputs.
+/// An empty list, or a self-query of no objects, still has outputs: no results, and one offset, 0. [`Queries::None`]
+/// has no outputs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Queries<'a> {
     /// No queries and no outputs.
     #[default]
     None,
-    /// Boxes in world 0: the objects that overlap each. 32 bytes each.
+    /// Boxes in world 0. Each finds the objects that overlap it. 32 bytes each.
     ///
-    /// This joins two sets, with the filters of both.
+    /// This joins two sets of boxes; the filters of both apply.
     Boxes(Source<'a, Aabb>),
     /// Boxes, points and spheres, each with a world. 48 bytes each.
     ///
     /// For a box in a world other than 0, use [`Query::overlaps`] with [`in_world`](Query::in_world).
     General(Source<'a, Query>),
-    /// A query of each object for the others.
+    /// Self-query: each object finds others.
     Objects(SelfQuery),
 }
 
@@ -471,14 +472,14 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
     }
     let bound = source.placement(limits.min_storage_buffer_offset_alignment);
     let (needed, limit) = (bound.bytes, binding_limit(limits));
-    // A source in the default layout is as large as the internal buffer it replaces, which the plan checks.
+    // A source in the default layout is as large as the internal buffer that it replaces, whose size the plan checks.
     if bound.layout.is_some() && needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
 }
 
-/// Returns `count` as `u32`. Fails with [`InputError::TooMany`] from 2^29 on.
+/// Returns `count` as `u32`. Fails with [`InputError::TooMany`] if it is 2^29 or more.
 pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
     count_within(what, count, LARGEST_COUNT as u32 - 1)
 }

@@ -1,6 +1,6 @@
 //! Memory use of device buffers.
 
-/// Bytes of device buffers, by what makes them grow.
+/// Bytes of device buffers, by use.
 ///
 /// Covers a [`GpuBroadPhase`](crate::GpuBroadPhase) or one of its optional components.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,16 +8,17 @@
 pub struct MemoryUse {
     /// Uploads from the host: boxes, worlds, rays, queries, views and generations.
     ///
-    /// Your own buffers are read in place, with two exceptions: boxes that are changed before use (margin, worlds, two
-    /// dimensions) or accompany static ones, and rays and queries with a count on the device.
+    /// Your own buffers are read in place and add nothing, with two exceptions. Boxes are copied if a pass changes them
+    /// (margin, periods, worlds, two dimensions) or if there are static ones. Rays and queries are copied if their
+    /// count is on the device.
     pub inputs: u64,
     /// The cell table, and data per object for finding pairs.
     pub objects: u64,
     /// Pairs, and pair events with their working data.
     pub pairs: u64,
-    /// Results of rays and queries, with sort keys and cached hits; visible objects; debug lines.
+    /// Results of rays and queries, with sort keys and cached hits; visible objects of views; debug lines.
     pub answers: u64,
-    /// Sorting of [`PairOrder::Sorted`](crate::PairOrder::Sorted).
+    /// Working memory for [`PairOrder::Sorted`](crate::PairOrder::Sorted).
     pub order: u64,
     /// Buffers that hardly grow: samples of objects for choosing levels, and counters.
     pub fixed: u64,
@@ -29,7 +30,6 @@ impl MemoryUse {
         self.inputs + self.objects + self.pairs + self.answers + self.order + self.fixed
     }
 
-    /// Sums the bytes of each part.
     pub(crate) fn of(parts: impl IntoIterator<Item = (MemoryPart, u64)>) -> Self {
         let mut sum = Self::default();
         for (part, bytes) in parts {

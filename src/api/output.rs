@@ -9,11 +9,11 @@ pub struct PairOutput {
     /// The first `min(needed - first, capacity)` rows are valid, where `needed` is
     /// [`Counters::pairs_needed`](crate::Counters::pairs_needed).
     pub buffer: wgpu::Buffer,
-    /// Pairs that fit.
+    /// Pairs that `buffer` can hold.
     pub capacity: u32,
-    /// Index of the first row among all pairs. 0 except on a [`page`](crate::GpuBroadPhase::page).
+    /// Index of the buffer's first row among all pairs. 0 except on a [`page`](crate::GpuBroadPhase::page).
     pub first: u32,
-    /// Number of pairs of each world, `u32`, modulo 2^32. Only with several worlds.
+    /// Number of pairs of each world, `u32`, modulo 2^32. `None` with one world.
     pub per_world: Option<wgpu::Buffer>,
 }
 
@@ -21,12 +21,13 @@ pub struct PairOutput {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Lists {
-    /// Rows of all lists, in order. The first `min(needed - first, capacity)` are valid, where `needed` is the last
-    /// offset.
+    /// Rows of all lists, one list after the other. The first `min(needed - first, capacity)` rows are valid, where
+    /// `needed` is the last offset.
     pub buffer: wgpu::Buffer,
-    /// One `u32` more than lists: list `i` is rows `offsets[i]..offsets[i + 1]`, counted from the first row of all.
+    /// Offsets, `u32`, one more than lists. List `i` has the rows `offsets[i]..offsets[i + 1]`; row `r` is at index
+    /// `r - first` of `buffer`.
     pub offsets: wgpu::Buffer,
-    /// Rows that fit.
+    /// Rows that `buffer` can hold.
     pub capacity: u32,
     /// Index of the buffer's first row among all rows. 0 except on a [`page`](crate::GpuBroadPhase::page).
     pub first: u32,
@@ -40,7 +41,7 @@ pub struct Lists {
 pub struct RayOutput {
     /// [`RayMode::Closest`](crate::RayMode::Closest): [`RayHit`](crate::RayHit), one per ray.
     pub closest: Option<wgpu::Buffer>,
-    /// [`RayMode::Any`](crate::RayMode::Any): one `u32` per ray, 1 if it hits anything, else 0.
+    /// [`RayMode::Any`](crate::RayMode::Any): one `u32` per ray, 1 if the ray hits anything, else 0.
     pub any: Option<wgpu::Buffer>,
     /// [`RayMode::All`](crate::RayMode::All): [`RayHit`](crate::RayHit), a list per ray.
     pub hits: Option<Lists>,

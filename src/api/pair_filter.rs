@@ -10,7 +10,7 @@ pub(crate) const FUNCTION: &str = "admits_pair";
 /// Required prefix of names, so that they cannot collide with names of the passes.
 const PREFIX: &str = "admits_";
 
-/// Iterator over words and signs with their lines; skips comments.
+/// Reads a text as words and signs, with line numbers. Skips comments.
 struct Tokens<'a> {
     letters: Peekable<Chars<'a>>,
     line: u32,
@@ -36,7 +36,6 @@ impl<'a> Tokens<'a> {
         Some(letter)
     }
 
-    /// Moves past a comment whose start was read.
     fn skip_comment(&mut self, is_block: bool) -> Result<(), PairFilterError> {
         let line = self.line;
         let mut depth = 1;
@@ -59,7 +58,6 @@ impl<'a> Tokens<'a> {
         Ok(())
     }
 
-    /// Returns the next token and its line.
     fn token(&mut self) -> Result<Option<(u32, Token)>, PairFilterError> {
         while let Some(letter) = self.letter() {
             let line = self.line;
@@ -85,7 +83,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// True if a WGSL function synchronizes or exchanges values with other invocations.
+/// True if the WGSL function `name` synchronizes or exchanges values with other invocations.
 fn is_cross_invocation(name: &str) -> bool {
     let exchanges = |prefix| {
         let rest: Option<&str> = name.strip_prefix(prefix);
@@ -120,7 +118,7 @@ pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
                 "fn" | "struct" | "const" | "alias" => {
                     let name = match tokens.token()? {
                         Some((_, Token::Word(name))) => name,
-                        // The compiler reports it.
+                        // The compiler reports a missing name.
                         _ => continue,
                     };
                     if !name.starts_with(PREFIX) {
@@ -196,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Other invocations may be elsewhere in their walks, or have ended.
+    /// Refused since other invocations may be elsewhere in their walks, or have ended.
     #[test]
     fn calls_that_wait_for_other_invocations_are_refused_by_name() {
         let names = [
@@ -216,7 +214,7 @@ mod tests {
                 let (line, name) = (2, name.to_owned());
                 assert_eq!(check(&text), Err(PairFilterError::Calls { line, name }), "{text}");
             }
-            // No call.
+            // The name alone is no call.
             let text =
                 format!("fn admits_pair(a: u32, b: u32) -> bool {{ // {name}()\nlet {name} = true; return {name}; }}");
             assert_eq!(check(&text), Ok(()), "{text}");

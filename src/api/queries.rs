@@ -8,23 +8,23 @@ use crate::api::types::{Aabb, NONE};
 ///
 /// Buffer layout (little endian): the box as [`Aabb`], `radius` as `f32`, `world` as `u32`, two unused words.
 ///
-/// - **Radius 0**: the objects that overlap the box, or contain the point, by the exact test of pairs.
-/// - **With a radius**: the objects whose closed box comes within `radius` of the query's box, or of its point (a
-///   sphere). Distances are `f32`, so devices may differ within 4 ulps of the radius. Gaps below [`f32::MIN_POSITIVE`]
-///   and denormal radii count as 0. [`f32::MAX`] and infinity reach everything.
+/// - **Radius 0** finds the objects that overlap the box, or contain the point, by the exact test of pairs.
+/// - **With a radius**, the query finds the objects whose closed box comes within `radius` of the query's box, or of
+///   its point (a sphere). Distances are `f32`, so devices may disagree about distances within 4 ulps of the radius.
+///   Gaps below [`f32::MIN_POSITIVE`] and denormal radii count as 0. [`f32::MAX`] and infinity reach everything.
 /// - **Filters** apply as between objects: layers, owner and static flag. An [excluded](Aabb::EXCLUDED) query finds
 ///   nothing.
-/// - **Invalid**: any other query with a NaN, `min > max`, a negative radius or a world that does not exist. It finds
-///   nothing and is counted in [`Counters::queries_invalid`](crate::Counters::queries_invalid).
+/// - **Invalid**: a query with a NaN, `min > max`, a negative radius or a world that does not exist, unless excluded.
+///   It finds nothing and is counted in [`Counters::queries_invalid`](crate::Counters::queries_invalid).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Query {
-    /// The box. The descriptor's margin does not apply to it.
+    /// The query's box. The descriptor's margin does not apply to it.
     pub bounds: Aabb,
     /// Largest distance from the box; may be infinite.
     pub radius: f32,
-    /// World that is searched.
+    /// World whose objects the query finds.
     pub world: u32,
     /// Unused; any value.
     #[cfg_attr(feature = "serde", serde(default))]
@@ -55,7 +55,7 @@ impl Query {
         }
     }
 
-    /// Sets the world that is searched.
+    /// Sets the world whose objects the query finds.
     #[must_use]
     pub const fn in_world(mut self, world: u32) -> Self {
         self.world = world;
@@ -69,7 +69,7 @@ impl From<Aabb> for Query {
     }
 }
 
-/// A query of each object for the others: one result list per object (CSR).
+/// Self-query: each object finds others, with one result list per object (CSR).
 ///
 /// The results of object `i` are at `query_offsets[i]..query_offsets[i + 1]` of
 /// [`QueryOutput::objects`](crate::QueryOutput::objects). With `half`, a list has only objects of larger index, so each
@@ -79,23 +79,23 @@ impl From<Aabb> for Query {
 pub enum SelfQuery {
     /// Fixed-radius neighbours: the other objects within `radius`.
     ///
-    /// - **Points**: objects should be boxes of zero size. Of other boxes, the lower corner counts; infinite ones have
-    ///   no neighbours.
+    /// - **Points**: objects should be boxes of zero size. For other boxes, distances are those of lower corners. Boxes
+    ///   with an infinite bound have no neighbours.
     /// - **Periods**: on axes with a [period](crate::BroadPhaseDescriptor::periods), the distance is that to the
     ///   nearest image, for any radius.
-    /// - **Filters** apply as for pairs. Devices may differ within 4 ulps of the radius.
+    /// - **Filters** apply as for pairs. Devices may disagree about distances within 4 ulps of the radius.
     Within {
         /// Largest distance, finite and not negative. Denormals count as 0. [`f32::MAX`] reaches everything.
         radius: f32,
         /// True to list only objects of larger index.
         half: bool,
     },
-    /// The pairs as a list per object: the other objects that each object overlaps.
+    /// The other objects that each object overlaps: the list of pairs, grouped by object.
     ///
     /// - **Same rules as pairs**: margin, filters, [`excluded_pairs`](crate::Scene::excluded_pairs) and
     ///   [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes across a
     ///   [period](crate::BroadPhaseDescriptor::periods) do not meet.
-    /// - **Cost**: takes longer than pairs, which the descriptor may turn [off](crate::BroadPhaseDescriptor::pairs).
+    /// - **Cost**: it takes longer than finding pairs, which you can turn [off](crate::BroadPhaseDescriptor::pairs).
     /// - **Nearest**: with [`QueryMode::Nearest`] all distances are 0, so the result is the `k` smallest indices.
     Overlaps {
         /// True to list only objects of larger index.
@@ -121,14 +121,14 @@ pub(crate) mod self_query {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueryMode {
-    /// All results, as a range of objects per query (CSR).
+    /// All results, as one list of objects per query (CSR).
     #[default]
     All,
     /// The nearest `k` objects, at most 1,024, by distance and then by index.
     ///
-    /// The search goes outward until nothing nearer can follow, so a radius saves little. It tests all objects if cells
-    /// are far smaller than the distance to the results, as in a void between dense clusters, or if there are fewer
-    /// than `k` results.
+    /// The search goes outward and ends when nothing nearer can follow, so a small radius saves little time. It tests
+    /// all objects if there are fewer than `k` results, or if cells are far smaller than the distance to the results,
+    /// as in a void between dense clusters.
     Nearest(u32),
 }
 
@@ -137,13 +137,13 @@ pub enum QueryMode {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NearestObject {
-    /// The object, or [`NONE`] after the last result.
+    /// Index of the object. Rows after the last result have [`NONE`].
     pub object: u32,
     /// Squared distance to the object's closed box; infinite for [`NONE`].
     ///
-    /// For [`SelfQuery::Within`] it is the distance between lower corners. Rows are ordered by distance even if the
-    /// square leaves the range of `f32`: it is infinite from 2^64 on and 0 below 2^-63. A distance beyond the largest
-    /// float along one axis counts as that float; such rows are ordered by index.
+    /// For [`SelfQuery::Within`] it is the distance between lower corners. The square of a distance is infinite from
+    /// 2^64 on and 0 below 2^-63, but rows are still ordered by distance. A distance beyond the largest float along one
+    /// axis counts as that float; such rows are ordered by index.
     pub squared_distance: f32,
 }
 

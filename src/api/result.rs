@@ -12,28 +12,31 @@ pub struct StepResult {
     pub pairs: Vec<Pair>,
     /// Hits of rays.
     ///
-    /// [`RayMode::Closest`](crate::RayMode::Closest): one per ray. [`RayMode::All`](crate::RayMode::All): those of ray
-    /// `r` are at `ray_offsets[r]..ray_offsets[r + 1]`.
+    /// [`RayMode::Closest`](crate::RayMode::Closest): one per ray. [`RayMode::All`](crate::RayMode::All): the hits of
+    /// ray `r` are at `ray_offsets[r]..ray_offsets[r + 1]`.
     pub ray_hits: Vec<RayHit>,
-    /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR), so a single 0 for an empty list.
+    /// [`RayMode::All`](crate::RayMode::All): offsets of [`ray_hits`](Self::ray_hits), one more than rays (CSR). A
+    /// single 0 for an empty list of rays.
     ///
-    /// Empty in other modes and without a list.
+    /// Empty in other modes and with [`Rays::None`](crate::Rays::None).
     pub ray_offsets: Vec<u32>,
-    /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that hits anything, else 0.
+    /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that hits anything, 0 for the others.
     pub ray_any: Vec<u32>,
     /// Cells that each ray visits, if [`ray_cells`](crate::OutputOptions::ray_cells) is on.
     ///
-    /// Those of ray `r` are at `ray_cell_offsets[r]..ray_cell_offsets[r + 1]`.
+    /// The cells of ray `r` are at `ray_cell_offsets[r]..ray_cell_offsets[r + 1]`.
     pub ray_cells: Vec<RayCell>,
-    /// Offsets of [`ray_cells`](Self::ray_cells), one more than rays (CSR). Empty if they are off or without a list.
+    /// Offsets of [`ray_cells`](Self::ray_cells), one more than rays (CSR). Empty if the option is off or there is no
+    /// list of rays.
     pub ray_cell_offsets: Vec<u32>,
     /// [`QueryMode::All`](crate::QueryMode::All): objects of each query, in [`PairOrder`](crate::PairOrder).
     ///
-    /// Those of query `q` are at `query_offsets[q]..query_offsets[q + 1]`.
+    /// The objects of query `q` are at `query_offsets[q]..query_offsets[q + 1]`.
     pub query_objects: Vec<u32>,
-    /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR), so a single 0 for an empty list.
+    /// [`QueryMode::All`](crate::QueryMode::All): offsets of [`query_objects`](Self::query_objects), one more than
+    /// queries (CSR). A single 0 for an empty list of queries.
     ///
-    /// Empty in other modes and without a list.
+    /// Empty in other modes and with [`Queries::None`](crate::Queries::None).
     pub query_offsets: Vec<u32>,
     /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): `k` per query, nearest first.
     pub query_nearest: Vec<NearestObject>,
@@ -55,7 +58,7 @@ pub struct StepResult {
 pub struct Outputs {
     /// Pairs, and the number of pairs per world.
     pub pairs: bool,
-    /// Hits of rays and their cells, with offsets.
+    /// Hits and cells of rays, with offsets.
     pub rays: bool,
     /// Results of queries, with offsets.
     pub queries: bool,
@@ -76,8 +79,8 @@ impl Outputs {
 pub struct StageTime {
     /// Name of the stage, as in its label.
     pub stage: &'static str,
-    /// Start in nanoseconds after the start of the first stage.
+    /// Nanoseconds from the start of the first stage to the start of this one.
     pub begin: f64,
-    /// Duration.
+    /// Duration in nanoseconds.
     pub nanoseconds: f64,
 }

@@ -6,28 +6,29 @@ use crate::api::queries::{QueryMode, SelfQuery};
 use crate::api::types::{Aabb, Pair};
 use crate::shared::bounds::binding_limit;
 
-/// Objects that seldom change, with a cached table of their own.
+/// Objects that seldom change, in a cached table of their own.
 ///
-/// A step does not upload, sort or search them while they stay the same.
+/// While they stay the same, a step does not upload or sort them, and does not test them against each other.
 ///
-/// - **Numbering**: static objects come first in results. Static object `i` is object `i`; moving object `i` is object
-///   `statics + i`.
-/// - **Pairs**: they count as marked with [`Aabb::STATIC`], whatever their owner word. They never pair with each other,
-///   nor with moving objects of that mark unless [`filters`](crate::BroadPhaseDescriptor::filters) are off. Otherwise
-///   results are those of one list.
+/// - **Numbering**: static objects come first in results. Static object `i` has index `i`; moving object `i` has index
+///   `n + i`, where `n` is the number of static objects.
+/// - **Pairs**: static objects never pair with each other. They count as marked with [`Aabb::STATIC`], whatever their
+///   owner word, so moving objects with that mark do not pair with them either, unless
+///   [`filters`](crate::BroadPhaseDescriptor::filters) are off. Otherwise results are as if all objects were in one
+///   list.
 /// - **Rebuild**: the table is rebuilt when [`generation`](Self::generation) or their number changes, when
 ///   [`Growth`](crate::Growth) resizes it, and after a step without static objects,
 ///   [`trim`](crate::GpuBroadPhase::trim), or a device error.
 /// - **Submission**: submit steps with static objects in the order of recording. If the encoder that builds the table
-///   is dropped or submitted in another order, the next step rebuilds it. Steps recorded in between lack it; their
-///   read-backs fail with [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted).
+///   is dropped or submitted in another order, the next step rebuilds it. Steps recorded until then have no valid
+///   table, and their read-backs fail with [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Statics<'a> {
-    /// The boxes. A buffer is read only while the table is rebuilt, and may change afterwards.
+    /// Boxes of the objects. A buffer is read only while the table is rebuilt, and may change afterwards.
     pub objects: Source<'a, Aabb>,
-    /// World of each object; empty with one world.
+    /// World of each object. Empty with one world.
     pub worlds: Source<'a, u32>,
-    /// State of the objects: change the number whenever they change.
+    /// Version of the objects: pass another number whenever they change.
     pub generation: u64,
 }
 
@@ -36,14 +37,15 @@ pub struct Statics<'a> {
 pub struct DeviceCount<'a> {
     /// The buffer.
     pub buffer: &'a wgpu::Buffer,
-    /// Index of the word in the buffer, in units of `u32`.
+    /// Index of the count in the buffer, in units of `u32`.
     pub word: u32,
 }
 
 /// Input of a step.
 ///
-/// For [`GpuBroadPhase::step`](crate::GpuBroadPhase::step), [`BroadPhase::step_scene`](crate::BroadPhase::step_scene)
-/// and [`cpu::step_scene`](crate::cpu::step_scene), which needs all of it on the host.
+/// Passed to [`GpuBroadPhase::step`](crate::GpuBroadPhase::step),
+/// [`BroadPhase::step_scene`](crate::BroadPhase::step_scene) and [`cpu::step_scene`](crate::cpu::step_scene), which
+/// needs all of it on the host.
 ///
 /// ```
 /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Ray, Scene, cpu};
@@ -61,44 +63,44 @@ pub struct DeviceCount<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scene<'a> {
-    /// The boxes; with [`statics`](Self::statics), the moving ones.
+    /// Boxes of the objects, without [`statics`](Self::statics).
     pub objects: Source<'a, Aabb>,
-    /// Number of [`objects`](Self::objects) in use, if only the device knows it, such as emitted particles.
+    /// Number of [`objects`](Self::objects) to use, if only the device knows it, such as a number of particles.
     ///
-    /// The first ones are used; the rest count as [`excluded`](crate::Counters::excluded) but take the same time. A
-    /// larger number means all.
+    /// The objects after that count as [`excluded`](crate::Counters::excluded), but take the same time. If the number
+    /// is too large, all are used.
     pub object_count: Option<DeviceCount<'a>>,
-    /// World of each object; empty with one world. An object whose world does not exist is invalid.
+    /// World of each object. Empty with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
     /// Static objects. Default: none.
     pub statics: Statics<'a>,
     /// Pairs to exclude, such as bodies that share a joint. Excluded pairs are never counted or written.
     ///
-    /// - **Ids** are those of the results. Order does not matter, within a row or between rows; duplicates count once.
-    /// - **Padding**: a row with equal ids, or with an id out of range, excludes nothing. Use it to fill a list whose
-    ///   length only the device knows.
-    /// - **Scope**: also applies to counts per world and to [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps), even
-    ///   in later queries of the step's table. Rays and other queries ignore it.
-    /// - **GPU lists** are bound directly: packed rows, at an offset that a binding may have.
+    /// - **Indices** are those of results. Order does not matter, within a row or between rows; duplicates count once.
+    /// - **Padding**: a row with two equal indices, or with an index out of range, excludes nothing. Use such rows to
+    ///   fill a list whose length only the device knows.
+    /// - **Scope**: pairs, their counts per world and [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps), even in
+    ///   later queries of the step's table. Rays and other queries ignore it.
+    /// - **Lists in your buffer** are bound directly: rows must be packed, at an offset that the device can bind.
     /// - **Memory**: 24 to 48 bytes per row, 8 to 16 more per row for host lists, and 32 bytes per object unless the
-    ///   objects are copied anyway. Space is reserved up to the next power of two, so a host list may change length at
-    ///   no cost.
+    ///   step copies the objects anyway. Space is reserved up to the next power of two, so a host list may change its
+    ///   length in that space at no cost.
     pub excluded_pairs: Source<'a, Pair>,
-    /// Words that [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; ignored without one. Copied while
-    /// the step runs.
+    /// Words that the [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads. The step copies them. Ignored
+    /// without a filter.
     pub pair_filter_data: Source<'a, u32>,
     /// Rays. Default: none.
     pub rays: Rays<'a>,
-    /// Number of rays in use, if only the device knows it, such as those still alive.
+    /// Number of rays to cast, if only the device knows it, such as those still alive.
     ///
-    /// The first ones are cast; the rest hit nothing and save only the time of their walks. A larger number means all.
-    /// Rays are copied, which takes the memory of all of them again.
+    /// The rays after that hit nothing and save only their search time. If the number is too large, all are cast. The
+    /// step copies the rays, which takes their memory again.
     pub ray_count: Option<DeviceCount<'a>>,
     /// Queries. Default: none.
     pub queries: Queries<'a>,
-    /// Number of [`Queries::Boxes`] or [`Queries::General`] in use, as [`ray_count`](Self::ray_count).
+    /// Number of [`Queries::Boxes`] or [`Queries::General`] to run, with the rules of [`ray_count`](Self::ray_count).
     ///
-    /// Self-queries are bounded by [`object_count`](Self::object_count).
+    /// Self-queries run for the objects of [`object_count`](Self::object_count).
     pub query_count: Option<DeviceCount<'a>>,
     /// Results to return per query.
     pub query_mode: QueryMode,
@@ -106,16 +108,16 @@ pub struct Scene<'a> {
 
 /// Rays and queries for the table of the last step.
 ///
-/// For [`GpuBroadPhase::query`](crate::GpuBroadPhase::query) and [`BroadPhase::query`](crate::BroadPhase::query).
+/// Passed to [`GpuBroadPhase::query`](crate::GpuBroadPhase::query) and [`BroadPhase::query`](crate::BroadPhase::query).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueryInput<'a> {
     /// Rays. Default: none.
     pub rays: Rays<'a>,
-    /// As in [`Scene::ray_count`].
+    /// As [`Scene::ray_count`].
     pub ray_count: Option<DeviceCount<'a>>,
     /// Queries. Default: none.
     pub queries: Queries<'a>,
-    /// As in [`Scene::query_count`].
+    /// As [`Scene::query_count`].
     pub query_count: Option<DeviceCount<'a>>,
     /// Results to return per query.
     pub query_mode: QueryMode,
@@ -172,7 +174,7 @@ pub(crate) fn check_limit(
     let Some(DeviceCount { buffer, word }) = limit else {
         return Ok(());
     };
-    // Passes store the index plus one.
+    // Passes get the index plus one; 0 means no count.
     let count = word.saturating_add(1);
     check(what, &Source::<u32>::device(buffer, count), limits)?;
     let (needed, limit) = (4 * u64::from(count), binding_limit(limits));

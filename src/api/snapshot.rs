@@ -12,9 +12,9 @@ use crate::api::queries::{Query, QueryMode, SelfQuery};
 use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 
-/// A non-text byte and both kinds of line ends, so that a transfer as text is detected.
+/// First bytes of a file. The byte 0x89 and both kinds of line ends change if the file is transferred as text.
 const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
-/// Incremented with each change of the stored data, including the descriptor's fields.
+/// Incremented with each change of the stored data, which includes the descriptor's fields.
 const FORMAT: u32 = 3;
 
 /// Input and descriptor of a step as a file, for bug reports.
@@ -45,8 +45,8 @@ const FORMAT: u32 = 3;
 /// # In a renderer
 ///
 /// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) returns the descriptor, and
-/// [`ObjectSet::scene`](crate::ObjectSet::scene) the objects on the host. First read back inputs that are only in your
-/// own buffers; the error names them.
+/// [`ObjectSet::scene`](crate::ObjectSet::scene) the objects on the host. Before that, read back inputs that are only
+/// in your own buffers: the error names them.
 ///
 /// ```
 /// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
@@ -60,7 +60,7 @@ const FORMAT: u32 = 3;
 /// # Format
 ///
 /// Eight identifying bytes, format number, version of this library, descriptor, input, and a CRC-32 of everything.
-/// Other formats fail with [`SnapshotError::OtherFormat`], which names the version that reads them.
+/// Reading another format fails with [`SnapshotError::OtherFormat`], which names the version that wrote the file.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Options of the broad phase, without the label and the text of the
@@ -79,7 +79,7 @@ pub enum SnapshotError {
     /// The first bytes are not those of a snapshot.
     #[error("not a snapshot of gpu-broad-phase, or changed in transfer: send it as a binary file or in an archive")]
     NotASnapshot,
-    /// Written in another format by another version.
+    /// Another version wrote the file in another format.
     #[error(
         "the snapshot has format {format}, this version reads {FORMAT}: use gpu-broad-phase {written_by}, which wrote it"
     )]
@@ -89,10 +89,10 @@ pub enum SnapshotError {
         /// Version of this library that wrote the file.
         written_by: String,
     },
-    /// Begins as a snapshot, but is cut short or damaged.
+    /// The file begins as a snapshot, but is cut short or damaged.
     #[error("the snapshot is cut short or damaged ({reason}): transfer or write it again")]
     Damaged {
-        /// Details.
+        /// Description of the damage.
         reason: String,
     },
 }
@@ -137,7 +137,7 @@ struct Input {
 enum InputRays {
     Plain(#[serde(with = "rows")] Vec<Ray>),
     Swept(#[serde(with = "rows")] Vec<SweptRay>),
-    // Last, so that the other variants keep their numbers.
+    // Last, so that the other variants keep their numbers in files.
     None,
 }
 
@@ -218,7 +218,7 @@ impl Snapshot {
     /// Writes the snapshot: about 32 bytes per object and ray.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Fails if the writer does.
     pub fn write(&self, writer: impl Write) -> io::Result<()> {
         let mut summed = Summed {
             writer: BufWriter::new(writer),
@@ -240,16 +240,16 @@ impl Snapshot {
 
     /// Reads a snapshot to the end of the reader.
     ///
-    /// Boxes, rays and queries keep their bits, even invalid ones. Takes at most twice the memory of the file.
+    /// Boxes, rays and queries keep their bits, even invalid ones. Takes at most twice the size of the file in memory.
     ///
     /// # Errors
     /// - [`Io`](SnapshotError::Io): the reader failed.
     /// - [`NotASnapshot`](SnapshotError::NotASnapshot): the file is something else, or was transferred as text.
     /// - [`OtherFormat`](SnapshotError::OtherFormat): another version wrote it in another format.
-    /// - [`Damaged`](SnapshotError::Damaged): it is cut short or changed.
+    /// - [`Damaged`](SnapshotError::Damaged): the file is cut short or changed.
     pub fn read(mut reader: impl Read) -> Result<Self, SnapshotError> {
         let mut bytes = Vec::new();
-        // Another kind of file may be long.
+        // Checked before the rest is read, since a file of another kind may be long.
         reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
         if bytes != MAGIC {
             return Err(SnapshotError::NotASnapshot);
@@ -278,7 +278,7 @@ impl Snapshot {
     }
 }
 
-/// Maximum characters of a version in an error, for damaged files.
+/// Maximum characters of a version in an error, since a damaged file may have any text.
 const LONGEST_VERSION: usize = 40;
 
 /// A writer that computes the checksum and keeps the error that postcard drops.
@@ -299,13 +299,14 @@ impl<W: Write> Write for Summed<W> {
         Ok(written)
     }
 
-    /// [`Snapshot::write`] flushes at the end and returns the error.
+    /// Does nothing: [`Snapshot::write`] flushes `writer` itself.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Rows as little-endian bytes, bit for bit. Lengths come from the bytes, so a damaged length cannot allocate memory.
+/// Stores rows as little-endian bytes, bit for bit. The number of rows follows from the bytes, so a damaged one cannot
+/// allocate memory.
 mod rows {
     use bytemuck::Pod;
     use serde::de::{Deserialize, Deserializer, Error};

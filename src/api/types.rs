@@ -8,7 +8,7 @@ use crate::shared::wgsl::number;
 /// The object index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
-/// Set in the index of a static object in event names. Indices are below 2^29.
+/// Bit of an index in [`PairEvent`] that is set for static objects. Indices are below 2^29.
 pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");
 
 /// An axis-aligned bounding box with its filter words. 32 bytes.
@@ -27,27 +27,27 @@ pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");
 pub struct Aabb {
     /// Lower corner.
     pub min: [f32; 3],
-    /// Layers. Low 16 bits: membership. High 16 bits: mask of the layers it meets.
+    /// Layers. Low 16 bits: membership, a bit per layer. High 16 bits: mask of layers it may pair with.
     ///
-    /// Two objects pair only if each one's membership meets the other's mask.
+    /// Two objects pair only if each of them is a member of a layer in the other's mask.
     pub layers: u32,
     /// Upper corner.
     pub max: [f32; 3],
     /// Owner and flags.
     ///
     /// - **Low 30 bits**: the owner. Objects with the same nonzero owner never pair.
-    /// - **Bit 30**, [`Aabb::STATIC`]: two static objects never pair. Objects of [`Statics`](crate::Statics) count as
-    ///   marked.
+    /// - **Bit 30**, [`Aabb::STATIC`]: two objects with this bit never pair. Objects of [`Statics`](crate::Statics)
+    ///   always count as having it.
     /// - **Bit 31**, [`Aabb::EXCLUDED`]: the object is ignored.
     pub owner: u32,
 }
 
 impl Aabb {
-    /// Member of all layers, meets all layers: the default of [`Aabb::layers`].
+    /// Member of all layers, with all layers in the mask: the default of [`Aabb::layers`].
     pub const ALL_LAYERS: u32 = u32::MAX;
     /// Flag of the owner word: the object is ignored.
     pub const EXCLUDED: u32 = 1 << 31;
-    /// Flag of the owner word: two objects that have it never pair.
+    /// Flag of the owner word: two objects with it never pair.
     pub const STATIC: u32 = 1 << 30;
     /// Bits of the owner word that hold the owner.
     pub const OWNER_MASK: u32 = Self::STATIC - 1;
@@ -64,9 +64,9 @@ impl Aabb {
 
     /// Creates the smallest box that contains all points from `center - half` to `center + half`.
     ///
-    /// On all layers, without an owner. Bounds are exact, or rounded outward to the next float, which may be infinity.
-    /// An infinite half extent makes both bounds infinite. A negative half extent or a NaN gives a box of NaNs, which
-    /// steps ignore.
+    /// The box is on all layers and has no owner. Bounds are exact, or rounded outward to the next float, which may be
+    /// infinity. An infinite half extent makes both bounds infinite. A negative half extent or a NaN gives a box of
+    /// NaNs, which steps ignore.
     pub const fn from_center_half(center: [f32; 3], half: [f32; 3]) -> Self {
         const fn bound(center: f32, half: f32, is_upper: bool) -> f32 {
             f32::from_bits(bound_around(center.to_bits(), half.to_bits(), is_upper))
@@ -116,7 +116,7 @@ impl Aabb {
     /// Returns true if steps ignore the box: NaN or `min > max` on an axis of `dimensions`, or [`Aabb::EXCLUDED`].
     pub fn is_ignored(&self, dimensions: Dimensions) -> bool {
         let axes = dimensions.count() as usize;
-        // False with a NaN.
+        // A comparison with a NaN is false.
         let is_valid = (0..axes).all(|axis| self.min[axis] <= self.max[axis]);
         !is_valid || self.owner & Self::EXCLUDED != 0
     }
@@ -151,8 +151,8 @@ impl Dimensions {
 /// - **Units**: `t` is in units of `direction`, which need not be a unit vector.
 /// - **Direction**: denormal components count as zero, unlike those of origins and boxes. A zero direction finds the
 ///   objects at the origin.
-/// - **`t_max`** may be infinite. A positive denormal counts as 0. With a negative value, even a denormal, the ray hits
-///   nothing.
+/// - **`t_max`** may be infinite. A positive denormal counts as 0. With a negative value, even a denormal one, the ray
+///   hits nothing.
 /// - **No misses**: every hit of exact arithmetic is found, except with `t` above [`f32::MAX`]. In return, boxes up to
 ///   `t_max * (1 + 2^-21)` may be hit.
 /// - **Invalid**: a NaN, an infinite origin or direction, or a direction component beyond 2^126. The ray hits nothing
@@ -168,7 +168,8 @@ pub struct Ray {
     pub t_max: f32,
     /// Direction, in which `t` is measured.
     pub direction: [f32; 3],
-    /// Layers and mask, as in [`Aabb::layers`]: each one's membership must meet the other's mask.
+    /// Layers, as in [`Aabb::layers`]. The ray hits an object only if each of the two is a member of a layer in the
+    /// other's mask.
     ///
     /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Rays ignore owners and [`Aabb::STATIC`].
     pub layers: u32,
@@ -203,8 +204,9 @@ impl Ray {
 /// Buffer layout (little endian): the 32 bytes of [`Ray`], `half_extents.x, half_extents.y, half_extents.z, t_min` as
 /// `f32`, `world` as `u32`, three unused words.
 ///
-/// It hits an object if the ray meets the object's box grown by `half_extents`, each bound rounded outward by one float
-/// more. Zero and denormal half extents grow nothing, so a swept ray without extents hits what the plain ray hits.
+/// It hits an object if the ray meets the object's box grown by `half_extents`, with each bound moved outward by one
+/// more float against rounding. Zero and denormal half extents grow nothing, so a swept ray without extents hits what
+/// the plain ray hits.
 ///
 /// It is invalid if the [`Ray`] is, if a half extent is negative, infinite or NaN, if `t_min` is NaN, or if the world
 /// does not exist.
@@ -218,7 +220,7 @@ pub struct SweptRay {
     pub half_extents: [f32; 3],
     /// Smallest `t` of a hit, in the units of [`Ray::t_max`].
     ///
-    /// Negative and denormal values count as 0. The ray hits nothing if it is infinite or above `t_max`.
+    /// Negative and denormal values count as 0. The ray hits nothing if `t_min` is infinite or above `t_max`.
     pub t_min: f32,
     /// World that the ray is cast in.
     pub world: u32,
@@ -293,13 +295,14 @@ impl Pair {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PairEvent {
-    /// Index of the object that results name first. Its top bit is set if the object is static.
+    /// Index of the pair's first object, counted among static or among moving objects. The top bit is set for static
+    /// ones.
     pub a: u32,
-    /// Generation of that index: see [`ObjectNames`](crate::ObjectNames).
+    /// Generation of the first object's index: see [`ObjectNames`](crate::ObjectNames).
     pub a_generation: u32,
-    /// Index of the other object, as [`a`](Self::a).
+    /// Index of the second object, as [`a`](Self::a).
     pub b: u32,
-    /// Generation of the other object's index.
+    /// Generation of the second object's index.
     pub b_generation: u32,
 }
 
@@ -308,12 +311,12 @@ pub struct PairEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RayHit {
-    /// The object, or [`NONE`] if a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
+    /// Index of the object, or [`NONE`] if a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
     pub object: u32,
     /// Parameter at which the ray enters the box.
     ///
-    /// It is the ray's start (0 or `t_min`) if that is inside the box, and infinite for [`NONE`]. Values up to the
-    /// smallest normal float, 2^-126, are reported as 0 (or `t_min`).
+    /// For a ray that starts inside the box, this is the start (0 or `t_min`). For [`NONE`] it is infinite. Values up
+    /// to the smallest normal float, 2^-126, are reported as 0 (or `t_min`).
     pub t: f32,
 }
 
@@ -330,7 +333,7 @@ impl RayHit {
 /// Extent of cell `c` along an axis:
 ///
 /// - [`Scheme::Uniform`](crate::Scheme::Uniform): from `c` to `c + 1` times the cell size.
-/// - [`Scheme::Hierarchical`](crate::Scheme::Hierarchical): the same, with the level's cell size `1 /`
+/// - [`Scheme::Hierarchical`](crate::Scheme::Hierarchical): the same, with the cell size of the level, `1 /`
 ///   [`Level::inverse`](crate::grid::Level::inverse).
 /// - [`Scheme::Adaptive`](crate::Scheme::Adaptive): from `c - 1/2` to `c + 1/2` times the layer's scale.
 #[repr(C)]
@@ -355,7 +358,7 @@ pub struct LineVertex {
     pub position: [f32; 3],
     /// Red, green, blue and alpha, red in the lowest bits.
     ///
-    /// Your own colors are unchanged. Level colors are sRGB: decode them if the target is sRGB.
+    /// Colors that you pass are not converted. Colors of levels are sRGB: decode them if the target is sRGB.
     pub color: u32,
 }
 
@@ -377,15 +380,15 @@ pub enum OutputRows {
     QueryObjects,
 }
 
-/// First rows that a page shows: see [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
+/// First row of each output on a page: see [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// First pair.
+    /// Index of the first pair.
     pub pairs: u32,
-    /// First hit ([`RayMode::All`](crate::RayMode::All)).
+    /// Index of the first hit ([`RayMode::All`](crate::RayMode::All)).
     pub hits: u32,
-    /// First cell of a ray ([`ray_cells`](crate::OutputOptions::ray_cells)).
+    /// Index of the first cell of a ray ([`ray_cells`](crate::OutputOptions::ray_cells)).
     pub ray_cells: u32,
-    /// First result of a query ([`QueryMode::All`](crate::QueryMode::All)).
+    /// Index of the first query result ([`QueryMode::All`](crate::QueryMode::All)).
     pub results: u32,
 }
