@@ -6,21 +6,22 @@ use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
-/// 32 layers span a factor of 2^31; a few are left for boxes across borders.
+/// Ratio of the largest box to the smallest scale. The 32 layers span 2^31; the last four are left for boxes across
+/// cell borders.
 const LAYERED: f64 = (1u32 << 27) as f64;
-/// The descriptor's limits, with room for rounding.
+/// Smallest and largest lengths that a descriptor allows, with room for rounding.
 const SMALLEST_LENGTH: f64 = 1e-30;
 const LARGEST_CELL: f64 = 1e30;
 const LARGEST_SCALE: f64 = 1e27;
-/// Largest ratio of the cell that a few boxes share to the chosen one: finer cells would mostly be visited empty.
-/// Adaptive layers allow more.
+/// Maximum factor by which a cell may be smaller than one that a few boxes share: smaller cells are mostly visited
+/// empty. Adaptive layers allow more.
 const FINER_CELL: f64 = 2.0;
 const FINER_SCALE: f64 = 8.0;
 
 impl Scheme {
-    /// Returns [`Scheme::Uniform`] with the median longest side of `objects` as cell size.
+    /// Returns [`Scheme::Uniform`] with the median of the boxes' longest sides as cell size.
     ///
-    /// For much smaller boxes, such as points, returns the cell that a few boxes share, if more than twice as long: the
+    /// If the median is less than half of a cell that a few boxes share, as for points, returns that cell instead: the
     /// finest cell of [`Scheme::Hierarchical`] or, if shorter, the side of a cube (in 2D a square) that holds one box
     /// on average.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
@@ -35,11 +36,11 @@ impl Scheme {
         }
     }
 
-    /// Returns [`Scheme::Adaptive`] with the smallest positive longest side of `objects` as smallest scale, or the
-    /// finest one that has layers for the largest box.
+    /// Returns [`Scheme::Adaptive`] with the smallest positive longest side of `objects` as smallest scale, raised if
+    /// the largest box would have no layer.
     ///
-    /// As in [`uniform_for`](Self::uniform_for), returns the cell that a few boxes share if it is more than eight times
-    /// as long.
+    /// As in [`uniform_for`](Self::uniform_for), a cell that a few boxes share is returned if it is more than eight
+    /// times as long.
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);
@@ -84,7 +85,7 @@ fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f
     }
 }
 
-/// Side of a cube, or a square, that holds one box on average.
+/// Side length of a cube, or a square, that holds one box on average.
 fn spacing(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     let extents = (0..3).map(|axis| {
         let low = boxes.iter().map(|object| f64::from(object.min[axis]));
@@ -140,7 +141,6 @@ mod tests {
         assert_eq!(cell_size(&points, Three), (8.0 / 2f64.cbrt()) as f32);
         assert_eq!(cell_size(&points, Two), 8.0 / 2f32.sqrt());
         assert!(cell_size(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])], Three) <= 1e30);
-        // z is ignored in two dimensions.
         assert_eq!(cell_size(&[Aabb::new([0.0, 0.0, f32::NAN], [3.0, 1.0, 9.0])], Two), 3.0);
     }
 
@@ -153,7 +153,6 @@ mod tests {
         assert!(min_scale(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])], Three) <= 2f32.powi(90));
     }
 
-    /// Points that were rounded outward, and points with one far outlier.
     #[test]
     fn cells_are_no_finer_than_what_a_few_boxes_share() {
         let points = |side: f32| {

@@ -1,4 +1,4 @@
-//! Base of the optional components.
+//! Common base of the optional components.
 
 use std::sync::{Arc, OnceLock};
 
@@ -30,7 +30,7 @@ pub(crate) struct Component {
     pub buffers: Buffers,
     context: OnceLock<Arc<DeviceContext>>,
     recordings: Option<Recordings>,
-    /// Calls whose outcome is not yet known.
+    /// Recorded calls not yet known to be submitted or dropped.
     pending: Pending,
     errors: DeviceErrors,
 }
@@ -70,11 +70,12 @@ impl Component {
         preparation.refused(context.check(broad_phase.context()).is_err())
     }
 
-    /// Begins a call that reads `needs`. Fails on another device than that of the first call, or if an input is lost.
+    /// Begins a call that reads the recordings in `needs`. Fails on another device than the first call's, or if a
+    /// recording is lost.
     pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<DeviceContext>, StepError> {
         let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));
         context.check(&step.table.context)?;
-        // Submissions cannot report errors, so the next call does.
+        // Submissions cannot return errors, so the next call does.
         if self.pending.take_error() || needs.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
@@ -105,7 +106,6 @@ impl Component {
         }
     }
 
-    /// Registers a call that reads `needs`.
     pub fn end(
         &mut self,
         encoder: &wgpu::CommandEncoder,
@@ -137,7 +137,7 @@ impl Component {
         }
     }
 
-    /// Forgets past calls, so that none of their errors is reported.
+    /// Forgets past calls, so that their errors are never reported.
     pub fn forget(&mut self) {
         self.pending.clear();
     }
@@ -146,7 +146,6 @@ impl Component {
         self.context.get()
     }
 
-    /// Waits for pending errors.
     pub async fn await_errors(&mut self) -> Result<Arc<DeviceContext>, ReadBackError> {
         let context = self.context.get().cloned().ok_or(ReadBackError::NoStep)?;
         match std::mem::take(&mut self.errors).wait().await {
@@ -155,7 +154,7 @@ impl Component {
         }
     }
 
-    /// Drops all buffers: invalid ones look like valid ones.
+    /// Drops all buffers, since invalid ones cannot be recognized.
     pub fn clear(&mut self) {
         self.buffers.clear();
         self.bindings.clear();

@@ -49,7 +49,7 @@ buffers! {
     FRUSTA = "frusta": Inputs;
     VIEWS = "views": Inputs;
     VISIBLE = "visible": Answers;
-    /// Bit counts of words; after the scan, each word's first list row.
+    /// Number of 1 bits per word of `visible`; after the scan, the list row of the word's first object.
     PLACES = "places": Answers;
     LISTS = "lists": Answers;
     OFFSETS = "offsets": Fixed;
@@ -66,20 +66,20 @@ use variable::*;
 /// Optional outputs of [`Culling`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CullOptions {
-    /// Rows for lists of visible objects, all views together. Capped at objects times views, so `u32::MAX` holds every
-    /// result. `None`: no lists.
+    /// Row capacity of the lists of visible objects, for all views together. Capped at objects times views, so
+    /// `u32::MAX` holds every result. `None`: no lists.
     pub list_capacity: Option<u32>,
-    /// Indirect draws of each view's visible objects. `None`: no draws.
+    /// One indirect draw per view, of its visible objects. `None`: no draws.
     pub draw: Option<CullDraw>,
 }
 
-/// Geometry drawn per visible object: one instance, with the same vertices for all.
+/// Geometry of each visible object: one instance, with the same vertices for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CullDraw {
-    /// Number of vertices: four `u32` per view, for `draw_indirect`.
+    /// Number of vertices per object. Draws have four `u32` per view, for `draw_indirect`.
     Vertices(u32),
-    /// Number of indices: five `u32` per view, for `draw_indexed_indirect`.
+    /// Number of indices per object. Draws have five `u32` per view, for `draw_indexed_indirect`.
     Indices(u32),
 }
 
@@ -88,28 +88,29 @@ pub enum CullDraw {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CullOutput {
-    /// `u32`: view `v` sees object `o` if bit `o % 32` of word `v * words + o / 32` is set. Static objects come first.
+    /// Bits as `u32`: view `v` sees object `o` if bit `o % 32` of word `v * words + o / 32` is set. Static objects come
+    /// first.
     pub visible: wgpu::Buffer,
-    /// Words of bits per view.
+    /// Number of words per view in `visible`.
     pub words: u32,
-    /// Visible objects per view, `u32`, ascending, if [`CullOptions::list_capacity`] is set.
+    /// Indices of each view's visible objects, `u32`, ascending, if [`CullOptions::list_capacity`] is set.
     pub lists: Option<Lists>,
-    /// One indirect draw per view if [`CullOptions::draw`] is set, with the additional usage `INDIRECT`.
+    /// One indirect draw per view if [`CullOptions::draw`] is set. Has the usage `INDIRECT`, too.
     ///
-    /// The draw of view `v` starts at byte `16 * v`, or `20 * v` with indices. Its instances are the visible objects;
-    /// with lists, those in its list. Offsets and first instance are 0.
+    /// The draw of view `v` starts at byte `16 * v`, or `20 * v` with indices. Its instances are the view's visible
+    /// objects or, with lists, those in its list. Offsets and first instance are 0.
     pub draws: Option<wgpu::Buffer>,
-    /// 40 `u32`: word 0 counts invalid views, words 2 and 3 the list rows needed (64 bits, low first, only with lists),
-    /// words 8 and up each view's visible objects. Others are reserved.
+    /// 40 `u32`. Word 0: number of invalid views. Words 2 and 3: 64-bit number of list rows needed, low word first
+    /// (only with lists). Word `8 + v`: number of objects that view `v` sees. Others are reserved.
     pub counters: wgpu::Buffer,
 }
 
-/// Finds the objects of a step that each of several views sees, on the GPU: for cameras, shadow cascades, cube-map
-/// faces, portals, or regions to simulate closely.
+/// Finds the objects of a step that each of several views sees, on the GPU. Views are cameras, shadow cascades,
+/// cube-map faces, portals, or regions to simulate closely.
 ///
-/// It reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, they are placed
-/// with their lower corner in `0 <= p < period`, not across the border. Invalid and [excluded](crate::Aabb::EXCLUDED)
-/// objects are never seen; [`Frustum`] defines which others are.
+/// It reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, a box is tested
+/// with its lower corner in `0 <= p < period`, not across the border. Invalid and [excluded](crate::Aabb::EXCLUDED)
+/// objects are never visible; [`Frustum`] defines which others are.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, Scene, wgpu};
@@ -136,8 +137,8 @@ pub struct CullOutput {
 /// [`reference::cull`](crate::reference::cull) is the CPU equivalent. A `Culling` stays usable after
 /// [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor).
 ///
-/// The device counts the objects; nothing is read back. One `Culling` holds the output of its last call; several may
-/// follow one step. Memory: 1 bit per object and view. Lists double that and add 4 bytes per row.
+/// The device counts the objects; nothing is read back. Several `Culling`s may follow one step. Memory: 1 bit per
+/// object and view. Lists double that and add 4 bytes per row.
 pub struct Culling {
     own: Component,
     uploads: Staging,
@@ -174,14 +175,14 @@ impl Culling {
         }
     }
 
-    /// Creates the pipelines before the first call: see [`Preparation`].
+    /// Prepares the pipelines: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records culling for up to 32 views ([`MAX_VIEWS`](Self::MAX_VIEWS)) after a step. Never submits, waits or
-    /// reads back. `step` may be a [`page`](crate::GpuBroadPhase::page), a [`query`](crate::GpuBroadPhase::query), or
-    /// an earlier step if no later one is submitted before this encoder.
+    /// Records culling of `step` for up to 32 views ([`MAX_VIEWS`](Self::MAX_VIEWS)). Never submits, waits or reads
+    /// back. `step` may also be a [`page`](crate::GpuBroadPhase::page), a [`query`](crate::GpuBroadPhase::query), or an
+    /// earlier step if no later step is submitted before this encoder.
     ///
     /// # Errors
     /// Nothing is recorded, except with [`StepError::Device`].
@@ -189,8 +190,9 @@ impl Culling {
     /// - [`InputError::Usage`](crate::InputError::Usage), [`InputError::NotInPlace`](crate::InputError::NotInPlace),
     ///   [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall): the buffer of views cannot be read.
     /// - [`InputError::OwnOutput`](crate::InputError::OwnOutput): this call writes the buffer of views.
-    /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): bits or lists exceed the binding limit.
-    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): visibility bits or lists exceed the binding
+    ///   limit.
+    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
     /// - [`StepError::Dropped`]: the step's encoder was dropped, a later step was submitted, or (reported once) the
     ///   last call was submitted out of order.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
@@ -294,7 +296,7 @@ impl Culling {
         record_outputs(&mut recorder, params, blocks_of_call);
     }
 
-    /// Frees all memory, and drops the bindings that keep outputs of up to eight past steps alive. Call it with
+    /// Frees all memory and the bind groups that keep outputs of up to eight past steps alive. Call it with
     /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
@@ -303,17 +305,18 @@ impl Culling {
         self.readings.clear();
     }
 
-    /// Device memory by use, in bytes.
+    /// Bytes of device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }
 
-    /// Reads the objects that each view of the last call sees, independent of list capacity. Call it after submission.
+    /// Reads the objects that each view of the last call sees, whatever the list capacity. Call it after submission.
     /// Submits copies. Waits for the device on native targets, awaits it in browsers.
     ///
     /// # Errors
     /// - [`ReadBackError::NoStep`]: nothing was recorded.
-    /// - [`ReadBackError::NotSubmitted`]: the call or its step was not submitted, or a later step was in between.
+    /// - [`ReadBackError::NotSubmitted`]: the call or its step was not submitted, or a later step was submitted before
+    ///   the call.
     /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
     /// - [`ReadBackError::Timeout`]: no result within ten minutes.
     /// - [`ReadBackError::Device`]: the device refused the recording.
@@ -330,8 +333,8 @@ impl Culling {
         seen
     }
 
-    /// Records a copy of the last call's result to the host, directly after it in the same encoder. Never waits: the
-    /// result arrives a frame or two later. See [`Readback`].
+    /// Records a copy of the last call's result to the host, directly after that call in the same encoder. Never waits:
+    /// the result arrives a frame or two later. See [`Readback`].
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded.
@@ -373,7 +376,6 @@ fn seen(reading: &Reading, params: &CullParams) -> Result<Visible, ReadBackError
     let words = u64::from(params.view_count * params.words);
     let counters: Vec<u32> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64)?;
     let bits: Vec<u32> = reading.rows(buffer::VISIBLE.name, words)?;
-    // A lost device maps nothing.
     let invalid = *counters.get(word::INVALID).ok_or(ReadBackError::DeviceLost)?;
     if (bits.len() as u64) < words {
         return Err(ReadBackError::DeviceLost);

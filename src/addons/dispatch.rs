@@ -36,7 +36,7 @@ use crate::step::output::StepOutput;
 /// ```
 ///
 /// In the shader, the row index is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and
-/// `args[3]` is the number of rows. One `DispatchArgs` holds the arguments of its last call.
+/// `args[3]` is the number of rows.
 pub struct DispatchArgs {
     own: Component,
     complete_only: bool,
@@ -49,7 +49,7 @@ passes! {
 }
 
 buffers! {
-    /// Workgroups in x, y and z, then rows.
+    /// Workgroups in x, y and z, then number of rows.
     ARGS = "args": Fixed as INDIRECT;
 }
 
@@ -69,30 +69,30 @@ impl DispatchArgs {
         }
     }
 
-    /// Sets all arguments to 0, the row count included, if the output is incomplete: a solver then runs on all contacts
-    /// or none.
+    /// Sets all four arguments to 0 if the output is incomplete, so that a solver runs on all contacts or none.
     ///
-    /// The status gives the reason; with [`Growth::Grow`](crate::Growth::Grow), a later step has room. Record before a
-    /// [`query`](GpuBroadPhase::query) of the same broad phase, which replaces the status. A
-    /// [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
+    /// The status gives the reason. With [`Growth::Grow`](crate::Growth::Grow), a later step has enough capacity. Call
+    /// [`record`](Self::record) before a [`query`](GpuBroadPhase::query) of the same broad phase: queries replace the
+    /// status. A [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
     #[must_use]
     pub const fn complete_only(mut self) -> Self {
         self.complete_only = true;
         self
     }
 
-    /// Creates the pipeline before the first call: see [`Preparation`].
+    /// Prepares the pipeline: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records writing four `u32`: workgroups in x, y and z (each at most 65,535, at least one in total), then the rows
-    /// in the output. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call overwrites it.
+    /// Records a pass that writes four `u32`: workgroups in x, y and z (each at most 65,535, at least one in total),
+    /// then the number of rows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call
+    /// overwrites it.
     ///
     /// # Errors
     /// - [`StepError::NoOutput`]: the step has no such output.
     /// - [`InputError::Zero`]: `workgroup_rows` is 0.
-    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
     /// - [`StepError::Dropped`]: the rows will never be written, or (reported once) the last call was submitted out of
     ///   order.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
@@ -150,7 +150,7 @@ impl DispatchArgs {
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 
-    /// Device memory by use, in bytes.
+    /// Bytes of device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }

@@ -29,18 +29,18 @@ use crate::step::output::{StepOutput, Table};
 pub enum DebugLines {
     /// Boxes of all objects, including the margin. Infinite boxes are skipped.
     Boxes,
-    /// Cells with entries of moving objects, one colour per level: those of lower corners, or with
-    /// [`Scheme::Uniform`](crate::Scheme::Uniform) all covered cells.
+    /// Cells with the lower corner of a moving object or, with [`Scheme::Uniform`](crate::Scheme::Uniform), any part of
+    /// one. One colour per level.
     Cells {
-        /// One bit per level, the lowest for the finest.
+        /// Bit mask of the levels to draw. Bit 0 is the finest level.
         levels: u32,
     },
-    /// Occupied cells of static objects.
+    /// Like [`Cells`](DebugLines::Cells), for static objects.
     StaticCells {
-        /// One bit per level, the lowest for the finest.
+        /// Bit mask of the levels to draw. Bit 0 is the finest level.
         levels: u32,
     },
-    /// A line between the centres of each pair.
+    /// A line between the box centres of each pair.
     Pairs,
     /// Cells visited by rays ([`RayOutput::cells`](crate::RayOutput::cells)), one colour per level.
     RayCells,
@@ -66,7 +66,7 @@ pub enum DebugLines {
 /// # }
 /// ```
 ///
-/// The device counts the lines; nothing is read back. One `DebugDraw` holds the lines of its last call.
+/// The device counts the lines; nothing is read back. Each call overwrites the lines of the one before.
 pub struct DebugDraw {
     scheme: u32,
     own: Component,
@@ -76,10 +76,11 @@ pub struct DebugDraw {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DebugOutput {
-    /// [`LineVertex`], two per line. Usages: `VERTEX`, `STORAGE`, `COPY_SRC`.
+    /// [`LineVertex`]es, two per line. Usages: `VERTEX`, `STORAGE`, `COPY_SRC`.
     pub vertices: wgpu::Buffer,
-    /// Five `u32`: an indirect draw (vertices, instances, first vertex, first instance), then the vertices needed to
-    /// draw all boxes, shown pairs or ray cells, or occupied cells. Usages: `INDIRECT`, `STORAGE`, `COPY_SRC`.
+    /// Five `u32`: an indirect draw (vertices, instances, first vertex, first instance), then the number of vertices
+    /// needed for all boxes, all occupied cells, or the pairs or ray cells in the output buffer. Usages: `INDIRECT`,
+    /// `STORAGE`, `COPY_SRC`.
     pub args: wgpu::Buffer,
 }
 
@@ -111,7 +112,7 @@ struct Source {
     rows: u32,
     first: u32,
     row_vertices: u32,
-    /// Maximum number of cells per row, else 1.
+    /// Maximum number of cells drawn per row; 1 for other lines.
     row_cells: u32,
     levels: u32,
     needs: Vec<Dependency>,
@@ -119,15 +120,15 @@ struct Source {
 }
 
 impl DebugDraw {
-    /// Vertex layout of [`LineVertex`]: location 0 is the position `vec3<f32>`, location 1 the colour `vec4<f32>` in 0
-    /// to 1.
+    /// Vertex layout of [`LineVertex`]: location 0 is the position, `vec3<f32>`; location 1 the colour, `vec4<f32>`,
+    /// from 0 to 1.
     pub const VERTICES: wgpu::VertexBufferLayout<'static> = wgpu::VertexBufferLayout {
         array_stride: size_of::<LineVertex>() as u64,
         step_mode: wgpu::VertexStepMode::Vertex,
         attributes: &wgpu::vertex_attr_array![0 => Float32x3, 1 => Unorm8x4],
     };
 
-    /// Creates the component for this descriptor's scheme, on one device. `label` prefixes all labels; the default is
+    /// Creates the component for one device and the scheme of `descriptor`. `label` prefixes all labels; the default is
     /// `gpu_broad_phase/debug_draw`.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, label: Option<&str>) -> Self {
         let scheme = grid::scheme_number(descriptor.scheme);
@@ -142,20 +143,20 @@ impl DebugDraw {
         }
     }
 
-    /// Creates the pipelines before the first call: see [`Preparation`].
+    /// Prepares the pipelines: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records at most `max_lines` lines, 32 bytes each, after a step; boxes and cells are never cut. If more are
-    /// needed, draws the first boxes, pairs and ray cells, and any of the occupied cells. `color` is RGBA; cells use
-    /// only its alpha.
+    /// Records at most `max_lines` lines of `step`, 32 bytes each. Boxes and cells are drawn completely or not at all.
+    /// If more lines are needed, draws the first boxes, pairs or ray cells, but arbitrary occupied cells. `color` is
+    /// RGBA; cells use only its alpha.
     ///
     /// # Errors
     /// - [`StepError::NoOutput`]: the step has no such output.
-    /// - [`StepError::OtherTable`]: the step has another scheme.
+    /// - [`StepError::OtherTable`]: the step has another scheme than this component.
     /// - [`InputError::BufferTooLarge`]: the lines exceed the binding limit.
-    /// - [`StepError::OtherDevice`]: not the first call's device.
+    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
     /// - [`StepError::Dropped`]: the output will never be written, or (reported once) the last call was submitted out
     ///   of order.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
@@ -171,7 +172,7 @@ impl DebugDraw {
         if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
         }
-        // Whole boxes only; 0 if not even one fits.
+        // Only whole boxes fit, so the capacity may be 0.
         let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
         let capacity = most / source.row_vertices * source.row_vertices;
         let capacity = capacity.min(
@@ -189,7 +190,7 @@ impl DebugDraw {
         let context = self.own.begin(step, &source.needs)?;
         let device = context.device();
         let scopes = Scopes::begin(device);
-        // Cheaper than keeping replaced buffers alive.
+        // Clearing is cheaper than keeping replaced buffers alive.
         self.own.bindings.clear();
         drop(
             self.own
@@ -220,12 +221,12 @@ impl DebugDraw {
         })
     }
 
-    /// Device memory by use, in bytes.
+    /// Bytes of device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }
 
-    /// Frees all memory, and drops the bind group that keeps the last step's outputs alive.
+    /// Frees all memory, and the bind group that keeps the last step's outputs alive.
     pub fn trim(&mut self) {
         self.own.clear();
     }

@@ -37,7 +37,7 @@ use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
-/// Spare rows for unforeseen changes: 64 KiB.
+/// Granularity of copies of changes, in rows: 64 KiB.
 const FEW_CHANGES: u32 = 4096;
 
 passes! {
@@ -55,25 +55,25 @@ passes! {
 }
 
 buffers! {
-    /// Pairs with generations, persisting first. Buffers `_0` and `_1` alternate by step.
+    /// The step's pairs as `PairEvent`s, persisting first. Buffers `_0` and `_1` alternate by step.
     ROWS_0 = "rows_0": Pairs;
     ROWS_1 = "rows_1": Pairs;
     COUNTERS_0 = "counters_0": Fixed;
     COUNTERS_1 = "counters_1": Fixed;
     GROUPS_0 = "groups_0": Fixed as INDIRECT;
     GROUPS_1 = "groups_1": Fixed as INDIRECT;
-    /// Zeros for the first step.
+    /// Zeros, in place of the previous step's buffers in the first step.
     NOTHING = "nothing": Fixed as INDIRECT;
     TABLE = "table": Pairs;
-    /// 1 for persisting pairs; after the scan, row indices.
+    /// Per pair: 1 if it persists; after the scan, the number of earlier pairs that persist.
     MARKS = "marks": Pairs;
-    /// 1 for previous pairs that persist; after the scan, row indices.
+    /// Per row of the previous step: 1 if its pair persists; after the scan, the number of earlier such rows.
     MATCHED = "matched": Pairs;
     ENDED = "ended": Pairs;
     BEGUN = "begun": Pairs;
     STATIC_GENERATIONS = "static_generations": Inputs;
     GENERATIONS = "generations": Inputs;
-    /// Caller's generations, before they are copied.
+    /// The caller's generations, before a pass packs them.
     SOURCE_STATIC_GENERATIONS = "source_static_generations": Inputs;
     SOURCE_GENERATIONS = "source_generations": Inputs;
 }
@@ -93,19 +93,20 @@ variables! {
 
 use variable::*;
 
-/// Lasting names of a step's objects: an index, and a generation that distinguishes successive objects with that index.
+/// Names that identify objects across steps: an index, and a generation that distinguishes successive objects with that
+/// index.
 ///
-/// [`ObjectSet::names`](crate::ObjectSet::names) returns those of its handles. The default uses indices alone, so each
-/// must always mean the same object.
+/// [`ObjectSet::names`](crate::ObjectSet::names) returns the names of its handles. The default names objects by index
+/// alone, so an index must always mean the same object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObjectNames<'a> {
-    /// Number of static objects, which may change. They are named by index with the top bit set, moving objects by
-    /// index among themselves.
+    /// Number of static objects, which may change. A static object's name is its index with the top bit set; a moving
+    /// object's name is its index among the moving objects.
     pub static_count: u32,
-    /// Generation of each static object: any number that the previous object with this index did not have. Missing ones
-    /// are 0.
+    /// Generation of each static object: any number that the previous object with this index did not have. Missing
+    /// generations are 0.
     pub static_generations: Source<'a, u32>,
-    /// Generation of each moving object, as for static ones.
+    /// Generation of each moving object, as for static objects.
     pub generations: Source<'a, u32>,
 }
 
@@ -114,17 +115,17 @@ pub struct ObjectNames<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EventOutput {
-    /// The step's pairs as [`PairEvent`]: persisting, then begun ones, each in pair order.
+    /// The step's pairs as [`PairEvent`]s: first persisting, then begun pairs, each in pair order.
     pub rows: wgpu::Buffer,
-    /// [`PairEvent`]s that only the previous step has, in its row order.
+    /// [`PairEvent`]s that only the previous step had, in the order of its `rows`.
     pub ended: wgpu::Buffer,
-    /// Eight `u32`: words 0, 4 and 6 count persisting, begun and ended pairs. Word 5 has the status bits for missing
-    /// pairs ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]). Missing pairs count as
-    /// ended, and begin when they return.
+    /// Eight `u32`: words 0, 4 and 6 are the numbers of persisting, begun and ended pairs. Word 5 has the status bits
+    /// for missing pairs ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]). Missing pairs
+    /// count as ended, and begin when they return.
     pub counters: wgpu::Buffer,
-    /// Capacity of `rows`, which always suffices.
+    /// Capacity of `rows`: the step's pair capacity, which always suffices.
     pub capacity: u32,
-    /// Capacity of `ended`.
+    /// Capacity of `ended`: the previous step's pair capacity.
     pub ended_capacity: u32,
 }
 
@@ -138,17 +139,18 @@ pub struct Events {
     pub begun: Vec<PairEvent>,
     /// Pairs that only the previous step had.
     pub ended: Vec<PairEvent>,
-    /// Status bits for missing pairs, such as [`Status::PAIRS`]; these count as ended. 0 if complete.
+    /// Status bits for missing pairs, such as [`Status::PAIRS`]. Missing pairs count as ended. 0 if none is missing.
     pub status: Status,
-    /// Begun and ended pairs that [`record_read_back`](PairEvents::record_read_back) had no room to copy.
+    /// Begun and ended pairs that did not fit into the copy of [`record_read_back`](PairEvents::record_read_back).
     pub unread: u32,
 }
 
 /// Finds the pairs that begin, persist and end from one step to the next, on the GPU.
 ///
-/// Pairs are identified by lasting names ([`ObjectNames`]): a pair ends when one of its objects is removed, and another
-/// begins if a new object with that index overlaps. Events follow pair order and are as deterministic. They continue
-/// after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a [`reset`](Self::reset).
+/// Pairs are identified by the names of their objects ([`ObjectNames`]). A pair ends when one of its objects is
+/// removed. Another pair begins if a new object with that index overlaps. Events follow pair order and are as
+/// deterministic. They continue after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a
+/// [`reset`](Self::reset).
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
@@ -169,8 +171,8 @@ pub struct Events {
 /// # }
 /// ```
 ///
-/// Memory: 64 to 72 bytes per row of pair capacity, over both steps, and 4 per object for host generations, which each
-/// call uploads.
+/// Memory: 64 to 72 bytes per row of pair capacity, including the previous step's rows, and 4 bytes per object for
+/// generations on the host, which each call uploads.
 pub struct PairEvents {
     own: Component,
     uploads: Staging,
@@ -196,14 +198,14 @@ struct RowBuffers {
 }
 
 impl RowBuffers {
-    /// Hash table size minus one; at most half is used.
+    /// Slots of the hash table minus one. At most half are used.
     fn table_mask(self) -> u32 {
         (2 * self.capacity.max(1)).next_power_of_two() - 1
     }
 }
 
 impl PairEvents {
-    /// Creates events for one broad phase. `label` prefixes all labels; the default is `gpu_broad_phase/events`.
+    /// Creates the component for one broad phase. `label` prefixes all labels; the default is `gpu_broad_phase/events`.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {
@@ -224,25 +226,26 @@ impl PairEvents {
         }
     }
 
-    /// Creates the pipelines before the first call: see [`Preparation`].
+    /// Prepares the pipelines: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.own.prepare(broad_phase)
     }
 
-    /// Records the events of a step, directly after it and before any [`page`](crate::GpuBroadPhase::page). In the
-    /// first call and after [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back. Submit the
-    /// encoders of all calls, in call order.
+    /// Records the events of `step`, directly after it and before any [`page`](crate::GpuBroadPhase::page). In the
+    /// first call and after a [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back. Submit the
+    /// encoders of all calls in call order.
     ///
     /// # Errors
     /// Nothing is recorded, except with [`StepError::Device`].
-    /// - [`StepError::Dropped`]: an encoder was dropped or submitted out of order, so the previous pairs are uncertain.
-    ///   Call [`reset`](Self::reset) to let all begin again.
-    /// - [`StepError::OtherDevice`]: not the first call's device.
-    /// - [`StepError::OtherBroadPhase`]: a step of another broad phase, without a [`reset`](Self::reset).
+    /// - [`StepError::Dropped`]: an encoder was dropped or submitted out of order, so the previous pairs are unknown.
+    ///   Call [`reset`](Self::reset) to let all pairs begin again.
+    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
+    /// - [`StepError::OtherBroadPhase`]: `step` is of another broad phase than the last one, without a
+    ///   [`reset`](Self::reset).
     /// - [`StepError::NoOutput`]: the step has no pairs.
     /// - [`StepError::Page`]: `step` is a page.
     /// - [`InputError::Usage`](crate::InputError::Usage),
-    ///   [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like: a buffer of generations cannot
+    ///   [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and similar: a buffer of generations cannot
     ///   be read.
     /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): the rows exceed the binding limit.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
@@ -325,7 +328,7 @@ impl PairEvents {
         sizes: Sizes,
         recorded: RowBuffers,
     ) {
-        // If the table grows, passes still read the old one.
+        // Passes read the previous step's table even if `fit` replaces it.
         let table = self.own.buffers.existing(buffer::TABLE).cloned();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         let own = |id| self.own.buffers.get(id);
@@ -425,7 +428,7 @@ impl PairEvents {
         });
     }
 
-    /// Forgets the previous step: all pairs of the next one begin.
+    /// Forgets the previous step: all pairs of the next step begin.
     pub fn reset(&mut self) {
         self.last = None;
         self.own.forget();
@@ -435,8 +438,8 @@ impl PairEvents {
         self.last.as_ref().map(|last| last.rows)
     }
 
-    /// Frees all memory, forgets the previous step, and drops the bindings that keep outputs of up to eight past steps
-    /// alive. Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory, forgets the previous step, and frees the bind groups that keep outputs of up to eight past
+    /// steps alive. Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.reset();
         self.own.clear();
@@ -444,7 +447,7 @@ impl PairEvents {
         self.readings.clear();
     }
 
-    /// Device memory by use, in bytes.
+    /// Bytes of device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
         self.own.buffers.memory()
     }
@@ -454,7 +457,7 @@ impl PairEvents {
     ///
     /// # Errors
     /// - [`ReadBackError::NoStep`]: nothing was recorded since the start or [`reset`](Self::reset).
-    /// - [`ReadBackError::NotSubmitted`]: that step or an earlier one was not submitted.
+    /// - [`ReadBackError::NotSubmitted`]: the last step or an earlier one was not submitted.
     /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
     /// - [`ReadBackError::Timeout`]: no result within ten minutes.
     /// - [`ReadBackError::Device`]: the device refused the recording.
@@ -462,7 +465,7 @@ impl PairEvents {
         self.read(true).await
     }
 
-    /// Reads the last step's begun and ended pairs, usually a small share.
+    /// Reads only the last step's begun and ended pairs, usually a small share.
     ///
     /// # Errors
     /// As [`read_back`](Self::read_back).
@@ -470,11 +473,11 @@ impl PairEvents {
         self.read(false).await
     }
 
-    /// Records a copy of the last step's begun and ended pairs to the host, directly after it in the same encoder.
-    /// Never waits: the result arrives a frame or two later. See [`Readback`].
+    /// Records a copy of the last step's begun and ended pairs to the host, directly after [`record`](Self::record) in
+    /// the same encoder. Never waits: the result arrives a frame or two later. See [`Readback`].
     ///
-    /// Row counts are known only on the device, so the copy has room for those of recent results, a quarter more, and
-    /// up to 4,096 spare rows. [`Events::unread`] counts rows left out; the next copy has room for them.
+    /// Only the device knows the row counts, so the copy has room for the rows of recent results, a quarter more, and
+    /// up to 4,096 spare rows. [`Events::unread`] counts rows that did not fit; later copies have room for them.
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded since the start or [`reset`](Self::reset).
@@ -487,7 +490,7 @@ impl PairEvents {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
-        // Rounded up, so that buffers seldom change.
+        // Rounded up, so that buffers are seldom replaced.
         let room = |last: u32, most: u32| {
             let steps = last.saturating_add(last / 4) / FEW_CHANGES + 1;
             steps.saturating_mul(FEW_CHANGES).min(most)
@@ -539,7 +542,7 @@ impl PairEvents {
             if let Ok(counters) = read_counters(reading) {
                 for (late, word) in changes.iter().zip([word::BEGUN, word::ENDED]) {
                     let before = late.load(Ordering::Relaxed);
-                    // Decays slowly: bursts tend to return.
+                    // Decays slowly, since bursts tend to return.
                     let after = counters.get(word).copied().unwrap_or(0).max(before - before / 16);
                     late.store(after, Ordering::Relaxed);
                 }
@@ -547,7 +550,6 @@ impl PairEvents {
         };
         let decode = move |reading: &Reading| {
             let counters = read_counters(reading)?;
-            // A lost device maps nothing.
             let counted = |word| counters.get(word).copied().ok_or(ReadBackError::DeviceLost);
             let [began, ends] = [counted(word::BEGUN)?, counted(word::ENDED)?];
             let begun: Vec<_> = reading.rows(buffer::BEGUN.name, began.into())?;

@@ -1,5 +1,5 @@
-//! A device buffer that follows boxes on the host. Writes go through the encoder, so each step sees the boxes as of its
-//! recording.
+//! A device buffer that mirrors boxes on the host. Writes are recorded in the encoder, so each step sees the boxes as
+//! they were when it was recorded.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) struct Mirror {
     pub uploaded: u64,
 }
 
-/// The buffer holds the boxes of the last update once all recordings have run.
+/// Once all recordings have run, `buffer` contains the boxes of the last update.
 struct Resident {
     context: KnownDevice,
     device: wgpu::Device,
@@ -49,7 +49,7 @@ struct Resident {
 }
 
 impl Mirror {
-    /// `changed` lists new and changed slots, once each. The number of slots never falls.
+    /// `changed` lists each new or changed slot once. The number of slots never falls.
     pub fn update(
         &mut self,
         device: &wgpu::Device,
@@ -58,7 +58,7 @@ impl Mirror {
         changed: &[u32],
     ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
         self.uploaded = 0;
-        // A lost device returns an invalid buffer; the step that binds it fails.
+        // A lost device creates an invalid buffer, and the step that binds it fails.
         let scopes = Scopes::begin(device);
         let updated = self.update_buffer(device, encoder, boxes, changed);
         drop(scopes.end());
@@ -75,7 +75,7 @@ impl Mirror {
         let limit = binding_limit(&device.limits());
         check_count(device, boxes.len())?;
         self.resident.take_if(|resident| !resident.context.is(device));
-        // Undefined if the last update never ran.
+        // The buffer's content is unknown if the last update never ran.
         let is_known = |resident: &Resident| resident.written.as_ref().is_some_and(|written| !written.is_lost());
         let is_new = !self.resident.as_ref().is_some_and(is_known);
         let resident = self
@@ -83,7 +83,7 @@ impl Mirror {
             .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
         resident.begin();
         let outgrown = resident.fit(boxes.len() as u64, limit);
-        // Gathering costs about twice as much per box as copying in a row.
+        // Per box, uploading changes costs about twice as much as uploading all.
         self.uploaded = if is_new || changed.len() > boxes.len() / 2 {
             resident.upload_all(encoder, boxes)
         } else {
@@ -149,7 +149,6 @@ impl Resident {
         Some(std::mem::replace(&mut self.buffer, larger))
     }
 
-    /// Returns the bytes uploaded.
     fn upload_all(&self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb]) -> u64 {
         let bytes: &[u8] = bytemuck::cast_slice(boxes);
         self.uploads.upload(&self.device, encoder, LABEL, bytes, &self.buffer);
@@ -191,7 +190,7 @@ impl Resident {
             Groups::Count(groups),
             bound,
         );
-        // Later updates are submitted after this one.
+        // Reusable at once, since later updates are submitted after this one.
         self.changes.pool().put(slot_buffer);
         self.changes.pool().put(value_buffer);
         uploaded as u64
@@ -219,7 +218,7 @@ fn label(name: &str) -> String {
 fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(&label("object_set")),
-        // Buffers cannot be empty.
+        // Bound buffers cannot be empty.
         size: BOX_BYTES * capacity.max(1),
         usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,

@@ -1,4 +1,4 @@
-//! Optional components over a step: they fill its inputs or read its outputs.
+//! Optional components around a step. They prepare its inputs or read its outputs.
 
 pub(crate) mod cell_size;
 pub(crate) mod component;

@@ -13,17 +13,17 @@ use crate::gpu::preparation::Preparation;
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::step::broad_phase::GpuBroadPhase;
 
-/// A free slot: an excluded point at the origin.
+/// Box of a free slot: an excluded point at the origin.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 
 /// Identifies an object of one [`ObjectSet`]. Once the object is removed, the handle is stale forever.
 ///
-/// It is also stale in other sets. With up to 1,024 sets in a program, no handles coincide before a slot has held a
-/// million objects. Order: moving objects before static ones, then by index.
+/// A handle is also stale in other sets: with up to 1,024 sets in a program, no handles coincide before a slot has held
+/// a million objects. Handles of moving objects sort before those of static ones, then by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
-    /// Top bit set for static objects.
+    /// Index, with the top bit set for static objects.
     slot: u32,
     /// Odd, as for all slots with an object.
     generation: u32,
@@ -36,14 +36,14 @@ impl Handle {
         self.slot & !STATIC_BIT
     }
 
-    /// Returns `true` for a static object.
+    /// Returns `true` if the object is static.
     pub const fn is_static(self) -> bool {
         self.slot & STATIC_BIT != 0
     }
 }
 
 impl From<PairEvent> for [Handle; 2] {
-    /// Objects of an event, if the step used an [`ObjectSet`]. They may be removed if the event ended.
+    /// Returns the handles of a pair's objects, if the step used an [`ObjectSet`]. They may be stale if the pair ended.
     fn from(event: PairEvent) -> Self {
         [(event.a, event.a_generation), (event.b, event.b_generation)]
             .map(|(slot, generation)| Handle { slot, generation })
@@ -51,7 +51,7 @@ impl From<PairEvent> for [Handle; 2] {
 }
 
 impl From<[Handle; 2]> for PairEvent {
-    /// Event of a pair, its objects in result order: static first, then by index.
+    /// Returns the event of a pair. Pass its objects in result order: static first, then by index.
     fn from([a, b]: [Handle; 2]) -> Self {
         Self {
             a: a.slot,
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-/// The object was removed, or the [`Handle`] belongs to another set.
+/// The object of a handle was removed, or the [`Handle`] belongs to another set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stale handle {0:?}: its object was removed, or is of another set")]
 pub struct StaleHandle(
@@ -114,24 +114,24 @@ const fn is_live(generation: u32) -> bool {
 /// # Static objects
 ///
 /// Use [`insert_static`](Self::insert_static) for objects that seldom change: steps reuse their table until one changes
-/// (see [`Statics`]). They never pair with each other. To move one, remove it and insert it again.
+/// (see [`Statics`]). They never pair with each other. To make one a moving object, remove it and
+/// [`insert`](Self::insert) it.
 ///
-/// Results number static slots first: static object `i` is `i`; others are their index plus the number of [static
-/// slots](Self::static_slots) at that step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of)
-/// translate.
+/// In results, static object `i` has index `i`; a moving object's index is its slot plus the number of [static
+/// slots](Self::static_slots) at that step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) convert.
 pub struct ObjectSet {
     moving: Part,
     statics: Part,
-    /// Last recorded state of the static part; unique among all sets.
+    /// Generation of the last uploaded static slots, unique among all sets; 0 without an upload.
     generation: u64,
 }
 
 #[derive(Default)]
 struct Part {
     boxes: Vec<Aabb>,
-    /// Even, and distant from other sets'.
+    /// Generation of new slots: even, and far from that of other sets.
     first_generation: u32,
-    /// `first_generation` plus insertions and removals: odd with an object.
+    /// Per slot, `first_generation` plus the number of insertions and removals. Odd while it has an object.
     generations: Vec<u32>,
     /// True for slots in `changed`.
     listed: Vec<bool>,
@@ -171,7 +171,7 @@ impl ObjectSet {
     /// Adds a moving object.
     ///
     /// # Panics
-    /// At the 2^31st slot (64 GiB).
+    /// At the 2^29th slot (16 GiB).
     pub fn insert(&mut self, object: Aabb) -> Handle {
         let (slot, generation) = self.moving.insert(object);
         Handle { slot, generation }
@@ -180,7 +180,7 @@ impl ObjectSet {
     /// Adds a static object.
     ///
     /// # Panics
-    /// At the 2^31st slot (64 GiB).
+    /// At the 2^29th slot (16 GiB).
     pub fn insert_static(&mut self, object: Aabb) -> Handle {
         let (slot, generation) = self.statics.insert(object);
         Handle {
@@ -218,7 +218,7 @@ impl ObjectSet {
         }
     }
 
-    /// Replaces a box, including layers and owner. Identical bits are not a change.
+    /// Replaces a box, including layers and owner. Identical bits do not count as a change.
     ///
     /// # Errors
     /// [`StaleHandle`]: no such object.
@@ -258,7 +258,7 @@ impl ObjectSet {
         Ok(self.get(handle)?.owner & Aabb::EXCLUDED != 0)
     }
 
-    /// Sets the layers of an object and its mask: see [`Aabb::layers`].
+    /// Sets the layers and mask of an object: see [`Aabb::layers`].
     ///
     /// # Errors
     /// [`StaleHandle`]: no such object.
@@ -271,8 +271,8 @@ impl ObjectSet {
         self.get(handle).is_ok()
     }
 
-    /// Returns the object's number in results, such as [`Pair::a`](crate::Pair::a) or
-    /// [`RayHit::object`](crate::RayHit::object). Each new static slot shifts the numbers of moving objects.
+    /// Returns the object's index in results, such as [`Pair::a`](crate::Pair::a) or
+    /// [`RayHit::object`](crate::RayHit::object). Each new static slot shifts the indices of moving objects by one.
     ///
     /// # Errors
     /// [`StaleHandle`]: no such object.
@@ -286,11 +286,11 @@ impl ObjectSet {
         Ok(first as u32 + handle.index())
     }
 
-    /// Returns the object with this number in results. `None` for free slots, numbers past the slots, and
+    /// Returns the handle of the object with this index in results. `None` for free slots, indices past the slots, and
     /// [`NONE`](crate::NONE).
     ///
-    /// Uses current numbers. Since the step, indices may have been reused, and new static slots have each shifted
-    /// moving objects by one.
+    /// Uses current indices. Since the step, slots may have been reused, and each new static slot has shifted moving
+    /// objects by one.
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
@@ -304,8 +304,8 @@ impl ObjectSet {
         })
     }
 
-    /// Returns lasting names for [`PairEvents::record`](crate::PairEvents::record). Call it with the step, before
-    /// further insertions or removals. All names are uploaded, 4 bytes per slot.
+    /// Returns object names for [`PairEvents::record`](crate::PairEvents::record). Call it with the step, before
+    /// further insertions or removals. Each `record` uploads all generations, 4 bytes per slot.
     pub fn names(&self) -> ObjectNames<'_> {
         ObjectNames {
             static_count: self.statics.boxes.len() as u32,
@@ -334,7 +334,7 @@ impl ObjectSet {
     /// Boxes of the moving slots, for [`Source::Host`] and [`cpu::step`](crate::cpu::step). Free slots are excluded
     /// points at the origin and count in [`Counters::excluded`](crate::Counters::excluded).
     ///
-    /// The number of slots is the peak number of objects, plus one per 2^31 objects of an index. It never falls.
+    /// The number of slots never falls. It is the peak number of objects, plus one per slot retired after 2^31 objects.
     pub fn slots(&self) -> &[Aabb] {
         &self.moving.boxes
     }
@@ -383,11 +383,12 @@ impl ObjectSet {
     ///
     /// - **Buffers** hold [`slots`](Self::slots) and [`static_slots`](Self::static_slots), with the usages `STORAGE`,
     ///   `COPY_SRC` and `COPY_DST`. Capacity doubles as needed, by a copy on the device.
-    /// - **Cost**: 36 bytes per change and a compute pass; nothing without changes. If over half of the static or
-    ///   moving slots changed, or on a new device, all of them are uploaded.
-    /// - **Order**: submit the encoders of all calls in call order. Otherwise the next call uploads everything, and
-    ///   steps recorded in between return [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). So do
-    ///   queries of an earlier step's table if they read layers and owners from these buffers after a later upload.
+    /// - **Cost**: 36 bytes per changed slot and a compute pass; nothing without changes. If over half of the static or
+    ///   moving slots changed, or on a new device, all slots of that kind are uploaded.
+    /// - **Order**: submit the encoders of all calls in call order. Otherwise the next call uploads all slots, and
+    ///   steps recorded in between return [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). Queries
+    ///   of an earlier step's table also return it after a later upload, if they read layers and owners from these
+    ///   buffers.
     /// - **Device**: needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
@@ -418,7 +419,7 @@ impl ObjectSet {
         Ok(input)
     }
 
-    /// Creates the pipelines before the first partial upload: see [`Preparation`].
+    /// Prepares the pipelines of partial uploads: see [`Preparation`].
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase) -> Preparation {
         let context = broad_phase.context();
         self.moving
@@ -427,15 +428,15 @@ impl ObjectSet {
             .and(self.statics.mirror.prepare(context))
     }
 
-    /// Drops the device buffers. The next [`upload`](Self::upload) uploads everything, and its step rebuilds the static
-    /// table. Not needed for a change of device.
+    /// Drops the device buffers. The next [`upload`](Self::upload) uploads all slots, and its step rebuilds the static
+    /// table. Not needed after a change of device.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();
         self.generation = 0;
     }
 
-    /// Device memory by use, in bytes.
+    /// Bytes of device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
         let [moving, statics] = [&self.moving, &self.statics].map(|part| part.mirror.bytes());
         MemoryUse {
@@ -444,7 +445,7 @@ impl ObjectSet {
         }
     }
 
-    /// Bytes of the last [`upload`](Self::upload), without copies on the device.
+    /// Bytes that the last [`upload`](Self::upload) took from the host.
     pub const fn uploaded_bytes(&self) -> u64 {
         self.moving.mirror.uploaded + self.statics.mirror.uploaded
     }
@@ -478,9 +479,9 @@ impl Default for ObjectSet {
     }
 }
 
-/// Generation of new slots in the `set`-th set. The first `2^n` sets are at least `2^(32 - n)` apart.
+/// Generation of new slots in set number `set`. The first `2^n` sets differ by at least `2^(32 - n)`.
 const fn first_generation(set: u32) -> u32 {
-    // Even: new slots are free.
+    // New slots are free, so their generation is even.
     set.reverse_bits() & !1
 }
 
@@ -501,7 +502,7 @@ impl Part {
     }
 
     fn clear(&mut self) {
-        // Reversed, so that the lowest index is reused first.
+        // In reverse, so that the lowest index is reused first.
         for index in (0..self.generations.len() as u32).rev() {
             if is_live(self.generations[index as usize]) {
                 self.release(index);
@@ -521,12 +522,12 @@ impl Part {
         Ok(Source::filled(buffer, self.boxes.len() as u32, recording))
     }
 
-    /// Adds a free slot, listed as changed: the device has no box there yet.
+    /// Adds a free slot and lists it in `changed`: the device has no box there yet.
     fn add_slot(&mut self) -> u32 {
         let index = self.boxes.len() as u32;
         assert!(
             u64::from(index) + 1 < LARGEST_COUNT,
-            "too many slots: a step has fewer than 2^31 objects"
+            "too many slots: a step has fewer than 2^29 objects"
         );
         self.boxes.push(FREE);
         self.generations.push(self.first_generation);
@@ -535,7 +536,7 @@ impl Part {
         index
     }
 
-    /// Frees a slot. It is never reused once its generation has wrapped: old handles would become valid.
+    /// Frees a slot. If its generation has wrapped, it is never reused: old handles would become valid again.
     fn release(&mut self, index: u32) {
         self.write(index, FREE);
         self.live -= 1;
@@ -605,7 +606,7 @@ mod tests {
         assert_eq!(set.moving.changed, [0]);
     }
 
-    /// The device has zeros there, not an excluded box.
+    /// New slots contain zeros on the device.
     #[test]
     fn a_new_slot_is_listed_even_if_its_box_is_that_of_a_free_one() {
         let mut set = ObjectSet::new();

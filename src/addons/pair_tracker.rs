@@ -1,4 +1,4 @@
-//! Pairs on the host, from late events.
+//! Pairs on the host, from events that arrive late.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -12,11 +12,11 @@ use crate::step::output::StepOutput;
 
 /// The overlapping pairs on the host, updated without waiting for the device.
 ///
-/// [`record`](Self::record) records [`PairEvents`] after a step and their copy to the host. [`update`](Self::update)
-/// returns the changes of each step that has arrived, a frame or two later.
+/// [`record`](Self::record) records [`PairEvents`] after a step and their copy to the host. A frame or two later,
+/// [`update`](Self::update) returns the changes of that step.
 ///
 /// If pairs did not fit, or an encoder was dropped or submitted out of order, events restart in the next step. The
-/// tracker then reports the difference to the pairs it knows, without pairs that came and went in between. An encoder
+/// tracker then reports the difference to the pairs it knows, without pairs that began and ended in between. An encoder
 /// that is never finished delays the events of all later steps.
 ///
 /// ```no_run
@@ -51,12 +51,12 @@ pub struct PairTracker {
 
 struct InFlight {
     events: Readback<Events>,
-    /// True if all pairs of the step begin.
+    /// True if events restarted in this step.
     is_restart: bool,
 }
 
 impl PairTracker {
-    /// Creates a tracker for one broad phase. `label` is that of [`PairEvents::new`].
+    /// Creates a tracker for one broad phase. `label` is passed to [`PairEvents::new`].
     pub fn new(label: Option<&str>) -> Self {
         Self {
             events: PairEvents::new(label),
@@ -67,16 +67,16 @@ impl PairTracker {
         }
     }
 
-    /// Creates the pipelines before the first call: see [`Preparation`].
+    /// Prepares the pipelines: see [`Preparation`].
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         self.events.prepare(broad_phase)
     }
 
-    /// Records the events of a step, directly after it, and their copy to the host. Never submits, waits or polls.
+    /// Records the events of `step`, directly after it, and their copy to the host. Never submits, waits or polls.
     ///
     /// # Errors
     /// As [`PairEvents::record`], but [`StepError::Dropped`] and [`StepError::OtherBroadPhase`] only if the step itself
-    /// is unusable: otherwise events restart.
+    /// is unusable. Otherwise events restart.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -104,8 +104,8 @@ impl PairTracker {
     }
 
     /// Applies the next step that has arrived, in step order. Returns its [`begun`](Events::begun) and
-    /// [`ended`](Events::ended) pairs, each ascending, or `None` if none has arrived. On native targets, steps arrive
-    /// during later submissions or [`wgpu::Device::poll`].
+    /// [`ended`](Events::ended) pairs, both ascending, or `None` if no step has arrived. On native targets, steps
+    /// arrive during later submissions or [`wgpu::Device::poll`].
     ///
     /// # Errors
     /// [`ReadBackError::DeviceLost`], [`ReadBackError::Map`]: the device is lost.
@@ -138,7 +138,7 @@ impl PairTracker {
                 changes.ended.retain(|event| self.pairs.remove(event));
                 changes.begun.retain(|event| self.pairs.insert(*event));
             } else {
-                // Unknown until events restart.
+                // The pairs are unknown until events restart.
                 continue;
             }
             changes.begun.sort_unstable();
@@ -158,13 +158,13 @@ impl PairTracker {
         self.pairs.contains(&pair)
     }
 
-    /// Returns `true` if the pairs are complete for the last arrived step: not before the first, nor while events
-    /// restart.
+    /// Returns `true` if [`pairs`](Self::pairs) is complete for the last arrived step: not before the first arrives,
+    /// nor while events restart.
     pub const fn is_synced(&self) -> bool {
         self.is_synced
     }
 
-    /// Number of recorded steps not yet applied.
+    /// Number of recorded steps that are not yet applied.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }

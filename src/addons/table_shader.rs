@@ -1,4 +1,4 @@
-//! WGSL for callers' shaders.
+//! WGSL that callers include in their shaders.
 
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
@@ -13,30 +13,30 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// WGSL that lets your own shaders search the table of a step.
 ///
 /// For compute, vertex and fragment shaders: particles that collide with objects, rays of a path tracer, agents that
-/// look around. The broad phase writes nothing in between.
+/// look around. Your shader gets results directly, without an output buffer.
 ///
 /// Put [`source`](Self::source) before your WGSL in one module, or after it if yours begins with directives such as
-/// `enable`. It declares one bind group, and all names begin with the prefix. With prefix `bp_`:
+/// `enable`. It declares one bind group, and all its names begin with your prefix. With prefix `bp_`:
 ///
 /// | WGSL | |
 /// |---|---|
 /// | `bp_box_query(lower: vec3f, upper: vec3f) -> bp_Query` | objects that meet a closed box, as [`Queries::Boxes`](crate::Queries::Boxes) |
 /// | `bp_sphere_query(center: vec3f, radius: f32) -> bp_Query` | objects within a radius, as [`Query::sphere`](crate::Query::sphere) |
-/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | words of an [`Aabb`](crate::Aabb) with layers and owner, radius, world |
-/// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | starts before the first object |
+/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | query from the words of an [`Aabb`](crate::Aabb) with layers and owner, radius, world |
+/// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | walk before its first object |
 /// | `bp_next_object(&walk) -> bool` | moves to the next object; false at the end |
 /// | `bp_walk_is_whole(&walk) -> bool` | true if the walk reached its end, so missed nothing |
-/// | `walk.object`, `walk.squared_distance`, `walk.record` | the object; distances are 0 for radius 0 |
-/// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of its box |
-/// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels with objects, then `bp_NO_LEVEL` |
-/// | `bp_cell_size(level: u32) -> vec3f` | cell sides of a level |
-/// | `bp_cell_at(level: u32, position: vec3f) -> vec3i` | cell of a position |
-/// | `bp_cell_entries(level: u32, cell: vec3i, world: u32) -> vec2u` | range `[first, end)` with all entries of the cell |
-/// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | true if the entry is in the cell: hashed cells share buckets |
-/// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | box and object of an entry |
+/// | `walk.object`, `walk.squared_distance`, `walk.record` | current object, its squared distance (0 for radius 0), its record |
+/// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of a record's box |
+/// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels with objects, then `bp_NO_LEVEL` at the end |
+/// | `bp_cell_size(level: u32) -> vec3f` | side lengths of a level's cells |
+/// | `bp_cell_at(level: u32, position: vec3f) -> vec3i` | cell that contains a position |
+/// | `bp_cell_entries(level: u32, cell: vec3i, world: u32) -> vec2u` | range `[first, end)` that includes all entries of the cell |
+/// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | true if the entry is in the cell; hashed cells share buckets |
+/// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | record of an entry, object of a record |
 ///
-/// Each object is found once, in no defined order. Layers and owners apply if filters are on. Objects are numbered as
-/// in results, static first, in either table.
+/// Each object is found once, in no defined order. Layers and owners apply if filters are on. Object indices are those
+/// of results, static objects first, in either table.
 ///
 /// Walks are not split into rounds: a large query may take a few times as long as testing every object. Some drivers
 /// silently end long loops, such as Mesa's software drivers after 65,535 iterations of a few invocations together.
@@ -58,22 +58,22 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | WGSL | |
 /// |---|---|
 /// | `bp_ray(origin: vec3f, direction: vec3f, t_max: f32) -> bp_Ray` | as [`Ray::new`](crate::Ray::new) |
-/// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | words of a [`SweptRay`](crate::SweptRay): origin and `t_max`, direction and layers, half extents and `t_min`, world |
-/// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | smallest `t`, then smallest object |
+/// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | ray from a [`SweptRay`](crate::SweptRay)'s words: origin and `t_max`, direction and layers, half extents and `t_min`, world |
+/// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | hit with the smallest `t`, then the smallest object |
 /// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | first hit found |
-/// | `hit.is_hit`, `hit.is_whole` | true if there is a hit; false if a loop was cut |
-/// | `hit.object`, `hit.t`, `hit.record` | object and entry point; `bp_NO_OBJECT` and the largest float without a hit |
-/// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | starts before the first of all hits |
+/// | `hit.is_hit`, `hit.is_whole` | true if the ray hits an object; true if no loop was cut |
+/// | `hit.object`, `hit.t`, `hit.record` | object, `t` where the ray enters its box, its record; without a hit, `bp_NO_OBJECT` and the largest float |
+/// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | cast before the first of all hits |
 /// | `bp_next_hit(&hits) -> bool` | moves to the next hit; false at the end |
 /// | `bp_cast_is_whole(&hits) -> bool` | true if the cast reached its end, so missed nothing |
-/// | `hits.object`, `hits.t`, `hits.record` | the hit, in no defined order |
+/// | `hits.object`, `hits.t`, `hits.record` | current hit; hits have no defined order |
 ///
 /// Rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay); invalid rays hit nothing. `t` has the same
-/// bits as in [`RayHit`](crate::RayHit), except without a hit ([`RayHit::MISS`](crate::RayHit::MISS) is infinite). WGSL
-/// reserves the word `cast`.
+/// bits as in [`RayHit`](crate::RayHit), except that [`RayHit::MISS`](crate::RayHit::MISS) is infinite. WGSL reserves
+/// the word `cast`.
 ///
-/// For both tables, cast the same ray in each and take the smaller `t`, then the smaller object. Do not shorten `t_max`
-/// in between: it bounds `t`.
+/// For both tables, cast the same ray in each and take the hit with the smaller `t`, then the smaller object. Do not
+/// shorten `t_max` for the second cast: `t` is clamped to it.
 ///
 /// ```
 /// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, StepError, StepOutput, TableShader, wgpu};
@@ -129,8 +129,8 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// # validator.validate(&module).unwrap();
 /// ```
 ///
-/// Cell ranges omit entries of the large list and, with one entry per object, boxes that reach in from a previous cell;
-/// walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table lacks objects.
+/// `bp_cell_entries` omits objects on the large list and, except in the uniform scheme, boxes that only reach in from
+/// another cell; walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table lacks objects.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
@@ -171,7 +171,7 @@ pub struct TableShader {
     kind: TableKind,
     casts: Casts,
     objects: String,
-    /// True if another text declares the objects.
+    /// True if the first table's text declares the objects.
     borrows_objects: bool,
     source: String,
 }
@@ -187,18 +187,18 @@ const OBJECTS: &str = "objects";
 const VALUES: &str = "values";
 
 impl TableShader {
-    /// Creates the text for this descriptor's scheme and [`filters`](BroadPhaseDescriptor::filters). Names begin with
-    /// `prefix`; bindings are in `group`.
+    /// Creates the text for this descriptor's scheme and [`filters`](BroadPhaseDescriptor::filters). Its names begin
+    /// with `prefix`; its bindings are in `group`.
     ///
     /// # Errors
     /// [`InputError::Prefix`](crate::InputError::Prefix): `prefix` is not made of ASCII letters, digits and `_`, or
-    /// does not begin with a letter or a single `_`. Also if it makes one name of the text from another, as `un` and
-    /// `ordered` do.
+    /// does not begin with a letter or a single `_`. Also if it turns one name of the text into another, as `un` turns
+    /// `ordered` into `unordered`.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(table_kind(descriptor), Casts::None, prefix, group, None)
     }
 
-    /// As [`new`](Self::new), with rays that have layers, a `t_min` and a world. Half extents are ignored.
+    /// As [`new`](Self::new), and adds rays with layers, a `t_min` and a world. Half extents are ignored.
     ///
     /// # Errors
     /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new).
@@ -206,7 +206,7 @@ impl TableShader {
         Self::write(table_kind(descriptor), Casts::Plain, prefix, group, None)
     }
 
-    /// As [`with_rays`](Self::with_rays), for rays that may each sweep a box. Box tests take longer.
+    /// As [`with_rays`](Self::with_rays), but each ray may sweep a box. Box tests take longer.
     ///
     /// # Errors
     /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new).
@@ -218,11 +218,11 @@ impl TableShader {
         Self::write(table_kind(descriptor), Casts::Swept, prefix, group, None)
     }
 
-    /// Creates the text for a second table in the same module, such as the static one of the same broad phase. It
+    /// Creates the text for a second table in the same module, such as the static table of the same broad phase. It
     /// shares this text's object binding and ray support.
     ///
     /// # Errors
-    /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new), or both texts share names.
+    /// [`InputError::Prefix`](crate::InputError::Prefix): as [`new`](Self::new), or both texts have a name in common.
     pub fn second_table(&self, prefix: &str, group: u32) -> Result<Self, InputError> {
         Self::write(self.kind, self.casts, prefix, group, Some(self))
     }
@@ -245,7 +245,7 @@ impl TableShader {
         }
         // Uniform blocks do not count as storage buffers.
         text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
-        // The code that reads them is unreachable.
+        // Code that reads the unbound variables is unreachable.
         if !reads_objects(kind) {
             text = unbound(&text, OBJECTS, "vec4<u32>");
         }
@@ -316,8 +316,8 @@ impl TableShader {
         })
     }
 
-    /// Creates the bind group for a step's table. Create one per step, after it, since later steps may replace buffers.
-    /// Submit the encoder that uses it before that of the next step.
+    /// Creates the bind group for a step's table. Create one after each step, which may replace buffers. Submit the
+    /// encoder that uses it before the encoder of the next step.
     ///
     /// # Errors
     /// - [`StepError::OtherTable`]: the table has another scheme or filter setting.
@@ -355,7 +355,7 @@ impl TableShader {
     }
 }
 
-/// Layers and owners, or which objects have entries.
+/// Returns true if the text reads objects: their layers and owners, or which have entries.
 const fn reads_objects(kind: TableKind) -> bool {
     kind.1 || kind.0 == grid::SCHEME_UNIFORM
 }
@@ -423,13 +423,12 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Words outside of comments.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     code.flat_map(|line| line.split(|c| !is_of_name(c)))
 }
 
-/// WGSL reserves a leading `__`.
+/// WGSL reserves names that begin with `__`.
 fn begins_names(prefix: &str) -> bool {
     prefix.chars().all(is_of_name)
         && prefix.starts_with(|first: char| !first.is_ascii_digit())
@@ -658,7 +657,7 @@ mod tests {
                 assert_eq!(make(&descriptor, prefix, 0), Err(expected.clone()));
                 assert_eq!(first.second_table(prefix, 1), Err(expected));
             }
-            // `unordered` is a function of the text.
+            // `ordered` and `unordered` are functions of the text.
             assert!(make(&descriptor, "un", 0).is_err());
             assert!(first.second_table("bp_", 1).is_err());
             for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
@@ -667,7 +666,6 @@ mod tests {
             }
         }
 
-        // No prefix yields a reserved word.
         for (make, casts) in MAKERS.into_iter().zip([Casts::None, Casts::Plain, Casts::Swept]) {
             let text = link::join(&files(casts), None);
             let names = declared(&text);

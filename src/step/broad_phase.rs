@@ -49,7 +49,7 @@ pub struct GpuBroadPhase {
     pub(super) context: Arc<DeviceContext>,
     pub(super) recordings: Recordings,
     pub(super) draft: Draft,
-    /// Recordings whose outcome is not yet known.
+    /// Recordings not yet known to be submitted or dropped.
     pub(super) pending: Pending,
     pub(super) errors: DeviceErrors,
     pub(super) counter_readback: CounterReadback,
@@ -57,12 +57,12 @@ pub struct GpuBroadPhase {
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
     pub(super) query_source: Option<Arc<QuerySource>>,
-    /// True if a long recording may be submitted in pieces, in encoders that replace the caller's.
+    /// True if a long recording may be submitted in parts, each in its own encoder.
     pub(super) splits_submissions: bool,
 }
 
 impl GpuBroadPhase {
-    /// Limits that every device needs: those WebGPU defaults that compute passes use.
+    /// Limits that every device needs: the WebGPU defaults of all limits that compute passes depend on.
     pub fn required_limits() -> wgpu::Limits {
         let defaults = wgpu::Limits::default();
         wgpu::Limits {
@@ -80,7 +80,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Features that are used if the device has them.
+    /// Features that the broad phase uses if the device has them.
     pub fn optional_features() -> wgpu::Features {
         wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE
     }
@@ -88,8 +88,8 @@ impl GpuBroadPhase {
     /// Returns a device descriptor for the broad phase alone: [`required_limits`](Self::required_limits), the adapter's
     /// largest bindings and buffers, and its [`optional_features`](Self::optional_features).
     ///
-    /// A renderer merges it with its own needs (see the [guide](crate::guide)): it requests nothing for drawing, and no
-    /// textures above 2,048 pixels per side.
+    /// A renderer merges it with its own needs (see the [guide](crate::guide)). It requests no limits for drawing, and
+    /// no textures above 2,048 pixels per side.
     pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let available = adapter.limits();
         wgpu::DeviceDescriptor {
@@ -104,8 +104,8 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Creates the pipelines that every step with this descriptor needs. Those of optional inputs, and all buffers, are
-    /// created on first use. A program's first call submits an empty encoder.
+    /// Creates the pipelines that every step with this descriptor needs. Pipelines of optional inputs, and all buffers,
+    /// are created on first use. A program's first call submits an empty encoder.
     ///
     /// # Errors
     /// - [`CreateError::Descriptor`]: the descriptor is invalid.
@@ -120,8 +120,8 @@ impl GpuBroadPhase {
         Self::create(device, queue, descriptor, None)
     }
 
-    /// As [`new`](Self::new), with your pipeline cache, which is used for pipelines created later, too. You load and
-    /// save it; wgpu has caches on Vulkan only. Pipelines are not shared with other broad phases.
+    /// As [`new`](Self::new), with your pipeline cache, also for pipelines created later. You load and save it; wgpu
+    /// has caches on Vulkan only. Pipelines are not shared with other broad phases.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -141,13 +141,13 @@ impl GpuBroadPhase {
         cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
-        // Creating pipelines would not report it.
+        // Creating pipelines does not report a lost device.
         if submission::is_lost(device) {
             return Err(CreateError::DeviceLost);
         }
         let mut missing = None;
         let mut required = Self::required_limits();
-        // Strict WebGPU devices have none of these.
+        // Strict WebGPU devices have no native-only limits.
         required.zero_native_only();
         required.check_limits_with_fail_fn(&device.limits(), true, |limit, needed, available| {
             missing = Some(CreateError::Limit {
@@ -229,8 +229,8 @@ impl GpuBroadPhase {
     }
 
     /// Prepares the pipelines that steps with `uses` may need, such as those of occasional inputs and crowded scenes.
-    /// Otherwise each is created on first use, in the middle of a frame. [`Preparation`] can run beside frames.
-    /// Components have their own calls, such as [`PairEvents::prepare`](crate::PairEvents::prepare).
+    /// Otherwise each is created on first use, in the middle of a frame. A [`Preparation`] can run while frames
+    /// continue. Components have their own calls, such as [`PairEvents::prepare`](crate::PairEvents::prepare).
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{CreateError, GpuBroadPhase, Uses};
@@ -247,13 +247,13 @@ impl GpuBroadPhase {
     /// - **Pipelines** depend on the scheme, [`filters`](BroadPhaseDescriptor::filters),
     ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter),
     ///   [`count_candidates`](BroadPhaseDescriptor::count_candidates), and on having several worlds or any periods.
-    ///   Other changes cost at most passes not used before. Call [`prepare`](Self::prepare) again for optional inputs,
-    ///   and for query sets.
-    /// - **Buffers** and the label stay. Further needs of another scheme, such as entries of
-    ///   [`Scheme::Uniform`](crate::Scheme::Uniform), are met by growth.
+    ///   Other changes at most need pipelines of passes not used before. Call [`prepare`](Self::prepare) again for
+    ///   optional inputs, and that of query sets.
+    /// - **Buffers** and the label stay. If another scheme needs larger ones, such as for entries of
+    ///   [`Scheme::Uniform`](crate::Scheme::Uniform), they grow.
     /// - **Results**: the last step is discarded; pending read-backs still arrive.
     ///
-    /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Without a
+    /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Without a new
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter), the current one is removed.
     ///
     /// ```no_run
@@ -264,7 +264,7 @@ impl GpuBroadPhase {
     /// ```
     ///
     /// # Errors
-    /// As [`new`](Self::new); nothing changes.
+    /// As [`new`](Self::new). The descriptor is then unchanged.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
         let context = Arc::clone(&self.context);
         let device = context.device();
@@ -306,8 +306,8 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// Names of passes that every step with this descriptor runs (with `uses`, may run) and that no recent one
-    /// dispatched. Not public: for tests.
+    /// Names of passes that no recent step dispatched, although every step runs them (with `uses`: may run them). Not
+    /// public: for tests.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
@@ -327,11 +327,11 @@ impl GpuBroadPhase {
     ///   previous step ([`InputError::OwnOutput`](crate::InputError::OwnOutput)). Nothing is recorded; the last step
     ///   can still be read.
     /// - [`StepError::OtherDevice`]: an [`ObjectSet`](crate::ObjectSet) was uploaded on another device.
-    /// - [`StepError::Dropped`]: the previous recording ran without its inputs, such as a dropped
-    ///   [`ObjectSet`](crate::ObjectSet) upload. Reported once, here or by a read.
+    /// - [`StepError::Dropped`]: the previous recording ran without one of its inputs, such as a dropped
+    ///   [`ObjectSet`](crate::ObjectSet) upload. Reported once, here or by a read-back.
     /// - [`StepError::Device`], [`StepError::DeviceLost`]: the device refused a buffer or is lost; drop the encoder.
     ///
-    /// An encoder of another device fails when it is finished.
+    /// If `encoder` is of another device, finishing it fails.
     pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
             this.record_counts(encoder, input)?;
@@ -342,9 +342,9 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Records new rays and queries against the last step's table. Your buffers of its objects must be unchanged.
-    /// Counters, status bits and stage times of rays and queries are replaced; pairs and their counts stay. With
-    /// several subsystems, use a [`QuerySet`](crate::QuerySet) for each.
+    /// Records new rays and queries against the last step's table. Your buffers of that step's objects must be
+    /// unchanged. Counters, status bits and stage times of rays and queries are replaced; pairs and their counts stay.
+    /// With several subsystems, use a [`QuerySet`](crate::QuerySet) for each.
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded.
@@ -364,12 +364,12 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Records another page of the last result: pairs, hits, ray cells and query results from the indices in `first`
-    /// on, up to capacity, into the same buffers. Use it for results larger than a binding.
+    /// Records another page of the last result, for results larger than a binding: pairs, hits, ray cells and query
+    /// results from the indices in `first` on, up to capacity, into the same buffers.
     ///
     /// Your buffers of that step must be unchanged. [`RayMode::Closest`](crate::RayMode::Closest),
-    /// [`RayMode::Any`](crate::RayMode::Any) and nearest objects stay. The status still describes the step's own
-    /// output.
+    /// [`RayMode::Any`](crate::RayMode::Any) and nearest objects have no pages and stay. The status still describes the
+    /// step's own output.
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded.
@@ -380,14 +380,15 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Marks the device as lost, for your device-lost callback: later calls fail. Read-backs detect it by themselves. A
-    /// new device needs a new broad phase.
+    /// Marks the device as lost, so that later calls fail. Call it on your device-lost callback. Read-backs detect it
+    /// by themselves. A new device needs a new broad phase.
     pub fn mark_lost(&mut self) {
         self.context.mark_lost();
     }
 
-    /// Frees all memory and discards the last step with its unread results. Outputs restart at the size that the last
-    /// step read back needed. Components have their own calls, such as [`PairEvents::trim`](crate::PairEvents::trim).
+    /// Frees all memory and discards the last step with its unread results. Outputs restart at the capacity that the
+    /// newest [`counters`](Self::counters) needed. Components have their own calls, such as
+    /// [`PairEvents::trim`](crate::PairEvents::trim).
     pub fn trim(&mut self) {
         self.forget();
         if self.grows() {
@@ -395,7 +396,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Drops all buffers: invalid ones look like valid ones.
+    /// Drops all buffers, since invalid ones cannot be recognized.
     pub(crate) fn forget(&mut self) {
         self.buffers.clear();
         self.bindings.clear();
@@ -408,25 +409,25 @@ impl GpuBroadPhase {
         self.query_source = None;
     }
 
-    /// Device memory by use, in bytes.
+    /// Bytes of device memory by purpose.
     ///
     /// A buffer shrinks after eight consecutive steps that need at most half of it. Output capacity stays for 64 to 127
-    /// such steps, since bursts tend to return, and is never reduced below 65,536 rows.
+    /// such steps, since bursts tend to return, and never falls below 65,536 rows.
     ///
-    /// Host memory of uploads and read-backs is not included. It is freed after eight steps without use, except for a
-    /// few spare buffers per size.
+    /// Staging memory of uploads and read-backs is not included. It is freed after eight steps without use, except for
+    /// a few spare buffers per size.
     pub fn memory(&self) -> MemoryUse {
         let of_statics = self.statics.iter().flat_map(|table| table.buffers.sizes());
         MemoryUse::of(self.buffers.sizes().chain(of_statics))
     }
 
-    /// Number of dispatches recorded. Not public: for `broadphase bench`.
+    /// Number of dispatches recorded, for `broadphase bench`. Not public.
     #[doc(hidden)]
     pub fn dispatches(&self) -> u32 {
         self.pipelines.dispatches()
     }
 
-    /// Number of pipelines used. Not public: for the command line.
+    /// Number of pipelines created, for the command line. Not public.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
         self.pipelines.made()
@@ -446,7 +447,7 @@ impl GpuBroadPhase {
         self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
     }
 
-    /// Returns `true` if walks were as short as possible.
+    /// Returns `true` if the last walks were as short as possible.
     pub(crate) fn is_cut_smallest(&self) -> bool {
         self.recorded
             .as_ref()
@@ -497,7 +498,7 @@ impl GpuBroadPhase {
         let part_of = |id| recorder::resolve(&recorded.inputs, &self.buffers, id);
         let [grid, records, starts, values] = buffers;
         let [grid, records, starts] = [grid, records, starts].map(part_of);
-        // Records of static objects are in entry order, except in the uniform scheme.
+        // Static records are in entry order, so they need no entries, except in the uniform scheme.
         let has_entries = of == TableOf::Moving || own.is_uniform();
         Table {
             starts: starts.buffer.clone(),
@@ -528,7 +529,7 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     stages.into_iter().flatten().copied()
 }
 
-/// Variants that every step runs; with `uses`, those that one may run.
+/// Variants that every step runs; with `uses`, those that a step may run.
 fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
     passes().flat_map(|pass| pass.needed(descriptor, uses)).collect()
 }

@@ -9,12 +9,12 @@ use crate::stages::pairs::PairPlan;
 use crate::stages::rays::RayPlan;
 use crate::stages::shape::CapacityOf;
 
-/// Fewer rows would make too many pages.
+/// Minimum rows of a shrunk output: fewer would make too many pages.
 const SMALLEST_OUTPUT: u32 = 1024;
 
 impl Plan {
-    /// Enables clusters and sizes the large-object table, or drops both if memory is short. Depends only on input,
-    /// descriptor and device, since the order of pairs follows from it.
+    /// Enables clusters and sizes the large-object table, or drops both if memory is short. They affect the order of
+    /// pairs, so the choice depends only on input, descriptor and device.
     pub fn fit_records(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -44,7 +44,7 @@ impl Plan {
             pair_filter: None,
             ..*descriptor
         };
-        // Without inputs that may vary for the same objects.
+        // Ignores inputs that may vary while the objects stay the same.
         let sizes = &StepSizes {
             object_limit: None,
             layouts: [None; 2],
@@ -56,7 +56,7 @@ impl Plan {
         let shrinks = least.shrinks(descriptor);
         let wanted = rows_of(&mut least.shape.params, &shrinks);
         least.shrink(&shrinks, &wanted, 0.0);
-        // The other half is for outputs and later growth.
+        // The other half of the limit is for outputs and later growth.
         if least.bytes() > limit / 2 {
             self.shape.params.large_table_capacity = 0;
             self.shape.params.has_clusters = 0;
@@ -84,7 +84,7 @@ impl Plan {
             return Err(InputError::MemoryLimit { needed, limit });
         }
         let mut share = (limit - needed) as f64 / (bytes - needed) as f64;
-        // Buffer sizes grow in steps, so this may need several tries.
+        // Bytes are not proportional to rows, so this may need several tries.
         while share > 0.0 {
             self.shrink(&shrinks, &wanted, share);
             if self.bytes() <= limit {
@@ -96,7 +96,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Drops optional speedups one by one while even the smallest outputs exceed `limit`.
+    /// Drops optional speedups one by one until the buffers fit into `limit` bytes.
     fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
         let shrinks = self.shrinks(descriptor);
         for drop in PairPlan::SAVES_TIME.into_iter().chain(RayPlan::SAVES_TIME) {
@@ -111,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// Sets outputs to their minimum plus `share` of the rest.
+    /// Sets each output's rows to its minimum plus `share` of the rest up to `wanted`.
     fn shrink(&mut self, shrinks: &[CapacityOf], wanted: &[u32], share: f64) {
         for (rows, &wanted) in shrinks.iter().zip(wanted) {
             let smallest = wanted.min(SMALLEST_OUTPUT);
@@ -182,7 +182,6 @@ mod tests {
         assert_eq!(plan.shape.params, whole.shape.params);
     }
 
-    /// The table affects the order of pairs.
     #[test]
     fn room_for_the_large_object_table_does_not_depend_on_steps_before() {
         let more = Demand {

@@ -16,12 +16,12 @@ pub(crate) struct Received {
     pub timings: Vec<StageTime>,
 }
 
-/// A device callback adds to `arrived`.
+/// A device callback adds counters to `arrived`.
 pub(crate) struct CounterReadback {
     pub copies: Recordings,
-    /// Each with the recording of its copy.
+    /// Counters, each with the recording that copied them.
     pub arrived: Arc<Pool<(Received, Dependency)>>,
-    /// Number of the newest received recording.
+    /// Number of the newest recording whose counters were received.
     pub newest: u64,
     pub counters: Option<Counters>,
     pub timings: Vec<StageTime>,
@@ -38,7 +38,6 @@ impl CounterReadback {
         }
     }
 
-    /// Discards received and pending counters.
     pub fn clear(&mut self) {
         *self = Self {
             newest: self.newest,

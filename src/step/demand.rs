@@ -4,9 +4,9 @@ use super::walk_shrink::WalkShrink;
 use crate::api::counters::{Counters, Status};
 use crate::stages::{pairs, rays};
 
-/// Read-backs before capacities may shrink.
+/// Number of steps to read back before capacities may shrink.
 const LATE_READS: u32 = 64;
-/// Capacities never shrink below this.
+/// Capacities never shrink below this number of rows.
 const FEW_ROWS: u32 = 1 << 16;
 
 /// Demand for growable outputs, in rows unless noted.
@@ -19,18 +19,17 @@ pub(crate) struct Demand {
     pub ray_cells: u32,
     pub results: u32,
     pub rounds: u32,
-    /// Test bits per entry.
+    /// Words of test bits per entry.
     pub bit_words: u32,
-    /// Hits cached per ray, if measured.
+    /// Hits worth caching per ray, if measured.
     pub cached_hits: Option<u32>,
-    /// Level of [`WalkShrink`].
     pub walk_shrink: u32,
     /// True if the scene was crowded, if measured.
     pub is_crowded: Option<bool>,
 }
 
 impl Demand {
-    /// `rays` is the number of rays with all hits listed.
+    /// `rays`: number of rays whose hits are all listed.
     pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         Self {
@@ -64,7 +63,7 @@ impl Demand {
         }
     }
 
-    /// Outputs that were too small get the demand, and a share `headroom` more.
+    /// Capacities that were too small grow to the demand plus the share `headroom` of it.
     pub fn grown(self, needed: Self, held: Self, headroom: f32) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {
             if needed <= held {
@@ -81,7 +80,7 @@ impl Demand {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
-            // A change recreates buffers and bind groups.
+            // Shrinks only to a quarter or less, since a change recreates buffers and bind groups.
             cached_hits: match (self.cached_hits, needed.cached_hits) {
                 (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),
                 (kept, None) => kept,
@@ -144,7 +143,7 @@ pub(crate) struct Observed {
     pub walk_shrink: u32,
     pub rays: Option<u32>,
     pub is_crowded: Option<bool>,
-    /// False for a query of a step's table.
+    /// False for counters of a query.
     pub is_of_step: bool,
 }
 
@@ -157,7 +156,7 @@ pub(crate) struct DemandTracker {
 }
 
 impl DemandTracker {
-    /// Minimum capacities.
+    /// Minimum capacities of the next step.
     pub const fn hint(&self) -> Demand {
         self.hint
     }
@@ -166,7 +165,7 @@ impl DemandTracker {
         &self.last
     }
 
-    /// Grows only with a `headroom`.
+    /// Capacities grow only with a `headroom`.
     pub fn observe(&mut self, counters: &Counters, observed: Observed, headroom: Option<f32>) {
         self.walk_shrink
             .observe(observed.walk_shrink, counters.status.has(Status::CUT));
@@ -267,7 +266,7 @@ mod tests {
             ..Demand::default()
         };
         assert_eq!(late.observe(held, few, true, 0.25), fewer);
-        // Kept: demand of queries in between, and capacities below twice the demand.
+        // Capacities that queries in between need, or that are below twice the demand, stay.
         let requested = Demand {
             hits: 1 << 19,
             rounds: 4,

@@ -20,7 +20,7 @@ pub(crate) struct Placer<'p> {
 }
 
 impl Placer<'_> {
-    /// Binds the caller's buffer, or uploads host data to the own buffer `id`.
+    /// Binds the caller's buffer, or uploads host data to the broad phase's buffer `id`.
     pub fn place<T: bytemuck::Pod>(&mut self, id: BufferId, source: Source<'_, T>) {
         let placed = match source {
             Source::Device { buffer, count: 1.., .. } => {
@@ -39,7 +39,7 @@ impl Placer<'_> {
                     let bytes = bytemuck::cast_slice(elements);
                     self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
                 }
-                // Always the whole buffer: bind groups stay valid for other lengths.
+                // Binds the whole buffer, so bind groups stay valid for other input lengths.
                 Input::whole(id, own)
             }
         };
@@ -92,7 +92,7 @@ pub(crate) fn check_queries(queries: &QueryInput<'_>, limits: &wgpu::Limits) -> 
     }
 }
 
-/// Fails if the step writes an input buffer.
+/// Fails if an input is in a buffer that the step writes.
 pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), InputError> {
     let statics = &input.statics;
     let sources = [
@@ -108,7 +108,8 @@ pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), Input
     check_own_queries(&input.query_input(), own, None)
 }
 
-/// Fails if results overwrite rays or queries. The pair count in `counters` is allowed: queries do not change it.
+/// Fails if results overwrite rays, queries or their counts. A count may be the pair count in `counters`, which queries
+/// do not change.
 pub(crate) fn check_own_queries(
     queries: &QueryInput<'_>,
     own: &[&Buffers],
@@ -133,7 +134,7 @@ pub(crate) fn check_own_queries(
     buffers::check_own(sources, own)
 }
 
-/// Returns the buffer, except for the pair count in `counters`.
+/// Returns the buffer of a count, except for the pair count in `counters`.
 fn written<'b>(count: Option<DeviceCount<'b>>, counters: Option<&wgpu::Buffer>) -> Option<&'b wgpu::Buffer> {
     let DeviceCount { buffer, word } = count?;
     let is_left = word as usize == word::PAIRS_NEEDED && counters == Some(buffer);

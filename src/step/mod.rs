@@ -1,4 +1,4 @@
-//! A step: stages, shared memory, results and read-back.
+//! Plans and records steps, and reads their results back.
 
 pub(crate) mod broad_phase;
 mod budget;

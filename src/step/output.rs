@@ -28,7 +28,7 @@ pub struct StepOutput {
     pub rays: RayOutput,
     /// Results of queries.
     pub queries: QueryOutput,
-    /// Cell table of the objects, without static ones.
+    /// Cell table of the moving objects.
     pub table: Table,
     /// Cell table of the static objects, if any.
     pub static_table: Option<Table>,
@@ -41,16 +41,16 @@ pub struct StepOutput {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Table {
-    /// First entry of each cell, `u32`.
+    /// Index of each cell's first entry, `u32`.
     pub starts: wgpu::Buffer,
-    /// Boxes as ordered integers ([`grid::Record`]), in entry order, or with
-    /// [`Scheme::Uniform`](crate::Scheme::Uniform) in object order. Data behind them is reserved.
+    /// Boxes as ordered integers ([`grid::Record`]) in entry order, or with [`Scheme::Uniform`](crate::Scheme::Uniform)
+    /// in object order. Data after the records is reserved.
     pub records: wgpu::Buffer,
     /// Levels: see [`grid::Grid`].
     pub grid: wgpu::Buffer,
-    /// Sorted entries, `u32`. The low 29 bits are the object, counted from the first non-static one. Bits 29, 30 and 31
-    /// are set if the cell is that of its lower corner in x, y and z. `None` for static objects, except with the
-    /// uniform scheme.
+    /// Sorted entries, `u32`. The low 29 bits are the object's index, counted from the table's first object. Bits 29,
+    /// 30 and 31 are set if, along x, y and z, the entry's cell contains the object's lower corner. `None` for static
+    /// objects, except with the uniform scheme.
     ///
     /// With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical), entries of the large-object table
     /// ([`grid::Grid::large_table`]) follow those of the objects.
@@ -60,7 +60,7 @@ pub struct Table {
     pub(crate) block: Range,
     pub(crate) objects: Range,
     pub(crate) context: Arc<DeviceContext>,
-    /// Recordings that walks read.
+    /// Recordings that wrote the data read by walks.
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -73,13 +73,13 @@ impl Table {
             (table::buffer::RECORDS.into(), (&self.records).into()),
             (table::buffer::STARTS.into(), (&self.starts).into()),
             (table::buffer::OBJECTS.into(), self.objects.borrowed()),
-            // Schemes that do not read values accept any buffer.
+            // Schemes that do not read `values` may bind any buffer.
             (VALUES, self.entries.as_ref().unwrap_or(&self.records).into()),
         ]
     }
 }
 
-/// Scheme number and filter setting; must match between a table and its WGSL.
+/// Scheme number and filter setting, in which a table and its WGSL must agree.
 pub(crate) type TableKind = (u32, bool);
 
 pub(crate) const fn table_kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {

@@ -1,5 +1,5 @@
 //! Compiles a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) alone, so that errors have its own line numbers
-//! and it sees only the names meant for it.
+//! and the filter sees no names of the shaders.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -9,10 +9,11 @@ use std::task::{Context, Poll, Waker};
 use crate::api::error::PairFilterError;
 use crate::gpu::scope::Scopes;
 
-/// WGSL file that the filter replaces.
+/// Path of the WGSL file that the filter replaces.
 pub(crate) const REPLACED: &str = "pairs/admits_pair";
 
-/// Appended to the filter: functions it may call, as in `shaders/pairs/pair_excludes.wgsl`, and a call of it.
+/// Appended to the filter: functions that it may call, as in `shaders/pairs/pair_excludes.wgsl`, and an entry point
+/// that calls it.
 const FRAME: &str = "
 fn pair_data(index: u32) -> u32 { return index; }
 fn pair_data_count() -> u32 { return 0u; }
@@ -28,7 +29,7 @@ fn main(@builtin(local_invocation_index) a: u32) {
 }
 ";
 
-/// Leaks one copy per text, since descriptors are copied without a lifetime.
+/// Leaks one copy per text, since the stored descriptor is `'static`.
 pub(crate) fn interned(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut interned = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +65,7 @@ pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<()
             },
             message,
         },
-        // The error is in the appended call.
+        // The error is in `FRAME`, where the filter is called.
         _ => PairFilterError::Signature { message },
     })
 }
@@ -73,7 +74,7 @@ fn longest_line(text: &str) -> u32 {
     text.lines().map(str::len).max().unwrap_or(0) as u32
 }
 
-/// First line that a wgpu message underlines. Messages may name the whole function before it.
+/// First line that a wgpu message underlines. Before it, the message may show the whole function.
 fn marked_line(message: &str) -> Option<u32> {
     let mut number = None;
     for line in message.lines() {
@@ -130,7 +131,6 @@ Shader validation error: Function [0] 'admits_pair' is invalid
         assert_eq!(marked_line(&message.replace("        ^^^^^ naga", "")), None);
     }
 
-    /// Keeps names of filters free of conflicts.
     #[test]
     fn no_file_but_one_declares_names_that_begin_as_those_of_a_text() {
         for (path, text) in FILES.iter().filter(|(path, _)| *path != REPLACED) {

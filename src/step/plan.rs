@@ -24,7 +24,7 @@ use crate::stages::table::{self, TableBlocks, TablePlan};
 use crate::stages::{scan, sort};
 
 buffers! {
-    /// Counters before queries; later queries start from them.
+    /// Counters before the step's queries; later queries start from them.
     STEP_COUNTERS = "step_counters": Fixed;
 }
 
@@ -41,17 +41,17 @@ pub(crate) const OF_STEP: [BufferId; 4] = [
 #[derive(Clone, Copy, Default)]
 pub(crate) struct StepSizes<'p> {
     pub objects: u64,
-    /// Word of the number of objects, if only the device knows it.
+    /// Word with the number of objects in the caller's buffer, if only the device knows it.
     pub object_limit: Option<u32>,
-    /// Layouts of objects and worlds if not packed.
+    /// Layouts of objects and worlds; `None` if packed.
     pub layouts: [Option<SourceLayout>; 2],
     pub statics: Option<&'p Plan>,
-    /// Rows of excluded pairs, and words of the pair filter.
+    /// Number of excluded pairs, and of words of pair filter data.
     pub exclusions: [u64; 2],
     pub queries: QuerySizes,
 }
 
-/// Never changed: later recordings derive new plans.
+/// A plan never changes: later recordings derive new plans from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub shape: Shape,
@@ -60,14 +60,14 @@ pub(crate) struct Plan {
     pub rays: RayPlan,
     pub queries: QueryPlan,
     pub sorts_outputs: bool,
-    /// True once pairs and hits are counted: data cached by counting must stay.
+    /// True once pairs and hits are counted. The data that counting cached must then stay.
     pub is_counted: bool,
     /// False for a query of a step's table.
     pub is_of_step: bool,
-    /// True for another broad phase's table; only result buffers are owned.
+    /// True if another broad phase owns the table, and this one only result buffers.
     pub is_borrowed: bool,
     pub static_entries: u32,
-    /// Of the static table and building it.
+    /// Bytes of the static table, and of buffers that only building it needs.
     pub static_bytes: u64,
 }
 
@@ -82,7 +82,8 @@ pub(crate) struct StepBlocks {
 }
 
 impl Plan {
-    /// Order matters: capacities select variants, both decide the bytes, and the memory limit comes last.
+    /// The order of calls matters: capacities select variants, both determine the bytes, and the memory limit comes
+    /// last.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
         sizes: &StepSizes<'_>,
@@ -114,7 +115,7 @@ impl Plan {
                 sort: descriptor.sort,
             },
             table: TablePlan {
-                // Also places moving objects after static ones, and exclusions last.
+                // Copying objects also makes room for static objects before them, or exclusions after them.
                 prepares: descriptor.prepares()
                     || static_count > 0
                     || sizes.object_limit.is_some()
@@ -149,7 +150,7 @@ impl Plan {
         };
         plan.fit_records(descriptor, sizes, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
-        // Variants differ in the number of box tests.
+        // Variants make different numbers of box tests; counts must not depend on earlier steps.
         let crowded = hint.is_crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);
@@ -168,7 +169,7 @@ impl Plan {
             pairs: false,
             outputs: OutputOptions {
                 pair_order: PairOrder::default(),
-                // Checked by the step's own plan.
+                // The step's own plan checks this limit.
                 max_bytes: None,
                 ..descriptor.outputs
             },
@@ -196,7 +197,7 @@ impl Plan {
         self.static_bytes = 0;
         self.pairs.are_requested = false;
         self.pairs.are_existing = false;
-        // Partner exclusions are stored after the objects.
+        // Self-queries read the exclusions in the table's objects buffer.
         self.pairs.exclusions = None;
         self.sorts_outputs = descriptor.outputs.pair_order == PairOrder::Sorted;
         self.rays.mode = descriptor.outputs.ray_mode;
@@ -214,7 +215,7 @@ impl Plan {
         }
     }
 
-    /// `pairs_exist` keeps the pairs.
+    /// With `pairs_exist`, the step's pairs are kept.
     pub fn of_query(mut self, pairs_exist: bool) -> Self {
         self.is_of_step = false;
         self.pairs.are_existing = pairs_exist;
@@ -234,7 +235,7 @@ impl Plan {
         self.with_answers(descriptor, queries, hint, binding_limit)
     }
 
-    /// The table keeps its sizes.
+    /// Plans another page; the table keeps its sizes.
     pub fn page(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -302,7 +303,7 @@ impl Plan {
         outputs.into_iter().flatten().collect()
     }
 
-    /// Lengths are guessed from `last`.
+    /// Row counts are guessed from `last`.
     pub fn readable(&self, of: Outputs, last: &Demand) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
@@ -320,26 +321,25 @@ impl Plan {
 
     pub fn counters(&self, reading: &Reading) -> Result<Counters, ReadBackError> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64)?;
-        // A lost device maps nothing.
         if words.len() < word::COUNT {
             return Err(ReadBackError::DeviceLost);
         }
         let mut counters = Counters::from_words(&words, &self.shape.params, self.shape.rounds, self.static_entries);
         if self.is_borrowed {
-            // Pairs belong to the broad phase.
+            // The broad phase reports overflow of its pairs itself.
             let own = Status::from_bits(!Status::PAIRS.bits());
             counters.status = counters.status.intersection(own);
         }
         Ok(counters)
     }
 
-    /// Rays with all hits listed.
+    /// Number of rays whose hits are all listed.
     pub fn rays_counted(&self) -> Option<u32> {
         let params = &self.shape.params;
         self.rays.all_hits(params).then_some(params.ray_count)
     }
 
-    /// `None` if not measured.
+    /// Returns `None` if not measured.
     pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
         let looked = self.pairs.are_requested && self.shape.params.has_clusters == 1;
@@ -349,7 +349,7 @@ impl Plan {
     pub fn sizes(&self) -> Sizes {
         let params = &self.shape.params;
         let ordered = self.ordered();
-        // Shared buffers fit the largest user.
+        // Scan and sort buffers are shared, so they must fit the largest user.
         let answers = [params.ray_count + 1, params.query_count + 1];
         let scanned = match self.is_borrowed {
             true => vec![],
@@ -436,12 +436,12 @@ const fn room(descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> Room
     }
 }
 
-/// Fails if not even a step without objects fits.
+/// Fails if not even a step without objects fits the limits.
 pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
-    // Each world has a pair count.
+    // Each world has a pair count of 4 bytes.
     check_world_count(descriptor, (binding_limit / 4).min(LARGEST_COUNT - 1))?;
     match Plan::new(descriptor, &StepSizes::default(), Demand::default(), binding_limit) {
         Ok(_) => Ok(()),

@@ -24,8 +24,8 @@ use crate::stages::table::buffer;
 /// Rays and queries with their own ray mode and output buffers.
 ///
 /// Use one set per subsystem, such as picking and sensors, so that none overwrites another's results. Pipelines are
-/// shared; buffers, counters and capacities are the set's own. Its counters repeat the step's counts of objects and
-/// pairs; its status covers its own outputs.
+/// shared; buffers, counters and capacities are the set's own. A set's counters repeat the step's counts of objects and
+/// pairs; its status covers its own outputs only.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{
@@ -82,7 +82,7 @@ impl GpuBroadPhase {
     }
 
     pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
-        // A set passes on the table it queried.
+        // A set's output refers to the table that it queried.
         if let Some(source) = &self.query_source {
             return Ok(Arc::clone(source));
         }
@@ -145,9 +145,9 @@ impl QuerySet {
     ///
     /// # Errors
     /// - [`StepError::Dropped`]: the step's encoder was dropped, or a later step was submitted. Also (once, here or by
-    ///   a read) if the set's last call ran after a later step.
-    /// - [`StepError::OtherDevice`]: a step on another device.
-    /// - [`StepError::OtherBroadPhase`]: a step of another broad phase.
+    ///   a read-back) if the set's last call ran after a later step.
+    /// - [`StepError::OtherDevice`]: `step` is on another device.
+    /// - [`StepError::OtherBroadPhase`]: `step` is of another broad phase.
     /// - Otherwise as [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
@@ -200,7 +200,7 @@ impl QuerySet {
         self.own.counters()
     }
 
-    /// Returns the stage times for [`counters`](Self::counters).
+    /// Returns stage times: see [`GpuBroadPhase::timings`].
     pub fn timings(&mut self) -> Vec<StageTime> {
         self.own.timings()
     }
@@ -221,7 +221,7 @@ impl QuerySet {
         self.own.prepare(uses)
     }
 
-    /// Device memory of the set by use, in bytes.
+    /// Bytes of the set's device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
         self.own.memory()
     }

@@ -1,4 +1,4 @@
-//! Read-backs after submission. Lengths are guessed from the last result, so one copy and one wait usually suffice.
+//! Read-backs after submission. Row counts are guessed from the last result, so one copy and one wait usually suffice.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::step::demand::Observed;
 use crate::step::plan::Plan;
 
 impl GpuBroadPhase {
-    /// Ignores counters older than the newest.
+    /// Ignores counters older than the newest ones.
     pub(super) fn observe(&mut self, received: Received) {
         let Received {
             number,
@@ -46,8 +46,8 @@ impl GpuBroadPhase {
     }
 
     /// Reads the result of the last step, [`page`](Self::page) or [`query`](Self::query) after its submission: counters
-    /// and the rows in the output buffers. A query has no pairs. Submits a copy. Waits for and polls the device on
-    /// native targets, awaits it in browsers.
+    /// and the rows in the output buffers. A query's result has no pairs. Submits a copy. Waits for and polls the
+    /// device on native targets, awaits it in browsers.
     ///
     /// # Errors
     /// - [`ReadBackError::NoStep`]: nothing was recorded since the start or [`trim`](Self::trim).
@@ -60,7 +60,7 @@ impl GpuBroadPhase {
         self.receive(reading, submission).await
     }
 
-    /// `is_last_chance` copies more rows, since no further copy can follow.
+    /// With `is_last_chance`, copies more rows, since no further copy can follow.
     pub(crate) fn record_reading(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -128,7 +128,6 @@ impl GpuBroadPhase {
         Ok(result)
     }
 
-    /// Returns those of `outputs` that the last recording wrote.
     pub(crate) fn outputs(&self, outputs: Outputs) -> Option<Vec<Readable>> {
         let recorded = self.recorded.as_ref()?;
         let written = Outputs {
@@ -153,7 +152,7 @@ impl GpuBroadPhase {
         submit(&self.context, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 
-    /// Returns `true` if the result is or may become valid. The caller reports an error otherwise.
+    /// Returns `true` if the result is or may become valid. Otherwise the caller must report the error.
     pub(crate) fn is_answered(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| {
             recorded.answers.take_error();
@@ -200,7 +199,7 @@ impl GpuBroadPhase {
             self.context.queue().get_timestamp_period(),
         )?;
         let counters = received.counters;
-        // Older counters first, so that the newest win.
+        // Older counters first, so that the newest remain.
         self.poll_counters();
         self.observe(received);
         Ok(counters)
@@ -242,7 +241,7 @@ pub(super) fn received(
     })
 }
 
-/// Decodes a mapped result. `period` is nanoseconds per tick.
+/// Decodes a mapped result. `period`: nanoseconds per tick.
 pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], period: f32) -> Result<StepResult, ReadBackError> {
     let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
     Ok(StepResult {

@@ -29,11 +29,11 @@ use crate::stages::table::{self, statics};
 use crate::stages::walks::MAX_TABLES;
 use crate::stages::{self, rays};
 
-/// Timing of stages.
+/// Timing of a recording's stages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Timed {
     Anew,
-    /// Continues the previous list.
+    /// Continues the list of timed stages.
     On,
     Not,
 }
@@ -56,7 +56,7 @@ impl GpuBroadPhase {
             return Err(StepError::DeviceLost);
         }
         self.poll_counters();
-        // The submission itself could not report this.
+        // The submission itself could not return this error.
         if self.pending.take_error() {
             log::warn!(
                 "{}: encoders were submitted out of order: one result is lost",
@@ -64,7 +64,7 @@ impl GpuBroadPhase {
             );
             return Err(StepError::Dropped);
         }
-        // Submitting in pieces would leave a debug group open.
+        // A debug group cannot span several encoders.
         let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
@@ -106,8 +106,8 @@ impl GpuBroadPhase {
         Err(refusal)
     }
 
-    /// Records a step up to the counts; [`record_outputs`](Self::record_outputs) follows once it is known if capacities
-    /// suffice.
+    /// Records a step up to the counts. [`record_outputs`](Self::record_outputs) follows, at once or when the counts
+    /// are known to fit.
     pub(crate) fn record_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -174,7 +174,7 @@ impl GpuBroadPhase {
         let table = self.fit_statics(encoder, &input.statics, static_plan, held);
         let mut dependencies = vec![self.draft.writes(Part::Table)];
         dependencies.extend(self.statics.iter().map(|table| table.written.clone()));
-        // Later walks also read the objects there.
+        // Without a copy, later walks read the caller's objects.
         if source == table::buffer::OBJECTS {
             dependencies.extend(input.objects.recording().cloned());
         }
@@ -202,7 +202,7 @@ impl GpuBroadPhase {
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
         let (sorted, blocks) = self.record(encoder, &plan, &inputs, timed, |recorder, blocks| {
-            // Continues the static table's counts.
+            // Starts with the static table's counts.
             match &static_counters {
                 Some(counters) => {
                     recorder.copy_from(counters, COUNTERS);
@@ -213,7 +213,7 @@ impl GpuBroadPhase {
             }
             let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
             plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
-            // Later queries start from here.
+            // Later queries start from this copy.
             recorder.copy(COUNTERS, STEP_COUNTERS);
             record_query_counts(recorder, &plan, blocks, sorted);
             sorted
@@ -232,7 +232,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// `pairs_exist` keeps the pairs.
+    /// With `pairs_exist`, the last step's pairs are kept.
     pub(crate) fn record_query_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -290,7 +290,7 @@ impl GpuBroadPhase {
         inputs.extend(placer.placed);
         let ((), blocks) = self.record(encoder, &plan, &inputs, Timed::Anew, |recorder, blocks| {
             recorder.copy_from(&counters, COUNTERS);
-            // Clears the unfinished rounds of pairs.
+            // These words describe the rounds of pairs.
             recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
             record_query_counts(recorder, &plan, blocks, sorted);
         });
@@ -308,7 +308,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// As [`page`](Self::page). `after_counts`: directly after [`record_counts`](Self::record_counts).
+    /// As [`page`](Self::page). `after_counts`: true directly after [`record_counts`](Self::record_counts).
     pub(crate) fn record_page(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -346,7 +346,8 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// `first`: right after counting; times the stages and finds results without pages, such as closest hits.
+    /// `first`: true directly after counting. Then stages are timed, and results without pages are found, such as
+    /// closest hits.
     pub(crate) fn record_outputs(&mut self, encoder: &mut wgpu::CommandEncoder, first: bool) {
         let Some(recorded) = self.recorded.take() else {
             return;
@@ -369,7 +370,7 @@ impl GpuBroadPhase {
             rays.record_emit(recorder, shape, &blocks.rays, *sorted, first);
             queries.record_emit(recorder, shape, &blocks.queries, *sorted, first);
             for (output, blocks) in &blocks.order {
-                // Pairs of an earlier step stay.
+                // Pairs of an earlier step are already in order.
                 if *emits_pairs || output.rows != pairs::buffer::PAIRS {
                     output.record(recorder, shape, blocks);
                 }
@@ -394,7 +395,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Under a memory limit, frees all buffers but the plan's and `kept`.
+    /// Creates the plan's buffers. Under a memory limit, first frees those of other sizes, except `kept`.
     fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
         let context = Arc::clone(&self.context);
         let device = context.device();
@@ -406,7 +407,7 @@ impl GpuBroadPhase {
             .forget(&self.buffers.fit(device, plan.sizes(), caller_owned));
     }
 
-    /// Reuses or rebuilds the static table. `held` is the previous buffer of objects.
+    /// Reuses or rebuilds the static table. `held`: the objects buffer before this step.
     fn fit_statics(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -423,7 +424,7 @@ impl GpuBroadPhase {
             self.bindings.forget(&gone.buffers.all());
         }
         let Some(plan) = plan else {
-            // Moving objects overwrite the static ones.
+            // Moving objects overwrite the static boxes.
             self.draft.writes(Part::Statics);
             return None;
         };
@@ -431,7 +432,7 @@ impl GpuBroadPhase {
         let (table, timed) = match before {
             Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
                 self.draft.needs([table.written.clone()]);
-                // Moves static boxes to a new buffer.
+                // Moves the static boxes to the new objects buffer.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
@@ -441,12 +442,12 @@ impl GpuBroadPhase {
             }
             before => {
                 let label = format!("{}/static", self.label);
-                // Oversized buffers would count against the limit.
+                // Oversized buffers would count against the memory limit.
                 let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.give_up_spacious(plan.sizes());
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
-                // Most buffers are dropped right after building.
+                // Most of these buffers are dropped right after building.
                 let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);
                 let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
@@ -486,7 +487,7 @@ impl GpuBroadPhase {
         Some(StaticState { timed, counters })
     }
 
-    /// Returns the result of `body` and the uniform ranges of both tables.
+    /// Returns the result of `body` and the uniform blocks of both tables.
     #[allow(
         clippy::too_many_arguments,
         reason = "the one place that brings a step's parts together"

@@ -17,9 +17,9 @@ impl GpuBroadPhase {
     /// [`page`](Self::page) or [`query`](Self::query) in the same encoder. Never waits: the result arrives a frame or
     /// two later, unchanged by later steps. See [`Readback`].
     ///
-    /// Row counts are known only on the device, so the copy has room for those of the last result, a quarter more, and
-    /// 64 KiB. If more are needed, [`status`](Counters::status) of the result reports an overflow of that output, and
-    /// the next copy has room.
+    /// Only the device knows the row counts, so the copy has room for the rows of the last result, a quarter more, and
+    /// 64 KiB. If an output needs more, the result's [`status`](Counters::status) reports its overflow, and later
+    /// copies have room.
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded since the start or [`trim`](Self::trim).
@@ -74,20 +74,20 @@ impl GpuBroadPhase {
 
     /// Returns the newest counters on the host, of a [`step`](Self::step), [`query`](Self::query) or
     /// [`read_back`](Self::read_back). They arrive a frame or two after a step, during your submissions or
-    /// [`wgpu::Device::poll`]. `None` before the first, and after [`trim`](Self::trim).
+    /// [`wgpu::Device::poll`]. `None` before any arrive, and after [`trim`](Self::trim).
     pub fn counters(&mut self) -> Option<Counters> {
         self.poll_counters();
         self.counter_readback.counters
     }
 
-    /// Returns the GPU time of each stage, for the recording of [`counters`](Self::counters). Empty without
+    /// Returns the GPU time of each stage in the recording that [`counters`](Self::counters) describes. Empty without
     /// [`timestamps`](crate::OutputOptions::timestamps) or device support.
     pub fn timings(&mut self) -> Vec<StageTime> {
         self.poll_counters();
         self.counter_readback.timings.clone()
     }
 
-    /// The last recording must have ended.
+    /// Call it after the last recording has ended.
     pub(super) fn record_counter_read_back(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         let scopes = Scopes::begin(self.context.device());
         let brought = self.record_read_back(encoder, Outputs::default()).map(drop);
@@ -98,7 +98,7 @@ impl GpuBroadPhase {
     pub(crate) fn poll_counters(&mut self) {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
         for (received, copied) in arrived {
-            // Drops others, such as those of a device lost in between.
+            // Drops other counters, such as those of a device lost in between.
             if copied.was_right() {
                 self.observe(received);
             } else if copied.is_undecided() {

@@ -19,21 +19,21 @@ pub(crate) struct Recorded {
     pub plan: Plan,
     pub inputs: Vec<Input>,
     pub sorted: KeyValueBuffers,
-    /// False if pairs are from an earlier step.
+    /// False if the pairs are those of an earlier step.
     pub emits_pairs: bool,
-    /// For walks of the objects' and static tables.
+    /// Uniform blocks of the moving and static tables.
     pub blocks: [Range; 2],
-    /// Recordings that walks read.
+    /// Recordings that wrote the data read by walks.
     pub table: Vec<Dependency>,
     /// Step or page that wrote the pairs.
     pub pairs: Option<Dependency>,
-    /// Step or query whose counts pages use.
+    /// Step or query whose counts are used by pages.
     pub counts: Dependency,
     pub answers: Dependency,
 }
 
 impl Recorded {
-    /// Fails if the table will never be valid.
+    /// Fails if the table is overwritten or was never written.
     pub fn check_table(&self) -> Result<(), StepError> {
         if self.table.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
@@ -63,7 +63,7 @@ pub(crate) struct LastTable {
     pub counters: wgpu::Buffer,
 }
 
-/// Inputs of tables and exclusions.
+/// Inputs that later queries of the tables bind.
 pub(crate) const OF_TABLE: [BufferId; 10] = {
     let [grid, records, starts, values] = statics::INPUTS;
     [

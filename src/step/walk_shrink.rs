@@ -1,13 +1,13 @@
 //! Shortens walks if a driver ends their loops early.
 
-/// Twice is enough for all lanes of llvmpipe together, including nearest objects.
+/// Maximum level. Level 2 is enough for all lanes of llvmpipe together, including nearest objects.
 const MOST: u32 = 3;
-/// Half of the uncut steps before walks lengthen the first time; each cut doubles it.
+/// Initial `patience`, which the first cut doubles.
 const FIRST_PATIENCE: u32 = 32;
 const MAX_PATIENCE: u32 = 1 << 16;
 
-/// Each cut shortens walks. They lengthen again after some uncut steps, more each time, so that a scene that needs
-/// short walks is seldom cut again.
+/// Each loop that a driver ends early (a cut) shortens walks. After `patience` uncut steps, they lengthen again. Each
+/// cut doubles `patience`, so that a scene that needs short walks is seldom cut again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkShrink {
     level: u32,
@@ -65,7 +65,7 @@ mod tests {
         for _ in 0..4 {
             walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
-            // Recorded before the change.
+            // Recorded before the level changed.
             walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
             let wait = (1..).find(|_| {

@@ -50,7 +50,7 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
     }
 }
 
-/// Logs invalid inputs if there are more than before.
+/// Logs the number of invalid inputs if it grew.
 fn warn_of_invalid(label: &str, counters: &Counters, before: Option<&Counters>) {
     for (name, count, before) in [
         ("objects", counters.invalid, before.map(|before| before.invalid)),

@@ -20,7 +20,7 @@ pub(crate) struct Whole {
     info: wgpu::AdapterInfo,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
-    /// If true, the next step skips counting first, which saves a wait.
+    /// True if the next step may skip counting first, which saves a wait.
     steps_fit: bool,
     queries_fit: bool,
 }
@@ -40,7 +40,7 @@ impl Whole {
         let info = adapter.get_info();
         let mut kept = None;
         if device.features().contains(wgpu::Features::PIPELINE_CACHE) {
-            // wgpu ignores most unusable cache data, but fails for that of another device.
+            // wgpu ignores most unusable cache data, but fails for data of another device.
             let scopes = Scopes::begin(&device);
             kept = cache(&info, &device);
             if scopes.end().now().is_some() {
@@ -101,7 +101,7 @@ impl Whole {
             return Ok(result);
         }
         loop {
-            // Avoids writing to outputs that are too small.
+            // Counting first avoids writing to outputs that are too small.
             let mut counters = self.count(record).await?;
             while self.broad_phase.grows() && lacking(&counters).is_some() {
                 // Missing entries hide pairs and hits, so only a new step shows the demand.
@@ -121,7 +121,7 @@ impl Whole {
 
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
-            // Already returned.
+            // The step's pairs were already returned.
             broad_phase.record_query_counts(encoder, input, false).map(drop)
         };
         if self.queries_fit
@@ -138,7 +138,7 @@ impl Whole {
         }
     }
 
-    /// Returns `None` if outputs are too small.
+    /// Counts and writes in one submission. Returns `None` if outputs or rounds are too few.
     async fn answer_at_once(
         &mut self,
         record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
@@ -164,11 +164,11 @@ impl Whole {
         Ok(Some(result))
     }
 
-    /// Returns `None` if more rounds are needed. The flag is true if one page sufficed.
+    /// Writes the outputs. Returns `None` if more rounds are needed. The flag is true if one page sufficed.
     async fn finish(&mut self, counted: Counters) -> Result<Option<(StepResult, bool)>, BroadPhaseError> {
         let mut counters = counted;
         let mut result = None;
-        // Closest hits and nearest objects are found while writing.
+        // Writing also finds closest hits and nearest objects, so it may need more rounds.
         if !unfinished(&counters) {
             let (written, fits) = self.write(counters).await?;
             counters = written.counters;
@@ -189,7 +189,7 @@ impl Whole {
         if counters.status.has(Status::CUT) && self.broad_phase.is_cut_smallest() {
             return Err(BroadPhaseError::LoopsCut);
         }
-        // May also lower them: one crowded scene should not slow later ones.
+        // May also lower the number of rounds: one crowded scene should not slow later ones.
         self.broad_phase.demand.demand_rounds(rounds.min(MAX_ROUNDS));
         Ok(())
     }
@@ -214,7 +214,7 @@ impl Whole {
         has_pairs && has_hits && has_cells && holds(result.query_objects.len(), needed.results_needed)
     }
 
-    /// The flag is true if one page sufficed.
+    /// Writes all pages. The flag is true if one page sufficed.
     async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), BroadPhaseError> {
         if self.broad_phase.grows() {
             check_returnable(&counters)?;
@@ -278,7 +278,7 @@ impl Whole {
         lost
     }
 
-    /// A lost device causes many other errors.
+    /// Returns `DeviceLost` after a device loss, which causes many other errors.
     fn cause(&mut self, error: impl Into<BroadPhaseError>) -> BroadPhaseError {
         if self.poll_lost() {
             return ReadBackError::DeviceLost.into();
@@ -312,7 +312,7 @@ impl Whole {
     }
 }
 
-/// In the same encoder: one submission for both.
+/// Uses the same encoder, which saves a submission.
 fn record_reading(
     broad_phase: &GpuBroadPhase,
     encoder: &mut wgpu::CommandEncoder,
@@ -327,7 +327,7 @@ const fn unfinished(counters: &Counters) -> bool {
     counters.status.has(Status::ROUNDS.union(Status::CUT))
 }
 
-/// Needed entries and capacity.
+/// Entries needed and available in a table that is too small.
 fn lacking(counters: &Counters) -> Option<(u64, u32)> {
     let tables = [
         (counters.entries_needed, counters.entries_capacity),
@@ -346,7 +346,7 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
     }
 }
 
-/// Fails if 32-bit offsets cannot number the rows.
+/// Fails if 32-bit offsets cannot number an output's rows.
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
     for (output, needed, _) in counters.outputs() {
         output.returnable(needed)?;
@@ -358,7 +358,6 @@ fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
 mod tests {
     use super::*;
 
-    /// An ignored test of `tests/device/overflow.rs` checks that devices count past 32 bits.
     #[test]
     fn answers_that_no_vector_holds_are_refused_with_what_was_needed() {
         let limit = u64::from(u32::MAX) - 1;
