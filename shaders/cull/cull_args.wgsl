@@ -1,6 +1,6 @@
 // uses: cull/view
 
-// Writes the start of each view's list, and its indirect draw.
+// Writes where each view's list starts, and each view's indirect draw.
 
 @group(0) @binding(1) var<storage, read> places: array<u32>;
 @group(0) @binding(2) var<storage, read> counters: array<u32>;
@@ -20,14 +20,14 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     var instances = counters[CULL_SEEN + local];
     if (cull.lists != 0u) {
-        // Only those that fit the list.
+        // Draws only the objects that fit in the list.
         let begin = min(places[local * cull.words], cull.list_capacity);
         instances = min(places[(local + 1u) * cull.words], cull.list_capacity) - begin;
     }
     let first = local * cull.draw_words;
     draws[first] = cull.draw_count;
     draws[first + 1u] = instances;
-    // First vertex or index, base vertex if indexed, first instance.
+    // First vertex or index, base vertex if indexed, and first instance are 0.
     for (var k = 2u; k < cull.draw_words; k += 1u) {
         draws[first + k] = 0u;
     }

@@ -1,6 +1,7 @@
 // uses: common/workgroup, cull/view
 
-// Counts the objects that each view sees and, for lists, the bits of each word. A workgroup has words of one view only.
+// Counts the objects that each view sees and, for lists, the set bits of each word. A workgroup has words of one view
+// only.
 
 @group(0) @binding(1) var<storage, read> visible: array<u32>;
 @group(0) @binding(2) var<storage, read_write> places: array<u32>;

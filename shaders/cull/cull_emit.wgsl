@@ -1,6 +1,6 @@
 // uses: common/workgroup, cull/view
 
-// Writes the list of each view: its objects, ascending.
+// Writes the list of each view: the objects that it sees, ascending.
 
 @group(0) @binding(1) var<storage, read> visible: array<u32>;
 @group(0) @binding(2) var<storage, read> places: array<u32>;

@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, cull/view
 
 // Sets a bit for each object and each view that sees it. A workgroup first tests the common box of its consecutive
-// records: planes with all of it on one side need no test per record.
+// records. Planes with all of it on one side need no test per record.
 
 @group(0) @binding(1) var<storage, read> views: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
@@ -12,31 +12,31 @@
 
 var<workgroup> lows: array<vec3<u32>, 272>;
 var<workgroup> highs: array<vec3<u32>, 272>;
-// One per run; then the first is the common box.
+// Bounds of each run of records. Later, the first is the common box.
 var<workgroup> run_lows: array<vec3<u32>, 16>;
 var<workgroup> run_highs: array<vec3<u32>, 16>;
-// Views that see none of the records, a bit each.
+// One bit per view, set if the view sees none of the workgroup's records.
 var<workgroup> blind: atomic<u32>;
-// Planes that cross the common box, eight bits per view.
+// Planes that cross the common box, as eight bits per view.
 var<workgroup> crossed: array<atomic<u32>, 8>;
 
-// A box against a plane. Each float operation is rounded once and its result passes through integers, so compilers
-// cannot fuse or reorder.
+// Test of a box against a plane. Each float operation is rounded once and its result passes through integers, so
+// compilers cannot fuse or reorder operations.
 
 const SIGN: u32 = 0x80000000u;
 const MAGNITUDE: u32 = 0x7fffffffu;
 const INFINITE: u32 = 0x7f800000u;
-// The slack is 2^-21 of the numbers involved.
+// The slack is 2^-21 times the size of the equation.
 const SLACK: u32 = 21u;
-// Larger for a common box: rounding may make a member's slack exceed the remaining distance.
+// Common boxes have a larger slack, 2^-20, since rounding may make a member's slack exceed the remaining distance.
 const COMMON_SLACK: u32 = 20u;
-// 2^126: sums of two such numbers are finite.
+// 2^126. Sums of two numbers below it are finite.
 const COMMON_LIMIT: u32 = 0x7e800000u;
 const COMMON_CROSSED: u32 = 0u;
 const COMMON_OUTSIDE: u32 = 1u;
 const COMMON_INSIDE: u32 = 2u;
 
-// Bits of the bounds, and of the largest finite one, at least 2.
+// Float bits of the bounds, and of the largest finite magnitude among them, at least 2.
 struct Bounds {
     low: vec3<u32>,
     high: vec3<u32>,
@@ -66,13 +66,12 @@ fn settled(value: vec2<f32>) -> vec2<f32> {
     return bitcast<vec2<f32>>(select(bits, vec2<u32>(0u), is_small));
 }
 
-// A number and its magnitude.
 fn with_size(value: f32) -> vec2<f32> {
     return bitcast<vec2<f32>>(vec2<u32>(bitcast<u32>(value), bitcast<u32>(value) & MAGNITUDE));
 }
 
-// Equation of the plane at a corner, and its size: `((x + y) + z) + d` and `(((|x| + |y|) + |z|) + |d|) + e`, with x, y
-// and z the products. e covers lost denormals.
+// The plane's equation at a corner, `((x + y) + z) + d`, and its size, `(((|x| + |y|) + |z|) + |d|) + e`. x, y and z
+// are products of normal and corner; e covers lost denormals.
 fn equation_of(plane: vec4<u32>, corner: vec3<u32>, largest: u32) -> vec2<u32> {
     let products = flush_bits(bitcast<vec3<u32>>(flush_bits(plane.xyz) * flush_bits(corner)));
     let x = with_size(products.x);
@@ -87,7 +86,7 @@ fn equation_of(plane: vec4<u32>, corner: vec3<u32>, largest: u32) -> vec2<u32> {
     return bitcast<vec2<u32>>(four + vec2<f32>(0.0, bitcast<f32>(e)));
 }
 
-// True if the value is below zero by more than the slack.
+// True if the value is below zero by more than 2^-`slack` times the size.
 fn is_below(equation: vec2<u32>, slack: u32) -> bool {
     let is_negative = equation.x > SIGN;
     let is_sure = equation.y < INFINITE && (equation.x & MAGNITUDE) > equation.y - (slack << 23u);
@@ -109,7 +108,7 @@ fn is_outside(plane: vec4<u32>, bounds: Bounds) -> bool {
     return is_below(equation_of(plane, select(corner, vec3<u32>(0u), is_infinite), bounds.largest), SLACK);
 }
 
-// Side on which the box and all boxes in it are. Crossed if a product may exceed the floats.
+// Side of the plane that holds the box and all boxes in it. Crossed if a product may exceed the floats.
 fn side_of_common(plane: vec4<u32>, bounds: Bounds) -> u32 {
     let low = bounds.low & vec3<u32>(MAGNITUDE);
     let high = bounds.high & vec3<u32>(MAGNITUDE);
@@ -136,8 +135,8 @@ fn upper(a: vec3<u32>, b: vec3<u32>) -> vec3<u32> {
     return bitcast<vec3<u32>>(max(bitcast<vec3<i32>>(a), bitcast<vec3<i32>>(b)));
 }
 
-// True if the table has the object. Uniform scheme: records are those of all objects. Otherwise they are in the order
-// of the entries, those left out last.
+// True if the table has the object. In the uniform scheme, all objects have records; in the others, records of ignored
+// objects come last.
 fn is_in_table(record: u32, name: u32) -> bool {
     if (params.scheme == SCHEME_UNIFORM) {
         return classify(objects[2u * name], objects[2u * name + 1u]) < CLASS_INVALID;
@@ -166,7 +165,7 @@ fn join_bounds(local: u32) {
     workgroupBarrier();
 }
 
-// One plane of one view per invocation.
+// Each invocation tests the common box against one plane of one view.
 fn hold_common_bounds(local: u32) {
     let view = local / MAX_PLANES;
     let plane = local % MAX_PLANES;
@@ -233,7 +232,7 @@ fn main(
         layers = objects[2u * object].w;
     }
     for (var view = 0u; view < cull.view_count; view += 1u) {
-        // Planes, layers, world.
+        // The number of planes, the layers, the world.
         let about = views[view * VIEW_VECTORS + MAX_PLANES];
         let may_see = ((blind_views >> view) & 1u) == 0u && about.z == world;
         var is_seen = may_see && (cull.filters == 0u || layers_meet(about.y, layers));

@@ -1,28 +1,29 @@
-// Block and views of culling passes: eight planes, then `used planes, layers, world`.
+// Uniform block and views of culling passes. A view is eight planes, then the number of used planes, the layers and the
+// world.
 
 const MAX_PLANES: u32 = 8u;
 const MAX_VIEWS: u32 = 32u;
 const VIEW_VECTORS: u32 = 9u;
-// In place of the number of planes: the view sees nothing.
+// Stored in place of the number of planes if the view sees nothing.
 const NO_VIEW: u32 = 0xffffffffu;
 
-// Words of the counters. One per view follows the last.
+// Word indices of the counters. From CULL_SEEN on, there is one word per view.
 const CULL_INVALID: u32 = 0u;
-// 64-bit, low word first.
+// Number of rows in all lists: 64 bits, low word first.
 const CULL_NEEDED: u32 = 2u;
 const CULL_SEEN: u32 = 8u;
 
 struct CullParams {
     view_count: u32,
-    // Words of bits per view: a bit for each object of the step, static ones first.
+    // Words of bits per view, one bit per object of the step, static ones first.
     words: u32,
     filters: u32,
     lists: u32,
-    // Rows of all lists together.
+    // Capacity in rows of all lists together.
     list_capacity: u32,
     // Words of a view's indirect draw: 4, or 5 if indexed; 0 for none.
     draw_words: u32,
-    // Vertices or indices of an object.
+    // Vertices or indices drawn per object.
     draw_count: u32,
 }
 

@@ -1,10 +1,11 @@
 // uses: common/counters, common/wide, common/workgroup
 
-// Writes indirect dispatch arguments for the rows of an output: workgroups in three dimensions, at least one, as a pass
-// may have work without rows; then the number of rows. All words are 0 if the status has one of `missing_bits`.
+// Writes indirect dispatch arguments for the rows of an output: workgroups in three dimensions, then the number of
+// rows. At least one workgroup, since a pass may have work without rows. All words are 0 if the status has one of
+// `missing_bits`.
 
 struct DispatchParams {
-    // Counter word with the 64-bit number of needed rows.
+    // Counter word of the 64-bit number of rows found.
     needed_word: u32,
     // Place of the page's first row.
     first: u32,

@@ -13,7 +13,7 @@ fn level_color(level: u32) -> u32 {
 
 fn write_cell(first: u32, level: Level, cell: vec3<i32>, color: u32) {
     let side = 1.0 / level.inverse;
-    // An adaptive layer's inverse is of half a cell, and cell c is centred on c whole ones.
+    // In the adaptive scheme, `side` is half a cell, and the centre of cell c is at 2c sides.
     let is_shifted = SCHEME == SCHEME_ADAPTIVE;
     let begin = select(cell, 2 * cell - vec3<i32>(1), is_shifted);
     let low = vec3<f32>(begin) * side;

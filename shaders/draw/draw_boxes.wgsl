@@ -1,6 +1,6 @@
 // uses: common/box, common/workgroup, draw/lines
 
-// Draws the objects' boxes. Infinite, invalid and excluded ones become points at the origin, which draw nothing.
+// Draws the objects' boxes. Infinite, invalid and excluded boxes become points at the origin, which draw nothing.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 

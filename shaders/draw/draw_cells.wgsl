@@ -1,17 +1,17 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/prelude, common/rows, common/workgroup
 // uses: draw/cell_lines, draw/lines
 
-// Draws occupied cells as boxes. Each is drawn for the first of its entries: once per world, occasionally more often if
-// hashed cells share buckets.
+// Draws occupied cells as boxes. Each cell is drawn for the first of its entries: once per world, occasionally more
+// often if hashed cells share buckets.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
-// Uniform scheme: the object of each entry.
+// In the uniform scheme, the object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-// Entries of a bucket that are searched for an earlier one of the same cell.
+// Limit of entries per bucket to search for an earlier one of the same cell.
 const MAX_SHARING: u32 = 8u;
 
-// Cells with entries of a record; none if it is in the large list or left out.
+// Cells in which a record has entries: none if it is in the large list or ignored.
 fn cells_entered(record: u32) -> Placement {
     let nowhere = Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
     if (SCHEME == SCHEME_UNIFORM) {
@@ -22,7 +22,7 @@ fn cells_entered(record: u32) -> Placement {
         }
         return place_uniform(low.xyz, high.xyz, params.cell_inverse);
     }
-    // Records are in the order of the entries, those in cells first.
+    // Records are in entry order, those of objects in cells first.
     if (record >= starts[grid.table_cells]) {
         return nowhere;
     }
@@ -61,7 +61,7 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
             }
         }
     }
-    // A record not among all entries had no room for its own.
+    // Not found: the search was cut short, or the table had no room for the entry.
     return is_cut;
 }
 

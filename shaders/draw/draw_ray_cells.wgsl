@@ -4,7 +4,7 @@
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> static_grid: Grid;
-// Level, then whole cells per axis. Levels of the static table follow the others.
+// Level, then x, y and z in whole cells. Levels of the static table follow the others.
 @group(0) @binding(3) var<storage, read> ray_cells: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read> step_counters: array<u32>;
 

@@ -1,23 +1,23 @@
 // Lines for a renderer: two vertices each, with position and colour.
 
 struct DrawParams {
-    // Boxes, records, pairs or cells at most, one per invocation.
+    // Largest number of boxes, records, pairs or cells, one per invocation.
     rows: u32,
     // Place of the page's first pair or cell.
     first: u32,
-    // Vertices of the buffer, a multiple of those per row.
+    // Capacity in vertices; a multiple of the vertices per row.
     capacity: u32,
-    // Four bytes, red first.
+    // RGBA, a byte each, red in the lowest byte.
     color: u32,
-    // A bit for each drawn level, for cells.
+    // One bit per level whose cells are drawn.
     levels: u32,
 }
 
 @group(0) @binding(10) var<uniform> draw: DrawParams;
-// Three words of position, one of colour.
+// Per vertex, three words of position and one of colour.
 @group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
 
-// Drawn vertices, instances, first vertex, first instance; then needed vertices.
+// Indirect draw: drawn vertices, instances, first vertex, first instance. Then the needed vertices.
 @group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
 
 const BOX_VERTICES: u32 = 24u;
@@ -26,7 +26,7 @@ fn write_vertex(place: u32, position: vec3<f32>, color: u32) {
     lines[place] = vec4<u32>(bitcast<vec3<u32>>(position), color);
 }
 
-// The twelve edges of a box, four along each axis.
+// Writes the twelve edges of a box, four along each axis.
 fn write_box(first: u32, low: vec3<f32>, high: vec3<f32>, color: u32) {
     for (var vertex = 0u; vertex < BOX_VERTICES; vertex += 1u) {
         let end = vertex & 1u;

@@ -1,6 +1,6 @@
 // uses: common/workgroup, events/event
 
-// Copies the rows of begun pairs to a buffer of their own, since only the device knows their place among all rows.
+// Copies the rows of begun pairs to a separate buffer, since only the device knows where they begin among all rows.
 
 @group(0) @binding(7) var<storage, read> rows: array<vec4<u32>>;
 @group(0) @binding(8) var<storage, read> counters: array<u32>;

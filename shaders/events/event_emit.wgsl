@@ -1,8 +1,8 @@
 // uses: common/counters, common/workgroup, events/event, events/event_rows
 
-// Writes the rows of the step: persisting pairs, then begun ones, each in the order of the pairs.
+// Writes the rows of the step: persisting pairs, then begun ones, both in the order of the pairs.
 
-// Status bits of a step that lacks pairs.
+// Status bits of a step with missing pairs.
 const STATUS_LACKS_PAIRS: u32 = 75u;
 
 @group(0) @binding(7) var<storage, read> marks: array<u32>;
@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             (step_counters[COUNTER_STATUS] | step_counters[COUNTER_UNFINISHED]) & STATUS_LACKS_PAIRS;
     }
     if (pair < count) {
-        // Marks are scanned: number of earlier pairs that persist.
+        // `marks` are scanned: `marks[pair]` is the number of earlier pairs that persist.
         let before = marks[pair];
         let place = select(persisting + pair - before, before, marks[pair + 1u] != before);
         rows[place] = row_of(pair);

@@ -1,6 +1,6 @@
 // uses: common/workgroup, events/event
 
-// Writes the rows of ended pairs: those of the step before that this step lacks.
+// Writes the rows of ended pairs: rows of the previous step whose pairs are missing in this step.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> previous_counters: array<u32>;
@@ -15,7 +15,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (row == 0u) {
         counters[EVENT_ENDED] = count - counters[EVENT_MATCHED];
     }
-    // `matched` is scanned: number of earlier rows that were found again.
+    // `matched` is scanned: `matched[row]` is the number of earlier rows found again.
     if (row < count && matched[row + 1u] == matched[row]) {
         ended[row - matched[row]] = previous_rows[row];
     }

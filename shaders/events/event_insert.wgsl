@@ -1,7 +1,7 @@
 // uses: common/workgroup, events/event
 
-// Enters the rows of the step into the hash table for the next step: index plus one, 0 for a free slot. The order of
-// rows depends on the device's schedule; finding a row does not.
+// Inserts the rows of the step into a hash table for the next step. A slot holds a row's index plus one, or 0 if free.
+// A row's slot depends on the order of invocations, but lookups always find it.
 
 @group(0) @binding(5) var<storage, read> rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> counters: array<u32>;

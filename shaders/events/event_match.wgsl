@@ -1,13 +1,13 @@
 // uses: common/workgroup, events/event, events/event_rows
 
-// Looks up the step's pairs among those of the step before. Marks matches with 1 on both sides; marks start at 0.
+// Looks up the step's pairs among those of the previous step. Marks both pairs of a match with 1; marks start at 0.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> previous_table: array<u32>;
 @group(0) @binding(7) var<storage, read_write> marks: array<u32>;
 @group(0) @binding(8) var<storage, read_write> matched: array<u32>;
 
-// Index plus one of an equal row of the step before, or 0.
+// Index plus one of the equal row of the previous step, or 0.
 fn find(row: vec4<u32>) -> u32 {
     let hash = hash_of(row);
     var found = 0u;

@@ -1,6 +1,6 @@
 // uses: common/workgroup, order/shown
 
-// Writes the first keys of the rows, in the order of their second keys.
+// Writes the first keys of rows. `values` has the rows in the order of their second keys.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read> values: array<u32>;

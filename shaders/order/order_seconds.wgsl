@@ -1,6 +1,6 @@
 // uses: common/grid, common/workgroup, order/shown
 
-// Writes the second keys and the indices of the rows, and their number for the sort.
+// Writes the second key and index of each row, and the number of rows for the sort.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;

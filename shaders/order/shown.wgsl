@@ -1,16 +1,16 @@
 // uses: common/wide
 
-// Sort keys of an output's rows: radix sorted by the second, then stably by the first. Rows of pairs store both. The
-// first key of a hit or result is its ray or query, found by binary search in `offsets`.
+// Sort keys of an output's rows. Rows are radix sorted by the second key, then stably by the first. Rows of pairs store
+// both keys. The first key of a hit or result is its ray or query, found by binary search in `offsets`.
 
 struct OrderParams {
-    // Counter word with the 64-bit number of needed rows.
+    // Counter word of the 64-bit number of rows found.
     needed_word: u32,
     // Place of the page's first row.
     first: u32,
     capacity: u32,
     row_words: u32,
-    // Rays or queries; 0 for pairs.
+    // Number of rays or queries; 0 for pairs.
     walks: u32,
 }
 
@@ -25,7 +25,7 @@ fn shown() -> u32 {
     return rows_shown(needed, order.first, order.capacity);
 }
 
-// The last walk that begins no later than `place`.
+// Last ray or query whose rows begin no later than `place`.
 fn walk_of(place: u32) -> u32 {
     var low = 0u;
     var high = order.walks;

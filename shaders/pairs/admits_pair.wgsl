@@ -1,4 +1,4 @@
-// True if two objects may be a pair, `a` before `b`. The caller may replace this file.
+// Returns true if objects `a < b` may be a pair. The caller may replace this file.
 
 fn admits_pair(a: u32, b: u32) -> bool {
     return true;

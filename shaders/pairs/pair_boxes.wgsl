@@ -1,7 +1,7 @@
 // uses: common/box, common/candidates, common/rows, pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
-// Exact test of a candidate's or cluster's record against the subject's box.
+// Tests the box of a candidate or cluster exactly against that of the subject, `own`.
 
 override WORLDS: bool = true;
 

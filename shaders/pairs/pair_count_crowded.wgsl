@@ -1,12 +1,12 @@
 // uses: common/prelude, common/workgroup, pairs/pair_sums_single_cell, pairs/pair_test_clusters
 // uses: pairs/pair_walk_single_cell
 
-// Counts the pairs of crowded scenes by clusters, one entry per object. Each box in an entry's rows has a bit, tested
-// or not, which is set if it makes a pair.
+// Counts the pairs of crowded scenes by clusters, one entry per object. Each box in an entry's rows has a bit, even if
+// untested. The bit is set if the box makes a pair.
 
 @group(0) @binding(6) var<storage, read_write> pair_bits: array<u32>;
 
-// Bits since the last full word.
+// Bits of the word that is not yet full.
 var<private> word_bits: u32;
 var<private> cached_bits: u32;
 
@@ -34,12 +34,12 @@ fn end_rows(entry: u32) {
     }
 }
 
-// Indirect: the device dispatches one variant only.
+// The dispatch is indirect, since the device runs only one counting variant.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }
 
-// No partners are cached: crowded entries have more than fit.
+// Caches no partners, since crowded entries have too many.
 
 fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }

@@ -1,7 +1,7 @@
 // uses: common/workgroup, pairs/pair_sums_multi_cell, pairs/pair_walk_multi_cell
 
-// Counts the pairs of the uniform scheme. Caches neither partners nor bits: its walk binds all the buffers that WebGPU
-// allows.
+// Counts the pairs of the uniform scheme. Caches neither partners nor bits, since its walk already binds the maximum
+// number of buffers.
 
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_workgroup(group, groups);

@@ -1,16 +1,16 @@
 // uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
-// Counts the pairs of scenes that are not crowded, one entry per object. Caches the first partners of every entry, so
-// that writing seldom needs a second walk.
+// Counts the pairs of scenes that are not crowded, one entry per object. Caches each entry's first partners, so that
+// writing seldom needs a second walk.
 
-// Upper bound of `cached_partners`.
+// Upper bound of `params.cached_partners`.
 const MAX_CACHED: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
 
-// True: each partner is stored when it is found, which is faster on GPUs (docs/tried.md, "On an H100"). False: partners
-// stay in registers until the walk ends; software adapters pay for a store in a loop in every iteration.
+// True: each partner is stored when found, which is faster on GPUs (docs/tried.md, "On an H100"). False: partners stay
+// in registers until the walk ends, since a store in a loop costs software adapters time in every iteration.
 override STORES_IN_LOOP: bool = true;
 
 struct Partners {
@@ -58,7 +58,7 @@ fn store_partners(index: u32, before: u32, count: u32) {
     store_partner(index, 11u, partners.last.w, before, count);
 }
 
-// Indirect: the device dispatches one variant only.
+// The dispatch is indirect, since the device runs only one counting variant.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }

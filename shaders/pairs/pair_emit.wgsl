@@ -2,8 +2,8 @@
 // uses: pairs/pair_own, pairs/pair_write
 // needs: walk_count, walk_pairs, walking_entry, walking_group
 
-// Writes pairs by a second walk, for entries with more partners than counting cached. Progress of earlier rounds and of
-// `pair_replay` is stored after the offsets.
+// Writes the pairs of entries with more partners than were cached, by a second walk. Progress of each entry, from
+// earlier rounds and `pair_replay`, is stored after the offsets.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     if (meets) {
@@ -32,7 +32,7 @@ fn main(
         return;
     }
     let entry = walking_entry(place);
-    // Loop of one iteration: CPU drivers skip loops that no lane enters, but run both sides of branches.
+    // A loop of one iteration: CPU drivers skip loops that no lane enters, but execute both sides of branches.
     for (var walks = needs_walk(entry); walks; walks = false) {
         begin_round();
         walk_pairs(entry);

@@ -1,7 +1,7 @@
 // uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_write_cached
 
-// Writes pairs from cached partners. Lists the entries with more, which get a second walk in a dispatch of their own:
-// CPU drivers run the code of a walk even if no lane needs it.
+// Writes the pairs of entries whose partners are all cached. Lists the other entries for a second walk in another
+// dispatch: here, CPU drivers would execute the walk even if no lane needs it.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
@@ -9,7 +9,6 @@
 @group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
 @group(0) @binding(6) var<storage, read_write> pair_walk_groups: array<atomic<u32>>;
 
-// Reads an eighth of the bytes of a record.
 fn entry_object(index: u32) -> u32 {
     return params.first_object + (values[index] & ID_MASK);
 }
@@ -39,7 +38,7 @@ fn main(
     if (entry >= params.entry_capacity) {
         return;
     }
-    // Scenes that keep bits cache no partners.
+    // No partners are cached if counting stored bits instead.
     if (write_cached(entry, select(params.cached_partners, 0u, keeps_bits(grid.is_crowded)))) {
         list_walk(entry);
     }

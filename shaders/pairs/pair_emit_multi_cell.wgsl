@@ -1,6 +1,6 @@
 // uses: common/prelude, common/workgroup, pairs/pair_walk_multi_cell
 
-// Writes the pairs of the uniform scheme: every entry walks.
+// Writes the pairs of the uniform scheme. Every entry walks again, since no partners are cached.
 
 fn walk_count() -> u32 {
     return params.entry_capacity;

@@ -1,8 +1,8 @@
 // uses: common/workgroup, pairs/pair_test_clusters, pairs/pair_walk_single_cell
 
-// Writes the pairs of the entries that `pair_emit_cached` listed; one entry per object.
+// Writes the pairs of the entries that `pair_emit_cached` listed.
 
-// `pair_walks[0]`: number of listed entries. The entries follow, unordered.
+// Number of listed entries, then the entries, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 fn walk_count() -> u32 {

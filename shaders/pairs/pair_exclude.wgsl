@@ -1,16 +1,15 @@
 // uses: common/workgroup, pairs/exclusions
 
-// Enters each listed pair once into the exclusion hash table, and copies the caller's function data for later passes. A
-// row with equal ids or an id out of range excludes nothing. The slot of a pair depends on the device's schedule; finding
-// it does not.
+// Inserts each listed pair once into the hash table, and copies the caller's function data. Ignores rows with equal ids
+// or an id out of range. A pair's slot depends on the order of invocations, but lookups always find it.
 
 @group(0) @binding(1) var<storage, read> excluded_pairs: array<vec2<u32>>;
-// Row in each slot, plus one; 0 if free.
+// For each slot, the index of its row in `excluded_pairs` plus one; 0 if free.
 @group(0) @binding(2) var<storage, read_write> exclusion_rows: array<atomic<u32>>;
 @group(0) @binding(3) var<storage, read_write> objects: array<u32>;
 @group(0) @binding(4) var<storage, read> pair_filter_data: array<u32>;
 
-// Tries beyond one per slot: a weak exchange may fail spuriously.
+// Tries beyond one per slot, since a weak exchange may fail spuriously.
 const SPARE_TRIES: u32 = 64u;
 
 fn pair_of(row: u32) -> vec2<u32> {

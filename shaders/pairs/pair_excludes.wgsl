@@ -1,11 +1,11 @@
 // uses: pairs/admits_pair, pairs/exclusions
 // needs: objects
 
-// Excludes pairs by the caller's list, the caller's function, or both.
+// Excludes pairs by the caller's list or function. The function may call `pair_data` and the next three functions.
 
 override EXCLUDES: bool = false;
 
-// For the caller's function: a word of its data, or 0 past the end.
+// Word of the function's data, or 0 past the end.
 fn pair_data(index: u32) -> u32 {
     if (index >= exclusions.data_count) {
         return 0u;
@@ -13,17 +13,15 @@ fn pair_data(index: u32) -> u32 {
     return objects[exclusions.data_begin + index / 4u][index % 4u];
 }
 
-// For the caller's function: number of words of its data.
 fn pair_data_count() -> u32 {
     return exclusions.data_count;
 }
 
-// For the caller's function: layers of an object.
 fn pair_layers(object: u32) -> u32 {
     return objects[2u * min(object, exclusions.object_count - 1u)].w;
 }
 
-// For the caller's function: owner of an object, with its flags.
+// Owner of an object, with its flags.
 fn pair_owner(object: u32) -> u32 {
     return objects[2u * min(object, exclusions.object_count - 1u) + 1u].w;
 }
@@ -36,7 +34,7 @@ fn names_pair(pair: vec2<u32>) -> bool {
         let vector = 2u * exclusions.object_count + slot / 2u;
         let b = objects[vector][(slot & 1u) * 2u + 1u];
         found = b == pair.y && objects[vector][(slot & 1u) * 2u] == pair.x;
-        // A free slot is all zero, and the second object of a pair is never 0.
+        // Free slots are all 0, and the second object of a pair is never 0.
         continues = !found && b != 0u;
         slot = next_slot(slot);
     }

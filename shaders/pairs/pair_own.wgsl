@@ -1,4 +1,4 @@
-// The subject of a walk: an entry and its object.
+// Subject of a walk: an entry and its object, whose partners are searched.
 
 struct Own {
     entry: u32,

@@ -1,21 +1,21 @@
 // uses: common/prelude, common/rows, common/workgroup, pairs/pair_own, pairs/pair_walk_single_cell
 // uses: pairs/pair_write
 
-// Writes the pairs of crowded scenes from the bits that counting kept, without testing boxes again. `pair_emit` writes
-// the pairs past those bits.
+// Writes the pairs of crowded scenes from the bits that counting stored, without box tests. `pair_emit` writes the
+// pairs past those bits.
 
 @group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
-// `pair_walks[0]`: number of listed entries. The entries follow, unordered.
+// Number of listed entries, then the entries, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 var<private> bits_read: u32;
 
-// Bits already account for filters.
+// The bits already account for filters.
 fn filters_of(object: u32) -> vec2<u32> {
     return vec2<u32>(0u);
 }
 
-// Returns the next `count` bits, at most 32; those past the stored words are 0.
+// Returns the next `count` bits, at most 32. Bits past the stored words are 0.
 fn next_bits(entry: u32, count: u32) -> u32 {
     let word = bits_read >> 5u;
     let used = bits_read & 31u;

@@ -1,7 +1,6 @@
 // uses: common/box, common/candidates, common/prelude, queries/query_walk
 
-// Makes a moving object a query of the static table, which the uniform block describes. Boxes are compared as in any
-// pair.
+// Queries the static table, which `params` describes, with a moving object. Boxes are compared as in other pairs.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(9) var<storage, read> own_records: array<vec4<u32>>;
@@ -23,7 +22,7 @@ struct Query {
     search_max: vec3<f32>,
 }
 
-// Moving objects. Their rows of counts follow those of the entries.
+// Number of moving objects. Their rows of counts follow those of entries.
 fn static_rows() -> u32 {
     return params.pair_rows - params.entry_capacity;
 }

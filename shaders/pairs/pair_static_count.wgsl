@@ -1,8 +1,8 @@
 // uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_sums_{variant}, queries/query_image_own
 
-// Counts the static partners of each moving object. Rows follow those of the entries, plus one, so that the places end
-// with the total. The first tile may hold rows of both.
+// Counts the static partners of each moving object. Their rows of counts follow those of entries. A 0 follows all
+// counts, so that the places of pairs end with the total. The first tile may hold rows of both.
 
 var<private> row: u32;
 

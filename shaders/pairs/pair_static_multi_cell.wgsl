@@ -1,6 +1,6 @@
-// Static pairs of the uniform scheme, without cached partners.
+// Static pairs of the uniform scheme, which caches no partners.
 
-// The object of each entry.
+// Object and primary flags of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const STATIC_CACHED: u32 = 0u;

@@ -1,13 +1,13 @@
 // uses: common/prelude, pairs/pair_static
 
-// Caches the first static partners of moving objects, after the partners of the entries.
+// Caches the first static partners of moving objects, after the cached partners of entries.
 
-// More than per entry: a moving object finds all static partners, an entry half of its partners.
+// More than per entry: a moving object finds all static partners, an entry only half of its partners.
 const STATIC_CACHED: u32 = 16u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
 
-// Never read: objects have one entry each. A binding would exceed WebGPU's limit.
+// Never read, since each object has one entry. Not a binding, which would exceed WebGPU's limit.
 var<private> values: array<u32, 1>;
 
 fn static_slot(place: u32, row: u32) -> u32 {

@@ -1,14 +1,14 @@
 // uses: common/prelude, common/wide, common/workgroup
 // needs: counted
 
-// Layout of pair counts, from which the places of pairs are found without a scan.
-//   tiles   one per workgroup of rows: the place within the tile of each row's pairs, then the tile's number of pairs
-//   sums    one per tile number above 0, as 64 bits, low word first
+// Layout of pair counts. Places of pairs follow from it without a scan.
+//   tiles   one per workgroup of rows: the place of each row's pairs in the tile, then the tile's number of pairs
+//   sums    one per tile after the first, as 64 bits, low word first
 //   words   progress of each entry between rounds
 //
-// A sum belongs to the last nonzero base-16 digit of its number: number 0x230 has the sum of tiles 0x200 to 0x22f. The
-// count before a tile is therefore one sum per nonzero digit of its number. Counting adds a tile's count to the sums of
-// its later siblings in each digit.
+// Sum n covers the tiles before n, down to n with its last nonzero hex digit set to 0: sum 0x230 covers tiles 0x200 to
+// 0x22f. So the count before tile 0x231 is sum 0x200 + sum 0x230 + sum 0x231. Counting adds a tile's count to each sum
+// that covers it.
 
 const TILE_WORDS: u32 = 257u;
 const DIGIT_BITS: u32 = 4u;

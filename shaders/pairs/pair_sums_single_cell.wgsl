@@ -1,12 +1,12 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
 // uses: pairs/pair_sums
 
-// Turns counts into places within tiles, and adds them to the sums.
+// Turns counts into places within tiles, and adds the tiles' totals to the sums.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<atomic<u32>>;
 
 var<workgroup> places_in_run: array<u32, 272>;
-// One per run, then the total.
+// Sum of each run, then the tile's total.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
 var<workgroup> tile_start: u32;
 
@@ -25,7 +25,8 @@ fn add_to_sum(place: u32, sum: vec2<u32>) {
     }
 }
 
-// The invocation whose sum passes the capacity sees it in the low word or its carry.
+// Adds to the needed pairs. The invocation whose sum first exceeds the capacity sees this in the low word or its own
+// carry.
 fn add_to_total(sum: vec2<u32>) {
     let after = add64(vec2<u32>(atomicAdd(&counters[COUNTER_PAIRS_NEEDED], sum.x), 0u), sum);
     if (after.y != 0u) {
@@ -46,8 +47,8 @@ fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
     }
 }
 
-// Stores the count of a row or, in the last round, its place in the tile. Rows outside the pass count nothing.
-// `is_shared`: the tile also has rows of an earlier pass.
+// Stores a row's count or, in the last round, its place in the tile. Other passes' rows (`is_row` is false) have count
+// 0. `is_shared`: the tile also has rows of an earlier pass.
 fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     let row = tile * WORKGROUP + local;
     if (round.is_last == 0u) {
@@ -58,8 +59,8 @@ fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     }
     places_in_run[padded(local)] = count;
     workgroupBarrier();
-    // The start of these loops is not constant, so compilers cannot unroll them: CPU drivers would run the unrolled
-    // code in every invocation.
+    // These loops start at a variable, so compilers cannot unroll them: CPU drivers would run unrolled code in every
+    // invocation.
     let runs = WORKGROUP / RUN;
     for (var run = local; run < runs; run += runs) {
         var sum = vec2<u32>(0u);

@@ -1,18 +1,18 @@
 // uses: common/clusters, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
 // needs: keep_bits
 
-// Tests the boxes of a row. In a crowded scene, members are tested only if the box of their cluster is met.
+// Tests the boxes of a row. In a crowded scene, members of a cluster are tested only if its box is met.
 
-// One iteration is one test, so that neighbouring invocations stay equally busy.
+// One test per iteration keeps neighbouring invocations equally busy.
 fn visit_row(own: Own, row: Row, first: u32) {
     let share = tests_in_round(row.count - first);
     let end = first + share.y;
     let has_clusters = grid.is_crowded != 0u;
-    // Members still to test of the last cluster met.
+    // Number of untested members of the last cluster met.
     var members_left = 0u;
     for (var k = first + share.x; k < end;) {
         let candidate = row_entry(row, k);
-        // Candidates left in this cluster and in this range of the row.
+        // `members`: number of candidates left in this cluster and this range of the row.
         let range_end = min(end, select(row.count, row.unwrapped, k < row.unwrapped));
         let members = min(range_end - k, CLUSTER - candidate % CLUSTER);
         let is_member = members_left > 0u || members == 1u || !has_clusters;

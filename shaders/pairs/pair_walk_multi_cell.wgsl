@@ -3,12 +3,12 @@
 // needs: visit_candidate
 
 // Visits every candidate partner of one entry.
-//   primary entry   the rest of its bucket, then the large list
-//   other entries   entries of later groups in the bucket
-//   large object    the rest of the large list
+//   primary entry   the later entries of its bucket, then the large list
+//   other entries   the entries of later groups in the bucket
+//   large object    the later entries of the large list
 //
-// A pair counts only in the bucket of its primary cell, which both boxes cover: the larger of their lower corners on
-// each axis.
+// A pair counts only in the bucket of its primary cell: on each axis, the larger cell of the two lower corners. Both
+// boxes cover that cell.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
@@ -22,7 +22,7 @@ fn test_large(own: Own, candidate: u32) {
     count_candidate();
 }
 
-// First entry of a later group; buckets are sorted by group.
+// First entry of a later group in the bucket. Buckets are sorted by group.
 fn group_end(group: u32, begin: u32, bucket_end: u32) -> u32 {
     var low = begin;
     var high = bucket_end;
@@ -76,7 +76,7 @@ fn walk_pairs(index: u32) {
             let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
             let other_high = records[2u * other + 1u];
             if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
-                // Other cells may share the bucket.
+                // Other cells may share the bucket, so the key is compared.
                 let primary = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
                 visit_candidate(own, params.first_object + other, key_of(level, primary, world) == key);
             }

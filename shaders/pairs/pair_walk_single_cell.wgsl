@@ -1,11 +1,11 @@
 // uses: common/box, common/cells, common/large_table, common/grid, common/rows, pairs/pair_own
 // needs: filters_of, visit_row
 
-// Visits every candidate partner of one object. Each unordered pair is visited from one side only.
-//   large objects       the whole list; the rest of it, for a large object
+// Visits every candidate partner of one object. Each unordered pair is visited from one object only.
+//   large objects       the whole large list; for a large object, the rest of it
 //   large-object table  the one cell that holds the object's lower corner
-//   own level           the rest of its row, then the half shell
-//   coarser levels      from the object's upper corner back to `reach` cells before its lower corner;
+//   own level           the rest of the object's row of cells, then the half shell
+//   coarser levels      the cells from `reach` before the object's lower corner to its upper corner;
 //                       levels in the large-object table are skipped
 
 fn walk_pairs(index: u32) {
@@ -49,8 +49,8 @@ fn walk_pairs(index: u32) {
         let inverse = axis_inverse(level.inverse, detail);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
-        // Rows differ only by strides. Computing shared values first takes fewer registers than the level. The own row
-        // is the first of the own level and begins at the own cell.
+        // Rows differ only by strides. Computing shared values first takes fewer registers than keeping the level. On
+        // the own level, the first row is the object's and begins at its cell.
         let x_begin = max(lower.x - (reach << detail), level.lower_x);
         let x_end = min(upper.x, level.upper_x);
         let y_begin = max(lower.y - reach, level.lower_y);

@@ -1,6 +1,6 @@
 // uses: common/page, common/prelude, common/wide, common/workgroup, pairs/pair_sums
 
-// Writes the pairs whose places fall into the page. Places come from a scan in the uniform scheme, else from tiles and
+// Writes the pairs whose places are in the page. Places come from a scan in the uniform scheme, else from tiles and
 // sums. They saturate at the largest u32.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
@@ -10,7 +10,7 @@ fn counted(word: u32) -> u32 {
     return pair_offsets[word];
 }
 
-// Begin and end of a row's pairs. Call once: compilers must read the buffer again, as it is written to.
+// Begin and end of a row's pairs. Call it once: each call reads the buffer again, as the pass writes it.
 fn places_of(row: u32) -> vec2<u32> {
     if (params.scheme == SCHEME_UNIFORM) {
         return vec2<u32>(pair_offsets[row], pair_offsets[row + 1u]);
@@ -27,7 +27,7 @@ fn write_pair(own: u32, other: u32) {
     advance_place();
 }
 
-// Word with an entry's progress for the next round. Here and below, an entry is a row of counts.
+// Index of the word that stores an entry's progress for the next round. Here and below, an entry is any row of counts.
 fn progress_of(entry: u32) -> u32 {
     return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
 }
@@ -47,7 +47,7 @@ fn begin_entry(entry: u32) -> bool {
     return shows_pairs(places);
 }
 
-// Continues where an earlier round ended. Returns true if pairs are left.
+// Continues where an earlier round ended. Returns true if the entry has pairs left.
 fn resume_entry(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     if (!shows_pairs(places) || all_cached(places, kept)) {

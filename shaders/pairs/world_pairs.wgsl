@@ -1,23 +1,23 @@
 // uses: common/box, common/prelude, common/workgroup
 
-// Counts the pairs of each world from the counts of `pair_count` and `pair_static_count`.
+// Adds up the counts of `pair_count` and `pair_static_count` per world.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
 @group(0) @binding(3) var<storage, read> pair_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
 
-// The uniform scheme stores counts until they are scanned, the others places within tiles.
+// `pair_offsets` still holds counts in the uniform scheme, and places within tiles in the others.
 fn count_of(row: u32) -> u32 {
     if (params.scheme == SCHEME_UNIFORM) {
         return pair_offsets[row];
     }
-    // A tile has one word more than rows.
+    // Each tile has one word more than rows.
     let word = row + row / WORKGROUP;
     return pair_offsets[word + 1u] - pair_offsets[word];
 }
 
-// Rows of moving objects follow those of entries. Records are by entry if each object has one, else by object.
+// Rows of moving objects follow those of entries. Records are by entry; in the uniform scheme, by object.
 fn record_of(row: u32) -> u32 {
     if (row >= params.entry_capacity) {
         return row - params.entry_capacity;

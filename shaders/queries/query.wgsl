@@ -1,23 +1,24 @@
 // uses: common/box, common/candidates, common/filtered, common/prelude
 
-// A query: all objects within a radius of a box. Radius 0 finds overlapping boxes, by the exact test of pairs.
+// A query finds all objects within a radius of a box. Radius 0 finds overlapping boxes, by the exact test of pairs.
 
 const NO_OBJECT: u32 = 0xffffffffu;
-// Image of the querier along an axis: one period ahead or behind, or the nearest one to each candidate.
+// Image of the querier on a periodic axis: one period ahead or behind, or the nearest to each candidate.
 const IMAGE_AHEAD: u32 = 1u;
 const IMAGE_BEHIND: u32 = 2u;
 const NEAREST_IMAGE: u32 = 3u;
-// No result. Larger than any squared distance.
+// Distance of a non-result. Larger than any squared distance.
 const MISS: u32 = 0xffffffffu;
-// Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats. Such gaps are scaled by
-// 2^-66 or 2^66.
+// Gaps are scaled by 2^-66 if the largest is at least 2^60, and by 2^66 if below 2^-40, so that their squares stay in
+// the range of floats.
 const FAR_BITS: u32 = (127u + 60u) << 23u;
 const NEAR_BITS: u32 = (127u - 40u) << 23u;
 const SMALLER: f32 = 0x1p-66;
 const LARGER: f32 = 0x1p+66;
-// Excess of a squared distance's exponent over that of a float.
+// Exponent bias of squared distances beyond that of floats.
 const DISTANCE_BIAS: u32 = 126u;
-// Smaller scaled gaps are 0. The largest is at least 2^20 times as long, so their squares are less than its rounding.
+// Smaller scaled gaps count as 0. The largest is then at least 2^20 times as long, so their squares are lost in
+// rounding.
 const SMALLEST_GAP: f32 = 0x1p-60;
 
 struct Query {
@@ -29,11 +30,11 @@ struct Query {
     world: u32,
     // The querying object, or NO_OBJECT.
     querier: u32,
-    // Compares lower corners instead of boxes.
+    // True to compare lower corners instead of boxes.
     seeks_corners: bool,
-    // Images of the querier, two bits per axis, in one number since all loops of a walk carry it.
+    // Images of the querier, two bits per axis, packed since all loops of a walk carry them.
     images: u32,
-    // Corners, moved, and widened by the radius and a bound on all rounding.
+    // Corners of the image, moved outward by the radius and a bound on all rounding.
     search_min: vec3<f32>,
     search_max: vec3<f32>,
     valid: bool,
@@ -58,10 +59,10 @@ fn images_are(query: Query, image: u32) -> vec3<bool> {
     return ((vec3<u32>(query.images) >> vec3<u32>(0u, 2u, 4u)) & vec3<u32>(3u)) == vec3<u32>(image);
 }
 
-// Moves corners outward by the reach; without bounds on an axis where any image may be the nearest.
+// Moves corners outward by the reach. Axes where any image may be the nearest are unbounded.
 fn with_search_bounds(original: Query) -> Query {
     var query = original;
-    // Not by `images_are`: compilers keep common subexpressions through all loops of the walk.
+    // Does not call `images_are`: compilers would keep its common subexpressions through all loops of the walk.
     let is_ahead = (vec3<u32>(query.images) & vec3<u32>(1u, 4u, 16u)) != vec3<u32>(0u);
     let is_behind = (vec3<u32>(query.images) & vec3<u32>(2u, 8u, 32u)) != vec3<u32>(0u);
     let is_anywhere = is_ahead & is_behind;
@@ -133,7 +134,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     }
     let below = flush_bits(unordered(low)) - flush_bits(unordered(query.high));
     let above = flush_bits(unordered(query.low)) - flush_bits(unordered(high));
-    // Integers distinguish contact from a gap.
+    // Comparing integers distinguishes contact from a gap.
     let gap = select(select(vec3<f32>(0.0), above, query.low > high), below, low > query.high);
     return within(query, gap);
 }
@@ -142,12 +143,12 @@ fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 
-// True if the querier's image is on this side, where the candidate is at distance `apart`.
+// True on axes where the querier's `image` counts. `apart` is the candidate's distance on that side.
 fn is_moved(query: Query, image: u32, apart: vec3<f32>) -> vec3<bool> {
     return images_are(query, image) | (images_are(query, NEAREST_IMAGE) & nearest_image(apart));
 }
 
-// True if the nearest image is on this side.
+// True on axes where the image on the side of `apart` is the nearest.
 fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
     let half = 0.5 * periods();
     return (half > vec3<f32>(0.0)) & (apart > half);
@@ -159,8 +160,8 @@ fn within(query: Query, gap: vec3<f32>) -> u32 {
     return select(MISS, distance, is_endless || distance <= squared(vec3<f32>(query.radius, 0.0, 0.0)));
 }
 
-// Squared length of a gap, as an integer of the same order: float bits with a nine-bit exponent, so every gap has a
-// square. Denormal gaps are 0, infinite ones the largest float.
+// Squared length of a gap, as an integer of the same order: float bits with a nine-bit exponent, so no square
+// overflows. Denormal gaps are 0, infinite ones the largest float.
 fn squared(gap: vec3<f32>) -> u32 {
     let magnitude = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
     let bits = select(min(magnitude, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), magnitude < vec3<u32>(0x00800000u));
@@ -174,7 +175,7 @@ fn squared(gap: vec3<f32>) -> u32 {
     return select(sum + (exponents << 23u), 0u, sum == 0u);
 }
 
-// Float bits of a squared distance: infinity above the largest float, 0 below the normal ones.
+// Float bits of a squared distance: infinity above the largest float, 0 below the smallest normal one.
 fn squared_bits(distance: u32) -> u32 {
     let exponent = distance >> 23u;
     let is_large = exponent >= DISTANCE_BIAS + 255u;

@@ -1,15 +1,15 @@
 // uses: common/box, common/cells, common/entry, common/grid, common/rows
 // needs: FILTERS, Query, image_of, objects
 
-// Cells of a level that a query reads, and the objects in them.
+// Cells of a level that a query reads, and their objects.
 
-// Empty if a lower cell is past an upper one.
+// Range of cells. Empty if `lower` exceeds `upper` on an axis.
 struct Cells {
     lower: vec3<i32>,
     upper: vec3<i32>,
 }
 
-// Cells that objects reach past the cell of their entry.
+// Cells per axis by which objects extend past the cell of their entry.
 fn reach_of_objects(query: Query) -> vec3<i32> {
     let reach = select(cell_reach(), 0, query.seeks_corners);
     return vec3<i32>(reach << grid.x_detail, reach, reach);
@@ -23,8 +23,8 @@ fn cells_of(query: Query, level: Level) -> Cells {
     return Cells(lower, min(cell_of(query.search_max, inverse), bounds_upper));
 }
 
-// Cells per axis, in table cells along x. Integer differences: drivers may reorder float sums, and floats of far cells
-// are too coarse.
+// Number of cells per axis; along x, of buckets. Uses integer differences, since drivers may reorder float sums, and
+// floats of far cells are too coarse.
 fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
     let shifts = vec3<u32>(level.x_shift, 0u, 0u);
     let counts = bitcast<vec3<u32>>((cells.upper >> shifts) - (cells.lower >> shifts)) + 1u;
@@ -36,7 +36,7 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let is_dense = level.table_mask == DENSE;
     // Hashed buckets would be read repeatedly.
     let is_repeated = !is_dense && rows * counts.x >= f32(level.table_size);
-    // Images may read the same cells. Other worlds have their own cells, unless these are hashed.
+    // Images may read the same cells. In dense levels, each world has its own cells.
     let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
     let bounds = Cells(bounds_lower, vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);
@@ -44,12 +44,12 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).count);
 }
 
-// Smallest number of iterations of a row. The uniform scheme also counts its entries ahead.
+// Smallest number of loop iterations per row. The uniform scheme first counts the entries of all rows.
 fn row_iterations() -> f32 {
     return select(2.0, 3.0, SCHEME == SCHEME_UNIFORM);
 }
 
-// True if the walk would meet too many repeated entries.
+// True if the walk would meet the same objects too often.
 fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
     if (SCHEME != SCHEME_UNIFORM) {
         return false;
@@ -73,8 +73,9 @@ fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
     return entries > most;
 }
 
-// True if the object counts in this entry, met in row `y`, `z` of the query's cells. One entry per object: the entry
-// may be of another cell that shares the buckets. Uniform scheme: the first cell shared with the query counts.
+// True if the object counts at this entry, met in row `y`, `z` of the query's cells. With one entry per object, its
+// cell must be one of them: other cells may share the bucket. In the uniform scheme, the first cell shared with the
+// query counts.
 fn is_met_here(
     level: Level,
     entry: u32,
@@ -90,7 +91,7 @@ fn is_met_here(
     if (SCHEME != SCHEME_UNIFORM) {
         return primary.y == y && primary.z == z && primary.x >= lower.x && primary.x <= upper.x;
     }
-    // Lower corners are in the primary cell.
+    // Lower corners count only in the primary cell.
     let first = select(max(primary, lower), primary, query.seeks_corners);
     if (any(first < lower) || first.x > upper.x || first.y != y || first.z != z) {
         return false;

@@ -1,6 +1,7 @@
 // uses: common/page, common/prelude, common/round, common/workgroup, queries/query_input
 
-// Writes the results in the page by a second walk. Progress of earlier rounds is stored after the offsets.
+// Writes the results that are in the page, by a second walk. Each query's progress in earlier rounds is stored after
+// the offsets.
 
 @group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> query_objects: array<u32>;

@@ -1,6 +1,6 @@
 // needs: Query
 
-// For queriers without periodic images.
+// Functions of periodic images, for queriers that have none.
 
 fn second_images(query: Query) -> u32 {
     return 0u;

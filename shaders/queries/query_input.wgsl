@@ -2,13 +2,13 @@
 
 // Loads queries or self-queries, and makes their periodic images.
 
-// Self-queries: records of the querying objects.
+// The caller's queries, or the records of the querying objects.
 @group(0) @binding(4) var<storage, read> queries: array<vec4<u32>>;
-// Uniform scheme: the object of each entry.
+// In the uniform scheme, the object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const QUERY_VECTORS: u32 = 3u;
-// Other kinds of self-query find overlapping objects.
+// Values of `params.self_query`. All other values find overlapping objects.
 const SELF_QUERY_NONE: u32 = 0u;
 const SELF_QUERY_NEIGHBORS: u32 = 1u;
 
@@ -23,7 +23,7 @@ fn load_query(index: u32) -> Query {
     return query_of(low, high, radius_and_world.x, radius_and_world.y);
 }
 
-// Self-queries come in the order of the records.
+// Self-queries are in the order of the records.
 fn begin_query(index: u32) -> Query {
     if (params.self_query != SELF_QUERY_NONE) {
         return query_of_querier(index);
@@ -55,9 +55,9 @@ fn query_of_querier(record: u32) -> Query {
     return with_search_bounds(query);
 }
 
-// Images of a querier on periodic axes: itself and, one period ahead or behind, the one whose radius may pass the
-// nearer end of the period. If the radius spans the period, everything is in reach and each candidate determines the
-// image. Each object thus meets one image, and a walk over all objects takes a single pass.
+// Images of a querier on a periodic axis: the querier itself and, if its radius may pass the nearer end of the period,
+// a second image one period ahead or behind. If the radius spans the period, all objects are in reach, and the image
+// nearest to each candidate counts. So each object meets one image, and one pass over all objects suffices.
 
 override PERIODIC: bool = true;
 
@@ -91,7 +91,7 @@ fn with_images(original: Query) -> Query {
     return query;
 }
 
-// Axes with a second image, one bit each: those with one of two image bits set.
+// A bit for each axis with a second image, where one of two image bits is set.
 fn second_images(query: Query) -> u32 {
     if (!PERIODIC) {
         return 0u;
@@ -112,7 +112,7 @@ fn image_of(original: Query, second: u32) -> Query {
     return with_search_bounds(query);
 }
 
-// For walks over all objects.
+// For walks over all objects: only nearest images count.
 fn nearest_of_all(original: Query) -> Query {
     if (!PERIODIC) {
         return original;
@@ -122,7 +122,7 @@ fn nearest_of_all(original: Query) -> Query {
     return query;
 }
 
-// With periodic images, the distance to a cluster says nothing of its members.
+// With periodic images, the distance to a cluster's box does not bound those to its members.
 const MAY_TEST_CLUSTERS: bool = true;
 
 fn tests_clusters(query: Query) -> bool {

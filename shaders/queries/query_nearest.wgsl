@@ -2,21 +2,21 @@
 // uses: common/round_counters, common/rows, common/workgroup, queries/query, queries/query_cells, queries/query_input
 // uses: queries/query_walk
 
-// Finds the `params.nearest` nearest objects of each query, by distance, then index. Results are inserted into slots of
-// object and squared distance, an integer until the walk is done, then a float.
+// Finds the `params.nearest` nearest objects of each query, by distance, then index. A result is an object and a
+// squared distance, an integer until the walk is done, then a float.
 //
-// Results bound the rest of the walk, so rounds go by ring. State for later rounds follows the slots.
+// Results bound the rest of the walk, so rounds resume at a ring. The state for later rounds follows the results.
 
 @group(0) @binding(7) var<storage, read_write> query_nearest: array<vec2<u32>>;
 
 const INFINITY_BITS: u32 = 0x7f800000u;
-// Vectors of state per query.
+// Two-word vectors of state per query.
 const STATE_VECTORS: u32 = 3u;
 
 var<private> answer: u32;
-// Largest distance that still counts: that of the last slot, once all are filled.
+// Largest distance that still counts: that of the last result, once there are `params.nearest`.
 var<private> limit: u32 = MISS;
-// Tests of the ring in earlier rounds.
+// Tests of the current ring in earlier rounds.
 var<private> skipped: u32;
 
 fn first_slot() -> u32 {
@@ -35,7 +35,7 @@ fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
     return place.y < other.y || (place.y == other.y && place.x < other.x);
 }
 
-// An object already in a slot stays, or moves if this distance is rounded down further.
+// Inserts a result. If the object is a result already, the smaller of its rounded distances counts.
 fn accept_result(query: Query, object: u32, distance: u32) {
     var moved = vec2<u32>(object, distance);
     var slot = first_slot();
@@ -62,16 +62,16 @@ fn update_limit() {
     }
 }
 
-// The walk: the large list, then on each level the rows of cells within a growing sphere, until no object past it can
-// be among the nearest. A ring is a sphere without the one before.
+// The walk visits the large list, then on each level the rows of cells within a growing sphere, until no object outside
+// can be among the nearest. A ring is a sphere without the previous one.
 //
-// An object may be found repeatedly, and beyond its ring: it then bounds later ones. If the querier has images, only
-// objects within the ring count, as another image may be nearer to the rest, and each sphere is visited in full.
+// An object may be found repeatedly, and outside the ring: its distance then bounds later rings. If the querier has
+// images, each sphere is visited in full, and only objects within it count, as another image may be nearer to the rest.
 
 const SMALLEST_RADIUS: f32 = 0x1p-126;
-// More than all rounding of distances and cell bounds.
+// Relative margin, larger than all rounding of distances and cell bounds.
 const RING_SLACK: f32 = 0x1p-20;
-// The large list, in place of a level.
+// Stands for the large list in `Ring.place`.
 const LARGE_LIST: u32 = 33u;
 const NO_RING: f32 = -1.0;
 
@@ -80,16 +80,16 @@ struct Ring {
     place: u32,
     // NO_RING at the start of a level.
     radius: f32,
-    // Radius of the finished ring before, or NO_RING.
+    // Radius of the finished previous ring, or NO_RING.
     inner: f32,
 }
 
-// Position of a query relative to a level.
+// Position of a query relative to a level's cells.
 struct Apart {
     own_lower: vec3<i32>,
     own_upper: vec3<i32>,
     sides: vec3<f32>,
-    // Larger absolute coordinate per axis.
+    // Largest absolute coordinate per axis.
     position: vec3<f32>,
 }
 
@@ -102,7 +102,7 @@ fn corners_of(query: Query) -> array<vec3<f32>, 2> {
 fn apart_of(query: Query, level: Level) -> Apart {
     let inverse = axis_inverse(level.inverse, grid.x_detail);
     let corners = corners_of(query);
-    // Inverses of the adaptive scheme are of half a cell.
+    // In the adaptive scheme, `level.inverse` is 1 / (half a cell).
     let unit = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
     return Apart(
         cell_of(corners[0], inverse) - 1 - reach_of_objects(query),
@@ -112,7 +112,7 @@ fn apart_of(query: Query, level: Level) -> Apart {
     );
 }
 
-// Lower bound of the distance to objects of these cells, with a margin for all rounding.
+// Lower bound of the distance to objects in the cells, per axis, with a margin for all rounding.
 fn gaps_to(apart: Apart, lower: vec3<i32>, upper: vec3<i32>) -> vec3<f32> {
     let cells = max(max(apart.own_lower - upper, lower - apart.own_upper), vec3<i32>(0));
     let gap = vec3<f32>(cells) * apart.sides;
@@ -151,7 +151,7 @@ fn first_depth(level: Level) -> f32 {
     return bitcast<f32>((252u - min(bitcast<u32>(level.inverse) >> 23u, 251u)) << 23u);
 }
 
-// Doubles the depth in a level at distance `before`.
+// Doubles the depth past `before`, the distance to the level.
 fn next_radius(radius: f32, before: f32) -> f32 {
     let depth = max(radius - before, radius * RING_SLACK);
     return select(radius + depth, LARGEST_FLOAT, radius > 0.25 * LARGEST_FLOAT);
@@ -188,18 +188,18 @@ fn listing_at(place: u32, level: Level, world: u32) -> Listing {
     return listing_of(level, world);
 }
 
-// A separate function, like `look_of`.
+// A separate function for the same reason as `look_of`.
 fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     if (listing_at(ring.place, level, query.world).count == 0u || ring.place == LARGE_LIST) {
         return LOOKS_AT_ALL;
     }
     let within = query_within(query, ring.radius);
     let look = look_of(within, second_images(within), level);
-    // With all objects visited, only the nearest image counts.
+    // If an image spans the level, all objects are tested, with their nearest image.
     if (is_periodic(query) && spans(image_of(within, 0u), level)) {
         return LOOKS_AT_ALL;
     }
-    // Rows of the ring before are visited on both sides of it.
+    // Rows through the previous ring are visited on both sides of it.
     let counts = cell_counts(cells_of(query_within(query, ring.inner), level), level);
     let more_iterations = select(row_iterations() * counts.y * counts.z, 0.0, ring.inner < 0.0);
     if (look != LOOKS_AT_ALL && !takes_iterations(1.0 + more_iterations)) {
@@ -213,7 +213,6 @@ fn spans(query: Query, level: Level) -> bool {
     return all(cells.lower == lower_bounds(level)) && all(cells.upper == upper_bounds(level));
 }
 
-// True if the whole level is within the ring.
 fn is_covered(query: Query, ring: Ring, level: Level) -> bool {
     let lower = lower_bounds(level);
     let upper = upper_bounds(level);
@@ -239,7 +238,7 @@ fn in_buckets(cells: Cells, level: Level) -> Cells {
     return Cells(cells.lower & ~below, cells.upper | below);
 }
 
-// Visits the rows within the ring's radius, without those already visited. `image` is an image of `original`.
+// Visits the rows within the ring's radius, except cells of earlier rings. `image` is an image of `original`.
 fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     var query = image;
     query.radius = select(original.radius, ring.radius, is_periodic(original));
@@ -285,7 +284,7 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     }
 }
 
-// Walks from `begun` to the end of the round. Returns the current ring, or one of NO_LEVEL.
+// Walks from `begun` to the end of the round. Returns the ring to continue with; its place is NO_LEVEL at the end.
 fn walk_rings(query: Query, begun: Ring) -> Ring {
     var ring = begun;
     for (; ring.place != NO_LEVEL && tests_after_round() == 0u;) {
@@ -312,7 +311,7 @@ fn walk_rings(query: Query, begun: Ring) -> Ring {
     return ring;
 }
 
-// Stores the state as a ring begins: registers for it would last through all loops.
+// Stores the state when a ring begins, since registers would otherwise hold it through all loops.
 fn begin_ring(ring: Ring) {
     if (round.is_last == 0u) {
         query_nearest[state()] = vec2<u32>(ring.place, skipped + tests_left());
@@ -353,7 +352,7 @@ fn main(
         }
         update_limit();
     }
-    // Before the walk, which then need not carry the query's validity.
+    // Done before the walk, which then need not carry `query.valid`.
     count_invalid(query.valid, COUNTER_QUERIES_INVALID);
     begin_round();
     var ring = begun_ring();

@@ -2,15 +2,15 @@
 // needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_limit, distance_to, image_of, nearest_of_all
 // needs: second_images, tests_clusters, with_images
 
-// Visits every candidate of a query: the large list and, on each level, the cells within the search bounds and the
-// reach before them. Results go to `accept_result`.
+// Visits every candidate of a query: the large list and, on each level, the cells within the search bounds, extended
+// downward by the reach of objects. Results go to `accept_result`.
 
 fn walks_clusters() -> bool {
     return MAY_TEST_CLUSTERS && may_have_clusters();
 }
 
-// Distance of a candidate, or of its cluster's box, a lower bound for members; MISS beyond `distance_limit`. That box
-// has no object and any world, and members' lower corners may be anywhere in it.
+// Distance to a candidate, or to its cluster's box, which is a lower bound for the members. MISS beyond
+// `distance_limit`. A cluster's box has no object and any world. Members' lower corners may be anywhere in it.
 fn distance_of(original: Query, record: u32, is_member: bool) -> u32 {
     var query = original;
     var low = records[2u * record];
@@ -62,8 +62,8 @@ const LOOKS_NOWHERE: u32 = 0u;
 const LOOKS_AT_CELLS: u32 = 1u;
 const LOOKS_AT_ALL: u32 = 2u;
 
-// `second`: axes with a second image, one bit each. A separate function, so that its returns end before the loops of
-// the walk: none is nested in a condition.
+// `second` has a bit for each axis with a second image. A separate function: an early return inside the walk would nest
+// its loops in conditions.
 fn look_of(query: Query, second: u32, level: Level) -> u32 {
     let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
     let own_counts = cell_counts(cells_of(image_of(query, 0u), level), level);
@@ -72,7 +72,7 @@ fn look_of(query: Query, second: u32, level: Level) -> u32 {
     if (any(counts == vec3<f32>(0.0))) {
         return LOOKS_NOWHERE;
     }
-    // A loop takes one iteration more than it has items, and each row has a loop of its own.
+    // A loop over n items takes n + 1 iterations, and each row has a loop.
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
     let iterations = row_iterations() * images.x * (counts.y + images.y) * (counts.z + images.z);
     if (are_crowded(counts, query, level) || !takes_iterations(iterations) || meets_entries_again(query, second, level)) {
@@ -93,7 +93,7 @@ fn walk_level(query: Query, second: u32, level: Level) {
     }
 }
 
-// One loop over both axes: each loop around the tests costs registers.
+// One loop for y and z: each loop around the tests costs registers.
 fn walk_cells(query: Query, level: Level) {
     let cells = cells_of(query, level);
     let lower = cells.lower;

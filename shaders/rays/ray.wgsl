@@ -1,37 +1,38 @@
 // uses: common/box, common/prelude
 
-// Ray loading and the exact test of a box: the slab test (Kay and Kajiya, 1986), with the same bits on every device.
+// Loads rays, and tests boxes exactly: the slab test (Kay and Kajiya, 1986), with the same bits on every device.
 //
-// Definition. A difference is bound minus origin, rounded once. A parameter is the difference times the rounded inverse
-// of the direction, rounded once. Exponents are unbounded. The box is hit if the largest near parameter is at most the
-// smallest far one, raised by 1 + 2^-21 and rounded.
+// Definition. A difference is bound minus origin, rounded once. A parameter is a difference times the rounded inverse
+// of the direction, rounded once. Exponents are unbounded. The ray hits the box if the largest near parameter is at
+// most the smallest far parameter times 1 + 2^-21, rounded.
 //
 // No exact hit is lost: a parameter has at most three rounding errors of 2^-24, so near and far together are off by at
-// most 6 * 2^-24, less than the raise of 8 * 2^-24. The excess is below 2^-20.
+// most 6 * 2^-24, less than the added 8 * 2^-24. Boxes hit in excess are missed by less than 2^-20.
 //
-// Compilers cannot reorder or fuse it: each float result is used as an integer before the next float operation. Minima,
-// maxima and comparisons are of integers: the same for nonnegative floats, and negative ones stay negative.
+// Compilers cannot reorder or fuse operations: each float result is used as an integer before the next float operation.
+// Minima, maxima and comparisons are of integers, which have the order of nonnegative floats; negative ones
+// stay negative.
 //
-// `enter_box` is the formula within the exponents of floats. It meets all that `enter_box_closely` meets, and returns
-// UNSURE if not certain, so all results are those of `enter_box_closely`.
+// `enter_box_closely` has unbounded exponents, `enter_box` those of floats. `enter_box` hits every box that
+// `enter_box_closely` hits, and returns UNSURE if not certain, so all results are those of `enter_box_closely`.
 
 const FAR_WIDENING: f32 = 0x1.000008p+0;
-// Raised, it is the largest float.
+// Bits of the float that FAR_WIDENING raises to the largest float.
 const WIDENED_TO_LARGEST: i32 = 0x7f7ffff7;
 const SIGN: u32 = 0x80000000u;
 const SMALLEST_NORMAL: i32 = 0x00800000;
-// 2^-97. Half differences below it count as short. From here on denormals cannot change one: half a unit in its last
-// place is 2^-122.
+// 2^-97. Half differences below it are short. Denormals cannot change longer ones, whose half unit in the last place is
+// at least 2^-122.
 const SHORT: u32 = 0x0f000000u;
-// 2^-100. Grown bounds below it may have lost denormals. They are moved outward, to less than 2^-97, which is short.
+// 2^-100. Grown bounds below it may have lost denormals. They are moved outward, to less than 2^-97, so they are short.
 const SMALL_BOUND: i32 = 0x0d800000;
-// Parameters up to here may have been denormals before rounding.
+// Smaller parameters may have been denormals before rounding.
 const LEAST_LIMIT: i32 = 0x00800010;
 const NO_HIT: f32 = -1.0;
 const UNSURE: f32 = -2.0;
 
-// A constant, so that other rays need no registers for it, and drivers that take both sides of a branch do not pay at
-// every box.
+// True if rays may be swept. A constant, so that other rays need no registers for it, and drivers that execute both
+// sides of branches do not pay at every box.
 override SWEPT: bool = true;
 
 struct Ray {
@@ -70,7 +71,7 @@ fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
     return bitcast<vec3<f32>>(magnitude | (bits & vec3<u32>(0x80000000u)));
 }
 
-// With `has_sweep`, the last arguments are the further words of a `SweptRay`: half extents, start and world.
+// If `has_sweep`, the last arguments are the further fields of a `SweptRay`: half extents, `t_min` and world.
 fn ray_of_words(
     source_head: vec4<u32>,
     source_tail: vec4<u32>,
@@ -91,12 +92,12 @@ fn ray_of_words(
     if (has_sweep) {
         sweep = source_sweep & in_play;
         ray.world = world;
-        // Inside the branch: with an all-zero sweep tested, no ray was valid in Chromium.
+        // Inside the branch, since testing an all-zero sweep made every ray invalid in Chromium.
         ray.valid = ray.valid && (sweep.w & 0x7fffffffu) <= 0x7f800000u
             && all((sweep.xyz < vec3<u32>(0x7f800000u)) | (sweep.xyz == vec3<u32>(0x80000000u)))
             && ray.world < params.world_count;
     }
-    // -0 counts as 0. Below zero nothing is hit: t_max is then below every t.
+    // -0 counts as 0. A negative `t_max` becomes -1, below every t, and hits nothing.
     let negative = head.w > 0x80000000u;
     let limit_bits = min(head.w & 0x7fffffffu, 0x7f7fffffu);
     ray.t_max = select(bitcast<f32>(select(limit_bits, 0u, limit_bits < 0x00800000u)), -1.0, negative);
@@ -110,24 +111,24 @@ fn ray_of_words(
     let moves = direction_bits >= vec3<u32>(0x00800000u);
     ray.direction = flush_bits(tail.xyz);
     ray.origin_ordered = ordered(head.xyz);
-    // On an axis without motion, nothing is near the origin.
+    // On an axis without motion, a far origin keeps differences from being short.
     let origin = ray.origin_ordered;
     let half_origin = vec3<f32>(halved(origin.x), halved(origin.y), halved(origin.z));
     ray.half_origin = select(vec3<f32>(0x1p+100), half_origin, moves);
-    // The largest inverse is 2^126.
+    // The largest inverse is 2^126, so it can be doubled.
     let inverse = reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, moves));
     let doubled = bitcast<vec3<u32>>(inverse) + vec3<u32>(0x00800000u);
     ray.inverse = bitcast<vec3<f32>>(select(vec3<u32>(0u), doubled, moves));
     return ray;
 }
 
-// Half a bound, so finite differences never overflow. Exact from 2^-125 on, off by less than 2^-126 below.
+// Half a bound, so that finite differences never overflow. Exact from 2^-125 on, off by less than 2^-126 below.
 fn halved(bound: i32) -> f32 {
     let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
     return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
 }
 
-// At least as far out as `grown_closely`: lost denormals are below 2^-125.
+// Moves a bound outward by an extent, at least as far as `grown_closely`: lost denormals are below 2^-125.
 fn grown_widely(bound: i32, extent: f32, direction: i32) -> i32 {
     let moved = grown(unordered(vec3<i32>(bound)), vec3<f32>(extent), direction).x;
     return moved + direction * select(0, 2 * SMALLEST_NORMAL, abs(moved) < SMALL_BOUND);
@@ -136,7 +137,7 @@ fn grown_widely(bound: i32, extent: f32, direction: i32) -> i32 {
 struct AxisTest {
     near: i32,
     far: i32,
-    // Shortest relevant length; `enter_box` is sure unless it is short.
+    // Shortest half difference that matters. `enter_box` is unsure if it is short.
     shortest: u32,
 }
 
@@ -145,7 +146,7 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
     var high = box_high;
     var shortest = before.shortest;
     if (SWEPT) {
-        // A swept box meets another if its centre meets that one grown.
+        // A swept box hits another box if its centre hits that box grown by the half extents.
         let sweeps = bitcast<u32>(ray.half_extents[axis]) > 0u;
         low = select(low, grown_widely(low, ray.half_extents[axis], -1), sweeps);
         high = select(high, grown_widely(high, ray.half_extents[axis], 1), sweeps);
@@ -161,10 +162,10 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
     let far_length = far_way & ~SIGN;
     let is_above = low <= ray.origin_ordered[axis];
     let is_below = ray.origin_ordered[axis] <= high;
-    // A near bound that is reached or passed counts as 0 for certain, however near.
+    // If the origin has reached the near bound, the near parameter is certainly 0.
     let is_reached = select(is_below, is_above, forward);
     shortest = min(shortest, min(select(near_length, far_length, is_reached), far_length));
-    // Short near ways count as 0, short far ones as SHORT, which is longer: no hit is missed.
+    // Short differences to the near bound count as 0, and to the far bound as SHORT, which is longer: no hit is missed.
     let near_steps = select(near_way, 0u, near_length < SHORT);
     let far_steps = select(far_way, (inverse & SIGN) | SHORT, far_length < SHORT);
     let at_near = bitcast<i32>(bitcast<f32>(near_steps) * ray.inverse[axis]);
@@ -175,13 +176,13 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
         at_far = select(at_far, infinity, far_bound == endless);
         shortest = select(shortest, 0u, near_bound == endless);
     }
-    // An axis without motion is met always or never, with near parameter 0.
+    // On an axis without motion, the box is met always or never, and the near parameter is 0.
     let far = select(select(-1, infinity, is_above && is_below), at_far, inverse != 0u);
     return AxisTest(max(before.near, at_near), min(before.far, far), shortest);
 }
 
 // Parameter at which the ray enters the box, at least `t_min`; NO_HIT; or UNSURE if `enter_box_closely` must decide.
-// Going axis by axis takes fewer GPU registers than three axes at once.
+// One axis at a time takes fewer registers than three.
 fn enter_box(ray: Ray, low: vec3<i32>, high: vec3<i32>, may_be_endless: bool) -> f32 {
     let t_max = bitcast<i32>(ray.t_max);
     let first = AxisTest(0, t_max, ~SIGN);

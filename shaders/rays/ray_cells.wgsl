@@ -1,13 +1,13 @@
 // uses: common/box, common/grid, common/prelude, common/round, common/wide, rays/ray, rays/ray_passage, rays/ray_walk
 // needs: take_cells
 
-// Visits the cells of a walk, within the level's occupied bounds.
+// Visits the cells that a ray passes, within the occupied bounds of each level.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 
 const COARSE_FIRST: bool = false;
 
-// First level of the static table.
+// Index of the static table's first level among all levels.
 const STATIC_LEVELS: u32 = 32u;
 
 fn search_limit() -> f32 {

@@ -1,8 +1,8 @@
 // uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells
 // uses: rays/ray_walk
 
-// Writes the visited cells in the page by a second walk: level by level, slab by slab along the ray, x fastest within a
-// slab. Progress into the static table is stored after the offsets.
+// Writes the visited cells that are in the page, by a second walk: level by level, slab by slab along the ray, x
+// fastest within a slab. The place where the static table's cells continue is stored after the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 @group(0) @binding(9) var<storage, read_write> ray_cells: array<vec4<u32>>;

@@ -2,11 +2,11 @@
 
 // Exact test with unbounded exponents, for the few boxes of which `enter_box` is not sure.
 
-// Below 2^-78, differences are of values times 2^48, above of halves. Both are then normal floats, or one is too small
-// to change the rounded difference.
+// Two values below 2^-78 are subtracted after multiplying them by 2^48, others by 1/2. Both are then normal floats, or
+// one is too small to change the rounded difference.
 const LIFTED_BELOW: u32 = 0x18800000u;
 const LIFT: u32 = 48u;
-// A parameter as an integer key: float bits with a nine-bit exponent that counts from -300.
+// Parameters are integer keys: float bits with a nine-bit exponent, where 0 stands for 2^-300.
 const KEY_SHIFT: u32 = 173u << 23u;
 const KEY_SMALLEST_NORMAL: u32 = 174u << 23u;
 const KEY_INFINITY: u32 = 428u << 23u;
@@ -15,7 +15,7 @@ fn magnitude_of(bound: i32) -> u32 {
     return u32(abs(bound));
 }
 
-// Bits of a magnitude below 2^-78, times 2^48. Denormals are integers.
+// Multiplies a magnitude below 2^-78, given as bits, by 2^48. Denormals are converted as integers.
 fn lifted(magnitude: u32) -> u32 {
     let normal = magnitude + (LIFT << 23u);
     let denormal = bitcast<u32>(f32(magnitude)) - select((149u - LIFT) << 23u, 0u, magnitude == 0u);
@@ -34,7 +34,7 @@ fn signed(magnitude: u32, bound: i32) -> f32 {
     return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
 }
 
-// A bound moved outward by an extent, rounded to nearest and by one float more, denormals kept.
+// Moves a bound outward by an extent, rounds to nearest, and moves it by one float more. Keeps denormals.
 fn grown_closely(bound: i32, extent: f32, direction: i32) -> i32 {
     let magnitude = magnitude_of(bound);
     let length = bitcast<u32>(extent);
@@ -46,7 +46,7 @@ fn grown_closely(bound: i32, extent: f32, direction: i32) -> i32 {
     return select(result, -result, moved >= SIGN) + direction;
 }
 
-// Key of the parameter at a bound ahead. `inverse` is twice the inverse of the direction.
+// Key of the parameter at which the ray reaches a bound ahead. `inverse` is twice the inverse of the direction.
 fn key_of_bound(bound: i32, origin: i32, inverse: u32) -> u32 {
     let is_lifted = max(magnitude_of(bound), magnitude_of(origin)) < LIFTED_BELOW;
     let from_bound = select(halved(bound), signed(lifted(magnitude_of(bound)), bound), is_lifted);
@@ -55,7 +55,7 @@ fn key_of_bound(bound: i32, origin: i32, inverse: u32) -> u32 {
     let one = 0x3f800000u;
     let product = bitcast<f32>((way & 0x007fffffu) | one) * bitcast<f32>((inverse & 0x007fffffu) | one);
     let exponents = i32((way >> 23u) & 0xffu) + i32((inverse >> 23u) & 0xffu) - select(0, i32(LIFT) + 1, is_lifted);
-    // Far past the largest float, exponents are equivalent.
+    // Exponents far past the largest float all act alike.
     return bitcast<u32>(product) + (bitcast<u32>(min(exponents - 81, 304)) << 23u);
 }
 
@@ -93,7 +93,7 @@ fn enter_box_closely(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
             let forward = inverse < SIGN;
             let near_bound = select(high, low, forward);
             let far_bound = select(low, high, forward);
-            // Values times `turn` grow along the ray.
+            // Coordinates times `turn` grow along the ray.
             let turn = select(-1, 1, forward);
             let endless = turn * 0x7f800000;
             meets = meets && near_bound != endless && turn * far_bound >= turn * origin;

@@ -1,8 +1,8 @@
 // uses: common/box, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: rays/ray_hits, rays/ray_walk
 
-// Finds the first object that each ray hits: the smallest t, ties to the smallest object. Each hit bounds the rest of
-// the walk, including the geometry of later levels, so rounds go by part.
+// Finds the first object that each ray hits: the smallest t, then the smallest object index. Each hit bounds the rest
+// of the walk, including its path through later levels, so rounds resume at parts of the walk.
 
 @group(0) @binding(7) var<storage, read_write> ray_hits: array<vec2<u32>>;
 
@@ -21,8 +21,8 @@ fn search_limit() -> f32 {
 }
 
 // Parts are the large list, then each level. Two vectors per ray after the hits hold the state: current part, its tests
-// so far, geometry limit and iterations left. It is written when a part begins: registers for it would last through all
-// loops.
+// so far, `level_limit` and iterations left. It is stored when a part begins, since registers would otherwise hold it
+// through all loops.
 var<private> level_limit: f32;
 
 fn state_of(index: u32) -> u32 {
@@ -42,7 +42,7 @@ fn begins_part(ray: Ray, part: u32) -> bool {
     level_limit = closest_t;
     var skipped = 0u;
     if (round.first > 0u) {
-        // The part that this round began with, or a later one.
+        // Part where this round began, or a later one that it reached.
         let last_part = ray_hits[state].x;
         if (part < last_part) {
             return false;
@@ -55,7 +55,7 @@ fn begins_part(ray: Ray, part: u32) -> bool {
         }
     }
     if (tests_after_round() == 0u) {
-        // The skipped tests may exceed the part before, which a hit shortens.
+        // A hit may have cut the previous part to fewer tests than earlier rounds did.
         tests_passed = max(tests_passed, round.first - skipped);
         if (round.is_last == 0u) {
             ray_hits[state] = vec2<u32>(part, skipped + tests_left());

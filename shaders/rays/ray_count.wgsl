@@ -1,7 +1,7 @@
 // uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_walk
 
-// Counts the objects that each ray hits, and caches the first hits. One word more than rays, so that the scan ends with
+// Counts the objects that each ray hits, and caches the first hits. A 0 follows the counts, so that the scan ends with
 // the total.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;

@@ -1,7 +1,7 @@
 // uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_walk
 
-// Writes the hits in the page: from cached hits, or by a second walk if a ray has more. Progress of earlier rounds is
-// stored after the offsets.
+// Writes the hits that are in the page: from cached hits, or by a second walk if a ray has more. Each ray's progress in
+// earlier rounds is stored after the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> ray_hits: array<vec2<u32>>;
@@ -52,7 +52,7 @@ fn main(
     if (!shows(params.first_hit, params.hit_capacity, place_of_next, end)) {
         return;
     }
-    // Saturated places give no count.
+    // If `end` is saturated, the number of hits is unknown.
     if (end != NO_PLACE && end - place_of_next <= params.cached_hits) {
         if (is_first_of_all()) {
             let hits_found = end - place_of_next;

@@ -1,6 +1,6 @@
 // uses: common/box, common/cells, common/filtered, common/grid, common/rows, rays/ray, rays/ray_passage
 
-// Layer filter of rays, and the cell in which a walk finds an object.
+// Layer filter of rays, and the cell of a walk in which an object counts.
 
 fn admits(ray: Ray, object: u32) -> bool {
     if (!FILTERS) {
@@ -13,13 +13,13 @@ fn may_meet_again() -> bool {
     return SCHEME == SCHEME_UNIFORM;
 }
 
-// True if the object counts in this entry, met in row `y`, `z` of the visited cells.
+// True if the object counts at this entry, met in row `y`, `z` of the visited cells.
 //
-// One entry per object: the entry may be of another cell that shares the buckets.
+// With one entry per object, its cell must be visited: other cells may share the bucket.
 //
-// Uniform scheme: the first visited cell that the object covers counts; elsewhere its key may belong to another entry
-// of the box. The slabs that meet an object follow without a gap, so this is the first unless the slab before met it.
-// Within a slab, the lowest covered cell counts.
+// In the uniform scheme, the object counts in the first visited cell that it covers, whose bucket must hold the entry.
+// The slabs that meet an object are consecutive, so it counts only if the previous slab did not meet it. Within a slab,
+// the lowest covered cell is first.
 fn is_first_visit(
     level: Level,
     entry: u32,

@@ -4,18 +4,18 @@
 
 // Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
 
-// Uniform scheme: the object of each entry. Other schemes: the order in which rays are walked, in the same binding, as
-// WebGPU allows no more.
+// In the uniform scheme, the object of each entry. In the others, the ray indices in walking order: WebGPU allows no
+// further binding.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-// Record to test closely before the walk continues, plus one; or 0.
+// Index plus one of the record to test closely before the walk continues, or 0.
 var<private> unsure_record: u32;
-// Tests of the row before that closer test, or 0.
+// Tests in the row before a closer test, or 0.
 var<private> row_tested: u32;
 var<private> row_y: i32;
 var<private> row_z: i32;
 
-// Ray of an invocation, in the order of `ray_keys` if there are many.
+// Index of an invocation's ray; many rays are sorted by `ray_keys`.
 fn ray_at(place: u32) -> u32 {
     if (SCHEME != SCHEME_UNIFORM && params.rays_sorted != 0u && place < params.ray_count) {
         return values[place];
@@ -35,7 +35,7 @@ fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     }
 }
 
-// Tests a candidate, and accepts a hit, or tests its cluster. Returns true if a candidate inside that box may be a hit.
+// Tests a candidate and accepts a hit, or tests its cluster. Returns true if the tested box is hit near enough.
 fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit, y: i32, z: i32) -> bool {
     let record = tested_record(entry_record(entry), is_member);
     let low_word = records[2u * record];
@@ -62,7 +62,7 @@ fn test_closely(ray: Ray, record: u32) {
 fn test_all(ray: Ray, listing: Listing) {
     let share = tests_in_round(listing.count);
     var members_end = members_end_at(share.x, share.y);
-    // Closer tests are outside the loop over boxes: CPU drivers take both sides of branches.
+    // Closer tests are outside the loop over boxes: CPU drivers execute both sides of branches.
     for (var k = share.x; k < share.y && !is_done();) {
         unsure_record = 0u;
         for (; k < share.y && !is_done() && unsure_record == 0u;) {
@@ -100,12 +100,12 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     return cells_pay(ray, level, steps, breadth, most, ACCEPTS_AGAIN);
 }
 
-// True if the slab continues after a closer test.
+// True if a closer test interrupted the slab.
 fn resumes_slab() -> bool {
     return row_tested > 0u && !is_done();
 }
 
-// Visits rows up to a box to test closely. One loop covers both axes: each loop around the tests costs registers.
+// Visits rows up to a box that needs a closer test. One loop for y and z: each loop around the tests costs registers.
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     let upper_y = min(visit.upper.y, level.upper_y);
     let upper_z = min(visit.upper.z, level.upper_z);

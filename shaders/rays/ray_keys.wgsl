@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup
 
-// Writes sort keys of rays, so that neighbouring invocations walk neighbouring cells: Morton codes ("A Computer
-// Oriented Geodetic Data Base", 1966) of their origins in cells of the fullest level. The order changes no result.
+// Writes sort keys of rays, so that neighbouring invocations walk neighbouring cells: the Morton code ("A Computer
+// Oriented Geodetic Data Base", 1966) of the origin's cell on the fullest level. The order changes no result.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read_write> keys: array<u32>;
@@ -17,7 +17,7 @@ fn spread(bits: vec3<u32>) -> vec3<u32> {
     return (wide | (wide << vec3<u32>(2u))) & vec3<u32>(0x00249249u);
 }
 
-// Origins outside are clamped to the border.
+// Origins outside the level's bounds are clamped to them.
 fn ray_key(index: u32) -> u32 {
     let level = grid.levels[min(grid.fullest_level, MAX_LEVELS - 1u)];
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);

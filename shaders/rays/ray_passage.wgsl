@@ -6,16 +6,16 @@
 // other axes, the cells between entry and exit, widened by a bound on every rounding error. A ray through a corner
 // visits the cells on both sides. Each cell is visited once. A swept box widens slabs and cells by its half extents.
 //
-// `geometry_limit` is the largest parameter; `walk_pays` may reject the walk.
+// The path ends at parameter `geometry_limit`. If `walk_pays` returns false, the level is tested without cells.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
 const CELL_SLACK: f32 = 0x1p-10;
-// Below this speed, in cells, minor axes could flush to zero while they still matter.
+// Smallest speed in cells. Below it, relevant motion on minor axes could flush to zero.
 const SLOWEST: f32 = 0x1p-80;
 const FARTHEST: f32 = 0x1p+100;
 
-// Cells of a slab and of the one before, in detailed x.
+// Cells of a slab and of the previous slab. x is in fine cells.
 struct Visit {
     level: u32,
     lower: vec3<i32>,
@@ -28,15 +28,15 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
 }
 
-// A ray's path through a level, in cells. The major axis is that of fastest motion. The minor ones are y and z, with x,
-// in finer cells, in place of the major one.
+// Path of a ray through a level, in cells. The major axis is that of fastest motion. Minor axes are y and z; x, in fine
+// cells, replaces the major one.
 struct Passage {
-    // True to test the level without cells. No slabs are walked then.
+    // True to test the level's objects without cells.
     without_cells: bool,
     is_walked: bool,
     major: u32,
     first_slab: i32,
-    // One past the last slab, along the ray.
+    // The slab after the last one along the ray.
     past_slab: i32,
     t_begin: f32,
     t_end: f32,
@@ -63,11 +63,11 @@ fn of_minors(values: vec3<f32>, major: u32, x_factor: f32) -> vec2<f32> {
     return select(values.yz, vec2<f32>(values.x * x_factor), vec2<bool>(major == 1u, major == 2u));
 }
 
-// A separate function, so that its returns end before the loops of the walk: none is nested in a condition.
+// A separate function: an early return inside the walk would nest its loops in conditions.
 fn passage_of(ray: Ray, level: Level) -> Passage {
     let detail = grid.x_detail;
     let reach = cell_reach();
-    // Layers of the adaptive scheme are measured in half cells and shifted by one.
+    // In the adaptive scheme, `level.inverse` is 1 / (half a cell), and cells are shifted by half a cell.
     let unit = select(1.0, 0.5, params.scheme == SCHEME_ADAPTIVE) * level.inverse;
     let shift = select(0.0, 0.5, params.scheme == SCHEME_ADAPTIVE);
     let origin = flush_bits(unordered(ray.origin_ordered)) * unit + shift;
@@ -78,7 +78,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     let cell_lower = vec3<i32>(level.lower_x >> detail, level.lower_y, level.lower_z);
     let cell_upper = vec3<i32>(level.upper_x >> detail, level.upper_y, level.upper_z);
 
-    // Too far, fast or wide for products not to overflow, or too slow for motion to remain.
+    // Products could overflow for a far, fast or wide ray, and the motion of a slow one be lost.
     let is_lost = (ray.direction != vec3<f32>(0.0)) & !moves;
     if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any(is_lost)) {
         return no_passage(true);
@@ -86,7 +86,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
 
     let bound_low = vec3<f32>(cell_lower);
     let bound_high = vec3<f32>(cell_upper + vec3<i32>(1 + reach));
-    // Boxes that extents grow past the largest float are infinite, and may be met outside their cells.
+    // Boxes grown past the largest float by half extents are infinite, and may be hit outside their cells.
     let grown = extent + max(abs(bound_low), abs(bound_high));
     if (any((extent > vec3<f32>(0.0)) & (grown >= vec3<f32>(0x1p+127 * unit)))) {
         return no_passage(true);
@@ -131,10 +131,10 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     let forward = major_inverse > 0.0;
     let steps = major_upper - major_lower + 1;
 
-    // Estimated cells per step and axis, relative to a ray without width.
+    // Estimated cells per slab on each axis: 1 for a ray without width.
     let widened = 1.0 + 2.0 * (extent + speed * (of_major(extent, major) * abs(major_inverse)));
     let breadth = select(min(widened, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
-    // Upper bound of these cells.
+    // Upper bound of the cells per slab.
     let crossing = (f32(1 + reach) + 2.0 * major_slack) * abs(major_inverse);
     let crossed = select(vec3<f32>(0.0), speed * crossing, moves) + 2.0 * slack + f32(2 + reach);
     let most = select(min(crossed, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);

@@ -3,12 +3,12 @@
 
 // Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //
-// Needs `search_limit`, `without_cells` and `visit_slab`. `resumes_slab` visits the same slab again, `drops_level` drops the
-// level's walk, and `walks_again` restarts it. `begins_part` starts rounds.
+// If true, `resumes_slab` visits the same slab again, `drops_level` drops the level's walk, and `walks_again` restarts
+// it. `begins_part` is false for parts that earlier rounds finished.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
-// Vectors of a `Ray` and of a `SweptRay`, as in `params.ray_stride`.
+// Four-word vectors of a `Ray` and of a `SweptRay`, as in `params.ray_stride`.
 const RAY_STRIDE: u32 = 2u;
 const SWEPT_STRIDE: u32 = 4u;
 
@@ -25,7 +25,7 @@ fn load_ray(index: u32) -> Ray {
     return ray;
 }
 
-// Cached hits, of two words, object and t, follow the offsets and the progress of rounds.
+// Index of a cached hit: two words, object and t. Cached hits follow the offsets and the progress of rounds.
 fn cached_at(ray: u32, hit: u32) -> u32 {
     return 2u * params.ray_count + 1u + 2u * (params.cached_hits * ray + hit);
 }
@@ -64,7 +64,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     return passage.without_cells || (passage.is_walked && drops_level());
 }
 
-// Coarse layers of the adaptive scheme hold small boxes too, so they do not come first.
+// Coarse layers of the adaptive scheme also hold small boxes, so they do not come first.
 fn walk_levels(ray: Ray) {
     let coarse_first = COARSE_FIRST && SCHEME == SCHEME_HIERARCHICAL;
     var rest = grid.occupied;

@@ -1,5 +1,3 @@
-//! Results of a step: pairs, hits and query results.
-
 use std::mem::take;
 
 use super::lists::Lists;
@@ -29,20 +27,18 @@ use crate::reference::rays::ray_hits::ray_count_of;
 use crate::shared::lists::sort_lists;
 use crate::shared::runs;
 
-/// Collects the result, one kind of output after another.
 pub(super) struct Answer<'a> {
     descriptor: &'a BroadPhaseDescriptor<'a>,
     table: &'a Table,
     admits: Option<&'a Admits<'a>>,
     overrides: Overrides,
-    /// Uniform block with the capacities of outputs.
+    /// Uniform block, with the capacities of outputs.
     pub params: Params,
     pub counters: Vec<u32>,
     result: StepResult,
 }
 
 impl<'a> Answer<'a> {
-    /// `admits`: the caller's pair filter.
     pub fn new(descriptor: &'a BroadPhaseDescriptor<'a>, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
         Self {
             descriptor,
@@ -62,7 +58,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Scans the counts of an output. Returns the rows written and the capacity.
+    /// Turns counts into offsets. Returns the number of rows to write, and the capacity.
     fn scan(
         &mut self,
         output: &CountedOutput,
@@ -73,7 +69,6 @@ impl<'a> Answer<'a> {
         Ok([written, capacity.unwrap_or(written)])
     }
 
-    /// Finds pairs and counts them per world.
     pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.pairs);
@@ -116,7 +111,6 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// Runs the rays and queries of a scene.
     pub fn find_self_queries(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
         if !matches!(scene.query_input.rays, Rays::None) {
             self.cast_rays(&scene.rays)?;

@@ -1,5 +1,3 @@
-//! A broad phase on the CPU that keeps its table.
-
 use super::answers::Answer;
 use super::table::Table;
 use crate::api::descriptor::BroadPhaseDescriptor;
@@ -37,7 +35,7 @@ pub struct CpuBroadPhase<'a> {
 
 impl<'a> CpuBroadPhase<'a> {
     /// Creates a broad phase. The CPU cannot run the WGSL of a [`pair_filter`](BroadPhaseDescriptor::pair_filter); use
-    /// [`step_scene_where`](Self::step_scene_where).
+    /// [`step_scene_where`](Self::step_scene_where) instead.
     ///
     /// # Errors
     /// If the descriptor is invalid.
@@ -46,7 +44,7 @@ impl<'a> CpuBroadPhase<'a> {
         Ok(Self::of(descriptor))
     }
 
-    /// Validates the descriptor in each step instead.
+    /// Creates a broad phase that validates the descriptor only in steps.
     pub(super) const fn of(descriptor: &BroadPhaseDescriptor<'a>) -> Self {
         Self {
             descriptor: *descriptor,
@@ -59,7 +57,7 @@ impl<'a> CpuBroadPhase<'a> {
         &self.descriptor
     }
 
-    /// Sets the ray mode, also for queries to the last step's table.
+    /// Sets the ray mode of later steps, and of queries to the last step's table.
     pub const fn set_ray_mode(&mut self, mode: crate::RayMode) {
         self.descriptor.outputs.ray_mode = mode;
     }
@@ -67,7 +65,7 @@ impl<'a> CpuBroadPhase<'a> {
     /// Like [`step_scene`](super::step_scene).
     ///
     /// # Errors
-    /// As there. Queries then fail until the next step.
+    /// Those of [`step_scene`](super::step_scene). After an error, queries fail until the next step.
     pub fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
         self.step(scene, None)
     }
@@ -75,7 +73,7 @@ impl<'a> CpuBroadPhase<'a> {
     /// Like [`step_scene_where`](super::step_scene_where).
     ///
     /// # Errors
-    /// As there. Queries then fail until the next step.
+    /// Those of [`step_scene`](super::step_scene). After an error, queries fail until the next step.
     pub fn step_scene_where(
         &mut self,
         scene: &Scene<'_>,
@@ -90,7 +88,7 @@ impl<'a> CpuBroadPhase<'a> {
     /// - [`BroadPhaseError::NoStep`]: no step has run.
     /// - [`BroadPhaseError::PairFilterOnCpu`]: [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps) with a
     ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter).
-    /// - [`InputError::NotOnHost`](crate::InputError::NotOnHost): input is on a device.
+    /// - [`InputError::NotOnHost`](crate::InputError::NotOnHost): an input is on a device.
     /// - [`InputError::TooMany`](crate::InputError::TooMany), [`BroadPhaseError::TooManyResults`]: 32-bit indices
     ///   overflow.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
@@ -115,7 +113,7 @@ impl<'a> CpuBroadPhase<'a> {
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
         let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
         if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
-            // Reports invalid filters as descriptor errors.
+            // Reports an invalid filter as a descriptor error.
             self.descriptor.validate()?;
             return Err(BroadPhaseError::PairFilterOnCpu);
         }

@@ -1,4 +1,4 @@
-//! One list of items per row, found by walking most rows once. GPU passes walk twice: to count and to write.
+//! Lists of items, one per row, found by walking most rows only once. GPU passes walk twice: to count and to write.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,24 +6,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
-/// Maximum cached items per run and in all. Larger runs are walked again.
+/// Maximum items cached per run, then in all. Runs with more items are walked again.
 const MAX_OF_RUN: usize = 1 << 20;
 const MOST: usize = 1 << 27;
 
-/// A pass that finds items row by row.
 pub(crate) trait RowWalk: Sync {
     type Found: Copy + Send + Sync;
-    /// Passes all items of a row to `accept`. Must repeat exactly.
+    /// Passes all items of a row to `accept`. Must give the same items each time.
     fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
 }
 
-/// Items per row, partly cached.
+/// Number of items of each row; some of the items are cached.
 pub(crate) struct Lists<T> {
-    /// Items per row, then a zero for the total of the scan.
+    /// Number of items of each row, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,
-    /// Box tests of all rows.
+    /// Number of box tests of all rows.
     pub candidates: u64,
-    /// Number of invalid rows.
     pub invalid: u32,
     runs: Vec<Run<T>>,
 }
@@ -38,13 +36,12 @@ struct Run<T> {
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks all rows. Caches no more than `capacity` items.
+    /// Walks all rows. Caches at most `capacity` items.
     pub fn find(rows: u32, capacity: Option<u32>, walk: &impl RowWalk<Found = T>) -> Self {
         let most = capacity.map_or(MOST, |capacity| MOST.min(capacity as usize));
         Self::find_within(most, rows, walk)
     }
 
-    /// Caches at most `most` items.
     fn find_within(most: usize, rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Range<u32>| {
@@ -92,7 +89,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
         }
     }
 
-    /// Writes items at their scanned `offsets`, as far as `all` has room. Offsets may start above 0.
+    /// Writes items at their `offsets`, as far as `all` has room. The first offset may be above 0.
     pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl RowWalk<Found = T>) {
         let room = all.len();
         let place = |row: u32| (offsets[row as usize] as usize).min(room);
@@ -126,7 +123,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
 mod tests {
     use super::*;
 
-    /// Row `r` has the numbers `0..r % 7 * step`; every fifth row is invalid.
+    /// Row `r` has the items `0..r % 7 * step`. Every fifth row is invalid.
     struct Numbers {
         step: u32,
     }
@@ -147,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_not_kept_is_walked_again() {
         let rows = 5000;
-        // The longest rows exceed the run limit; otherwise `most` allows none, some or all.
+        // With `step` 500, runs exceed their limit. Otherwise `most` allows caching all, no or some runs.
         for (step, most) in [(3, MOST), (3, 0), (3, 20_000), (500, MOST)] {
             let walk = Numbers { step };
             let mut expected = Vec::new();
@@ -169,7 +166,7 @@ mod tests {
                     Some(*sum)
                 }))
                 .collect();
-            // Also cut off in the middle of a row.
+            // The output may also end in the middle of a row.
             for room in [expected.len(), expected.len() / 2 + 1, 1, 0] {
                 let mut lists = Lists::find_within(most, rows, &walk);
                 lists.counts.clear();

@@ -1,4 +1,4 @@
-//! The broad phase on the CPU: the results of a GPU step without a GPU.
+//! The broad phase on the CPU: the same results as on a GPU.
 //!
 //! [`step`] and [`step_scene`] are blocking functions. A [`BroadPhase`](crate::BroadPhase) with
 //! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table for later rays and queries. A [`CancelToken`] reports progress
@@ -30,7 +30,8 @@ pub use crate::shared::cancel::CancelToken;
 /// Runs a step on the CPU.
 ///
 /// The result is complete with [`Growth::Grow`](crate::Growth::Grow), or if the descriptor sets no capacity. With
-/// [`Growth::Fixed`](crate::Growth::Fixed) and a capacity, it is cut off there; the counters have the number needed.
+/// [`Growth::Fixed`](crate::Growth::Fixed) and a capacity, it is cut off there, and the counters have the number of
+/// rows needed.
 ///
 /// # Errors
 /// If the descriptor is invalid, or objects, rays or results exceed 32-bit indices.
@@ -60,8 +61,8 @@ pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> R
     step_with(descriptor, scene, None)
 }
 
-/// Like [`step_scene`], with a function in place of [`pair_filter`](BroadPhaseDescriptor::pair_filter), called with the
-/// smaller index first.
+/// Like [`step_scene`], with a function in place of [`pair_filter`](BroadPhaseDescriptor::pair_filter). Its first
+/// argument is the smaller index.
 ///
 /// # Errors
 /// As [`step_scene`].
@@ -75,7 +76,7 @@ pub fn step_scene_where(
 }
 
 /// Returns the boxes as passes compare them, static ones first: flat in 2D, grown by the margin, wrapped into the
-/// periods, invalid if their world does not exist. Split these to divide a world between devices.
+/// periods, invalid if their world does not exist. Split these boxes to divide a world between devices.
 ///
 /// # Errors
 /// As [`step_scene`].

@@ -1,4 +1,4 @@
-//! Query results, found by walking most queries once.
+//! Query results, found by walking most queries only once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,36 +10,33 @@ use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
-/// Maximum cached objects of all queries. Further runs are walked again.
+/// Maximum objects cached for all queries. Further runs of queries are walked again.
 const MOST: usize = 1 << 27;
-/// Maximum cached objects per run.
+/// Maximum objects cached per run of queries.
 const MAX_OF_RUN: usize = 1 << 20;
 
-/// Query results per walk.
 pub(crate) struct QueryLists<'a> {
     params: &'a Params,
     walks: &'a [QueryReads<'a>],
     overrides: Overrides,
-    /// Objects per query, then a zero for the total of the scan.
+    /// Number of objects of each query, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,
     runs: Vec<Vec<Run>>,
 }
 
 struct Run {
     indices: Range<u32>,
-    /// Output index and object count per query.
+    /// For each query of the run: its index in the output, and its number of objects.
     counts: Vec<(u32, u32)>,
     /// All objects of the run, if cached.
     found: Option<Vec<u32>>,
 }
 
 impl<'a> QueryLists<'a> {
-    /// Walks all queries and updates the counters.
     pub fn find(params: &'a Params, walks: &'a [QueryReads<'a>], overrides: Overrides, counters: &mut [u32]) -> Self {
         Self::find_within(MOST, params, walks, overrides, counters)
     }
 
-    /// Caches at most `most` objects.
     pub fn find_within(
         most: usize,
         params: &'a Params,
@@ -101,7 +98,7 @@ impl<'a> QueryLists<'a> {
         lists
     }
 
-    /// Returns the objects at their scanned `offsets`, up to `room`.
+    /// Returns the objects at their `offsets`, at most `room` of them.
     pub fn write(mut self, offsets: &[u32], room: u32) -> Vec<u32> {
         let runs = std::mem::take(&mut self.runs);
         let mut results = vec![0; room as usize];
@@ -191,7 +188,7 @@ mod tests {
                 assert_eq!((kept == 0, kept == all), (most == 0, most == MOST), "{most} {kept}");
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                // Cut off in the middle of a row.
+                // The output may end in the middle of a row.
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");

@@ -28,10 +28,10 @@ use crate::reference::table::sample_statistics::sample_statistics;
 
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// Initial state of later queries.
+    /// Uniform block with which later queries begin.
     pub params: Params,
     pub counters: Vec<u32>,
-    /// Boxes as compared, static ones first.
+    /// Boxes as passes compare them, static ones first.
     objects: Vec<Aabb>,
     cells: Cells,
     statics: Option<(Params, Cells)>,
@@ -63,12 +63,10 @@ impl Table {
         })
     }
 
-    /// Capacity for entries of static objects.
     pub fn static_entries(&self) -> u32 {
         self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity)
     }
 
-    /// `admits`: the caller's pair filter.
     pub fn reads<'a>(&'a self, admits: Option<&'a Admits<'a>>) -> StepReads<'a> {
         StepReads {
             own: self.cells.reads(&self.params),
@@ -83,7 +81,7 @@ impl Table {
     }
 }
 
-/// Cell table of the moving or static objects.
+/// Cell table of moving or static objects.
 #[derive(Clone, Debug)]
 struct Cells {
     grid: Grid,
@@ -118,7 +116,7 @@ impl Cells {
             values.resize(params.table_entries() as usize, 0);
             large_table_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
         }
-        // All strategies give the same result.
+        // All sort strategies give the same order.
         for digit in table_digits(params, SortStrategy::Portable) {
             (keys, values) = sort_digit(&digit, &grid, &keys, &values);
         }

@@ -1,4 +1,4 @@
-//! All schemes against brute force on seeded scenes. Half are lattices with offsets of one ulp, where boxes share
+//! Compares all schemes with brute force on seeded scenes. Half are lattices with offsets of one ulp, where boxes share
 //! faces; continuous random boxes never touch.
 
 mod box_tests;
@@ -57,7 +57,6 @@ impl SplitMix {
     }
 }
 
-/// Moves a float by up to one ulp; zero becomes −0 or a denormal.
 fn nudge(random: &mut SplitMix, value: f32) -> f32 {
     match random.below(4) {
         0 => value.next_up(),
@@ -92,7 +91,7 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
     let unit = random.pick(&[1.0, 0.1, 0.3, 3.7, 1e-3, 1e4, 0.5]);
     (0..count)
         .map(|_| match kind {
-            // Lattices: shared faces, one-ulp offsets, both zeros.
+            // Lattices with shared faces, one-ulp offsets and zeros of both signs.
             0 => lattice(random, unit, cells, 1, 0.0),
             1 => lattice(random, unit, cells, 3, 0.0),
             2 => lattice(random, unit, cells, 2, 1e5 * unit),
@@ -106,7 +105,7 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
                 let unit = 2f32.powi(-126 + random.below(250) as i32);
                 lattice(random, unit, cells, 2, 0.0)
             }
-            // A flat lattice along one axis.
+            // A lattice that is flat along z.
             7 => {
                 let mut object = lattice(random, unit, 4 * cells, 2, 0.0);
                 (object.min[2], object.max[2]) = (0.0, 0.0);
@@ -117,7 +116,6 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
                 let edge = 1.0 / (1.0 - random.range(0.0, 1.0 - 1.0 / 65536.0)).sqrt();
                 centred(random, 3.0 * side, edge)
             }
-            // Distant clusters.
             10 => {
                 let far = random.vector(|random| random.pick(&[-1e6, 0.0, 1e7, 3e4]));
                 let object = centred(random, 2.0, 1.0);
@@ -126,7 +124,6 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
                     std::array::from_fn(|axis| object.max[axis] + far[axis]),
                 )
             }
-            // Any size.
             11 => {
                 let edge = 10f32.powf(random.range(-30.0, 30.0));
                 let side = edge * random.range(0.0, 20.0);
@@ -166,7 +163,7 @@ fn benchmark(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
         .collect()
 }
 
-/// Adds giants, infinite and invalid boxes, huge coordinates, filters.
+/// Adds giants, infinite and invalid boxes, huge coordinates and filters.
 fn spoil(random: &mut SplitMix, objects: &mut [Aabb]) {
     for object in objects {
         let axis = random.below(3) as usize;
@@ -198,7 +195,7 @@ fn spoil(random: &mut SplitMix, objects: &mut [Aabb]) {
     }
 }
 
-/// Rays from on, in and outside boxes, through corners, along edges, and random.
+/// Rays from on, in and outside boxes, through corners, along edges, and random ones.
 fn rays(random: &mut SplitMix, objects: &[Aabb], count: usize) -> Vec<Ray> {
     let finite = |value: f32| if value.is_finite() { value } else { 0.0 };
     let point = |random: &mut SplitMix| {
@@ -315,7 +312,7 @@ fn bits(hit: &RayHit) -> (u32, u32) {
     (hit.object, hit.t.to_bits())
 }
 
-/// Checks all ray modes. Returns the step of closest hits.
+/// Returns the result of the mode `Closest`, after checking all ray modes.
 fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) -> StepResult {
     let run = |ray_mode, pairs| {
         let descriptor = BroadPhaseDescriptor {
@@ -586,7 +583,7 @@ fn traces_hold_what_the_passes_promise() {
                 .collect();
             expected.sort_by_key(|entry| entry.0);
             if trace.grid.is_crowded == 1 {
-                // Clusters reorder entries within a cell.
+                // In a crowded scene, clusters reorder the entries of a cell.
                 sorted.sort_unstable();
                 expected.sort_unstable();
             }
@@ -605,7 +602,6 @@ fn traces_hold_what_the_passes_promise() {
     }
 }
 
-/// The sample must find small objects in any order or pattern of the list.
 #[test]
 fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
     let mut random = SplitMix(29);
@@ -619,7 +615,7 @@ fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
     let large = boxes(16_384, 10.0, 1000.0, &mut random);
     let small = boxes(16_000, 0.1, 10.0, &mut random);
     let behind = [&large[..], &small].concat();
-    // Every fourth is large.
+    // Every fourth box is large.
     let mixed: Vec<_> = large[..5000]
         .iter()
         .zip(small.chunks(3))
@@ -636,7 +632,6 @@ fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
     }
 }
 
-/// 64-bit totals and saturated offsets.
 #[test]
 fn totals_past_32_bits_are_counted() {
     let block = ScanParams {
@@ -656,7 +651,6 @@ fn totals_past_32_bits_are_counted() {
     );
 }
 
-/// Margin, dimensions and worlds, alone and combined.
 fn variants(scheme: Scheme) -> [BroadPhaseDescriptor<'static>; 5] {
     let base = BroadPhaseDescriptor {
         scheme,
@@ -696,7 +690,7 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
                 for descriptor in variants(scheme) {
                     let worlds: Vec<_> = objects
                         .iter()
-                        // Few worlds are used; some do not exist.
+                        // Few worlds are used. Some of these do not exist.
                         .map(|_| {
                             [0, 1, 3, 4, 299, descriptor.worlds - 1, descriptor.worlds, u32::MAX]
                                 [random.below(8) as usize]
@@ -757,7 +751,6 @@ fn a_margin_is_rounded_outward_by_no_more_than_two_floats() {
     }
 }
 
-/// Margin and period apply to finite bounds only.
 #[test]
 fn the_finite_axes_of_infinite_boxes_are_prepared_as_those_of_others() {
     let mut random = SplitMix(78);
@@ -791,7 +784,7 @@ fn the_finite_axes_of_infinite_boxes_are_prepared_as_those_of_others() {
             let bounds = |object: &Aabb| [object.min[other], object.max[other]];
             assert_eq!(bounds(&found), bounds(&expected), "{params:?}, {endless:?}");
         }
-        // The finite bound grows but does not wrap.
+        // Finite bounds grow by the margin but are not wrapped into the period.
         let unmoved = Params {
             period_x: 0.0,
             period_y: 0.0,

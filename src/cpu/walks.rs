@@ -1,5 +1,3 @@
-//! Row walks of pairs and rays.
-
 use super::lists::RowWalk;
 use crate::api::types::{Pair, RayHit};
 use crate::layout::blocks::Overrides;

@@ -1,11 +1,9 @@
-//! Chooses an adapter.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns the adapters of `backends`, indexed as in [`Backend::Adapter`](crate::Backend::Adapter); GL adapters are
-/// last. Empty if no backend of wgpu was compiled in (feature `backends`).
+/// Returns the adapters of `backends`, GL adapters last, in the order of [`Backend::Adapter`](crate::Backend::Adapter).
+/// Empty if no wgpu backend was compiled in (feature `backends`).
 pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
-    // wgpu panics without any enabled backend.
+    // wgpu panics if no backend is enabled.
     if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {
         return Vec::new();
     }
@@ -18,8 +16,9 @@ pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     instance.enumerate_adapters(backends).await
 }
 
-/// Returns the adapter with the name or index `wanted`, else the best one. GL is only tried if the other backends have
-/// no match or no hardware: its libraries load slowly, and some log errors without a display.
+/// Returns the adapter with the name or index `wanted`, or the best one without `wanted`. GL adapters are only
+/// enumerated if other backends have no match or no hardware: GL libraries load slowly, and some log errors without a
+/// display.
 pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Option<wgpu::Adapter> {
     let named = |found: &[wgpu::Adapter], name: &str| {
         let name = name.to_lowercase();
@@ -37,14 +36,14 @@ pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Op
     let mut chosen = place(&found);
     if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
         found.extend(adapters(backends & wgpu::Backends::GL).await);
-        // A number beyond the last adapter may be part of a name, such as 4090.
+        // An index beyond the last adapter may be part of a name, such as 4090.
         chosen = place(&found).or_else(|| named(&found, wanted?));
     }
     chosen.map(|index| found.swap_remove(index))
 }
 
 pub(crate) async fn choose_hardware() -> Option<wgpu::Adapter> {
-    /// Cached, because enumerating takes longer than many steps.
+    /// Cached, because enumerating adapters takes longer than many steps.
     static NO_HARDWARE: AtomicBool = AtomicBool::new(false);
     if NO_HARDWARE.load(Ordering::Relaxed) {
         return None;
@@ -59,7 +58,6 @@ fn is_hardware(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type != wgpu::DeviceType::Cpu
 }
 
-/// Sort key, best first: hardware before software, GL last.
 fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
     let kind = match info.device_type {
         wgpu::DeviceType::DiscreteGpu => 0,

@@ -1,10 +1,9 @@
-//! Uniform buffers and bind groups, cached while recordings use them.
-
 use std::collections::HashMap;
 
 use super::filled::filled;
 
-/// Recordings without use before a resource is dropped. Callers alternate buffers, steps and queries.
+/// A resource is dropped after this number of recordings without a use. Above 1, because callers alternate between
+/// buffers, steps and queries.
 pub(crate) const KEPT: u64 = 8;
 
 struct Used<T> {
@@ -65,13 +64,13 @@ impl From<RangeRef<'_>> for Range {
 #[derive(Default)]
 pub(crate) struct Bindings {
     recording: u64,
-    /// Immutable once created, because pending recordings still read them.
+    /// Buffers by contents. Never rewritten, because pending recordings read them.
     uniforms: HashMap<Vec<u8>, Used<wgpu::Buffer>>,
     groups: HashMap<Key, Used<wgpu::BindGroup>>,
 }
 
 impl Bindings {
-    /// Drops resources unused for [`KEPT`] recordings.
+    /// Begins a recording. Drops resources unused for [`KEPT`] recordings.
     pub fn begin(&mut self) {
         self.recording += 1;
         let first = self.recording.saturating_sub(KEPT);
@@ -111,7 +110,7 @@ impl Bindings {
         self.groups.keys().any(|key| key.variant == variant)
     }
 
-    /// Drops bind groups of buffers in `gone`, which frees their memory at once.
+    /// Drops bind groups of the buffers in `gone`, which frees their memory at once.
     pub fn forget(&mut self, gone: &[wgpu::Buffer]) {
         if !gone.is_empty() {
             self.groups

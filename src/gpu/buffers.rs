@@ -1,4 +1,4 @@
-//! Buffers of a broad phase: created on demand by the plan's sizes, reused while large enough, dropped when unused.
+//! Buffers of a broad phase: created in the sizes of the plan, reused while large enough, dropped when unused.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use super::bindings::KEPT;
 use crate::api::error::InputError;
 use crate::api::memory::{MemoryPart, MemoryUse};
 
-/// Declaration of a buffer. Its name is also that of the WGSL variable, unless a dispatch overrides it.
+/// Declaration of a buffer. The WGSL variable has the same name, unless a dispatch overrides it.
 ///
-/// Using a buffer that the step does not have is a bug in this crate and panics with the name.
+/// Using a buffer that the step did not allocate is a bug in this crate and panics with the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferId {
     pub name: &'static str,
@@ -35,7 +35,6 @@ impl BufferId {
 
 macro_rules! buffers {
     ($($(#[$doc:meta])* $constant:ident = $name:literal: $part:ident $(as $usage:ident)?;)+) => {
-        /// Buffers of the stage.
         pub(crate) mod buffer {
             use $crate::api::memory::MemoryPart;
             use $crate::gpu::buffers::BufferId;
@@ -63,9 +62,9 @@ pub(crate) struct Buffers {
 struct Held {
     id: BufferId,
     buffer: wgpu::Buffer,
-    /// Largest request in bytes since the last step began.
+    /// Largest size in bytes requested in the current step.
     requested: u64,
-    /// Consecutive steps that requested at most half of it.
+    /// Number of consecutive steps that requested at most half of the buffer.
     idle: u64,
 }
 
@@ -83,7 +82,8 @@ impl Buffers {
         }
     }
 
-    /// Replaces buffers that are smaller than in `sizes`, except `caller_owned` ones. Returns the replaced buffers.
+    /// Allocates buffers that are missing or smaller than in `sizes`, except `caller_owned` ones. Returns the replaced
+    /// buffers.
     pub fn fit(
         &mut self,
         device: &wgpu::Device,
@@ -130,12 +130,11 @@ impl Buffers {
         self.give_up(|held| held.idle >= KEPT)
     }
 
-    /// Drops buffers of which the plan needs at most half.
     pub fn give_up_spacious(&mut self, planned: Sizes) {
         drop(self.give_up(|held| held.is_spacious_for(planned_bytes(&planned, held.id).unwrap_or(0))));
     }
 
-    /// Drops and returns buffers of another size than planned, except `kept` ones.
+    /// Drops and returns buffers whose size is not as planned, and `caller_owned` ones, except those in `kept`.
     pub fn release(&mut self, planned: Sizes, caller_owned: &[BufferId], kept: &[BufferId]) -> Vec<wgpu::Buffer> {
         self.give_up(|held| {
             let as_planned = |bytes| rounded(bytes) == held.buffer.size();
@@ -165,7 +164,7 @@ impl Buffers {
     }
 
     /// # Panics
-    /// If the buffer is not allocated by [`fit`](Self::fit).
+    /// If [`fit`](Self::fit) did not allocate the buffer.
     pub fn get(&self, id: BufferId) -> &wgpu::Buffer {
         self.named(id.name)
             .unwrap_or_else(|| panic!("the buffer {} has no size in this step", id.name))
@@ -192,7 +191,7 @@ impl Buffers {
     }
 }
 
-/// Rejects inputs that alias a buffer which the call writes.
+/// Fails if an input is one of the buffers that the call writes.
 pub(crate) fn check_own<'b>(
     inputs: impl IntoIterator<Item = (&'static str, Option<&'b wgpu::Buffer>)>,
     own: &[&Buffers],

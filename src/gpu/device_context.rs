@@ -1,5 +1,3 @@
-//! The device of buffers and pipelines.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +11,7 @@ pub(crate) struct KnownDevice {
     adapter: wgpu::AdapterInfo,
 }
 
-/// A device and its queue. Each broad phase has one, shared with its query sets.
+/// A device and its queue. A broad phase and its query sets share one.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     known: KnownDevice,
@@ -33,16 +31,16 @@ impl KnownDevice {
         &self.device
     }
 
-    /// Also compares adapters and error scopes: devices of two instances may have equal ids.
+    /// Also compares adapters and error scopes, because devices of two wgpu instances may have equal ids.
     pub fn is(&self, device: &wgpu::Device) -> bool {
         self.device == *device && self.adapter == device.adapter_info() && share_errors(&self.device, device)
     }
 }
 
-/// Returns true if both report errors to the same scopes, so they are one device. A lost device reports none and counts
-/// as the same.
+/// Returns true if both devices report errors to the same error scopes, so they are one device. Also true if the device
+/// is lost, because it then reports none.
 fn share_errors(one: &wgpu::Device, other: &wgpu::Device) -> bool {
-    // Browsers compare device objects, and report errors later.
+    // In browsers, `==` compares device objects, and errors arrive later.
     if cfg!(target_arch = "wasm32") {
         return true;
     }
@@ -55,7 +53,7 @@ fn share_errors(one: &wgpu::Device, other: &wgpu::Device) -> bool {
         usage: wgpu::BufferUsages::empty(),
         mapped_at_creation: false,
     }));
-    // Scopes close in reverse order.
+    // Error scopes close in reverse order.
     let by_other = of_other.end().now();
     let by_one = of_one.end().now();
     by_other.is_some() || by_one.is_none()
@@ -86,7 +84,7 @@ impl DeviceContext {
         }
     }
 
-    /// Fails for another broad phase, even on the same device.
+    /// Fails if `other` belongs to another broad phase, even on the same device.
     pub fn check_broad_phase(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), StepError> {
         self.check(other)?;
         if Arc::ptr_eq(self, other) {
@@ -112,7 +110,7 @@ impl DeviceContext {
         submission::is_lost(self.device())
     }
 
-    /// Error of a recording; `DeviceLost` if the device is lost, which causes many different errors.
+    /// Error of a recording. Returns `DeviceLost` on a lost device, which causes many different errors.
     pub fn refusal(&self, error: String) -> StepError {
         if self.is_lost() {
             StepError::DeviceLost

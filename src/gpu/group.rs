@@ -21,8 +21,8 @@ impl Group {
     }
 }
 
-/// Vulkan drivers of Mesa 22 write through a stale pointer at a command buffer's second group if the first held
-/// labelled passes. Passes keep their labels there.
+/// At the second debug group of a command buffer, Vulkan drivers of Mesa 22 write through a stale pointer if the first
+/// group held labelled passes.
 fn survives_groups(info: &wgpu::AdapterInfo) -> bool {
     info.backend != wgpu::Backend::Vulkan || !info.driver_info.starts_with("Mesa 22.")
 }

@@ -1,4 +1,4 @@
-//! Links the WGSL of a pass: its root file and all files used from there, each once.
+//! Links the WGSL of a pass: its root file and all files that it uses, also indirectly, each once.
 //!
 //! A file declares what it uses at its top:
 //!
@@ -7,8 +7,8 @@
 //! // needs: accept_hit
 //! ```
 //!
-//! `{entry}` is a hole. Each pass fills it with its own word, so one file can be linked in several ways. Symbols that a
-//! file *needs* are declared by the files that use it.
+//! `{entry}` is a hole. Each pass fills it with its own word, so one file can be linked in several ways. The names
+//! after `needs` must be declared by the files that use this one.
 
 use crate::shared::wgsl::{FILES, File};
 
@@ -23,10 +23,10 @@ pub enum Binding {
     Write,
 }
 
-/// Holes and their words.
+/// Holes and the words that fill them.
 pub(crate) type Holes = &'static [(&'static str, &'static str)];
 
-/// Words of header lines such as `// uses: ` or `// needs: `.
+/// Returns the names in header lines of `text` that begin with `// {what}: `.
 pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'static str> {
     let start = format!("// {what}: ");
     let lines = text.lines().take_while(|line| line.starts_with("//"));
@@ -35,7 +35,7 @@ pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'st
         .flat_map(|names| names.split(", "))
 }
 
-/// Files of a module, dependencies first, the root last.
+/// Returns the files of a pass, dependencies first, `root` last.
 pub(crate) fn link(root: &str, holes: Holes) -> Vec<File> {
     let mut linked = Vec::new();
     visit(root, holes, &mut Vec::new(), &mut linked);
@@ -67,7 +67,7 @@ fn filled(path: &str, holes: Holes) -> String {
     format!("{before}{choice}{after}")
 }
 
-/// The caller's text in place of the file at `path`.
+/// The caller's text that replaces the file at `path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replacement {
     pub path: &'static str,
@@ -83,7 +83,7 @@ pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String 
     parts.collect()
 }
 
-/// Bindings of group 0, one declaration per line, sorted by number.
+/// Bindings of group 0 by number, which must be declared one per line.
 pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let mut bindings: Vec<_> = lines.filter_map(binding).collect();
@@ -91,14 +91,14 @@ pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     bindings
 }
 
-/// Names of the pipeline constants, declared one per line.
+/// Names of the pipeline constants, which must be declared one per line.
 pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let declarations = lines.filter_map(|line| line.strip_prefix("override ")?.split_once(':'));
     declarations.map(|(name, _)| name).collect()
 }
 
-/// Workgroup size: a literal, or a constant of one of the files.
+/// Workgroup size, declared as a literal or by a constant in one of the files.
 pub(crate) fn workgroup(files: &[File]) -> Option<u32> {
     let lines = || files.iter().flat_map(|(_, text)| text.lines());
     let size = lines().find_map(|line| line.strip_prefix("@compute @workgroup_size(")?.strip_suffix(')'))?;

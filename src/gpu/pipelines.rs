@@ -1,5 +1,3 @@
-//! Pipelines and dispatches, which are created only here.
-
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,7 +23,7 @@ pub(crate) struct Pipelines {
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
     replacement: Option<Replacement>,
-    /// Table of the device, or a private table if the caller supplied a cache.
+    /// Pipelines shared by all users of the device, or private ones if the caller supplied a cache.
     shared: OnceLock<Arc<SharedPipelines>>,
     by_pass: HashMap<&'static str, Variants>,
     dispatches: AtomicU32,
@@ -41,7 +39,7 @@ pub(crate) enum Groups<'b> {
 }
 
 impl Pipelines {
-    /// `constants` apply to passes that declare them. `replacement` replaces a file wherever it is linked.
+    /// `constants` apply to passes that declare them. `replacement` replaces a WGSL file in every pass that links it.
     pub fn new(
         label: &str,
         passes: impl IntoIterator<Item = &'static Pass>,
@@ -63,7 +61,7 @@ impl Pipelines {
         }
     }
 
-    /// Returns a copy with other constants and replacement. Keeps pipelines that do not depend on them.
+    /// Returns a copy with other constants and replacement. Reuses pipelines that do not depend on them.
     pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,
@@ -107,13 +105,13 @@ impl Pipelines {
         variants.filter(|made| made.get().is_some()).count()
     }
 
-    /// Creates pipelines on all cores: many drivers take seconds. Returns errors of other threads, which miss the
-    /// caller's scopes.
+    /// Creates pipelines on all cores, because many drivers take seconds. Returns an error of another thread, which the
+    /// caller's error scopes miss.
     #[cfg(not(target_family = "wasm"))]
     pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicUsize::new(0);
-        // The walks compile slowest and are last in the list.
+        // Walks compile slowest and are last, so creation begins there.
         let make = || {
             while let Some(&variant) = variants.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
                 self.get(device, variant);
@@ -151,7 +149,7 @@ impl Pipelines {
         );
         self.by_pass[variant.pass.name][variant.index()].get_or_init(|| {
             let shared = self.shared.get_or_init(|| match self.cache {
-                // Pipelines must be compiled into the caller's cache.
+                // A shared pipeline would not be compiled into the caller's cache.
                 Some(_) => Arc::new(SharedPipelines::new(device)),
                 None => SharedPipelines::of(device),
             });
@@ -244,7 +242,7 @@ fn create(
         bind_group_layouts: &[Some(&layout)],
         immediate_size: 0,
     });
-    // Browsers require the `enable` directive; naga rejects it.
+    // Browsers require the `enable` directive; wgpu's WGSL front end (naga) rejects it.
     let source = if cfg!(target_family = "wasm") && pass.features().contains(wgpu::Features::SUBGROUP) {
         format!("enable subgroups;\n{source}").into()
     } else {
@@ -261,8 +259,8 @@ fn create(
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
             constants,
-            // Every pass initializes its workgroup memory (tests/passes checks with poison). FXC would unroll the
-            // zeroing per element and take up to a minute per shader.
+            // Every pass initializes its own workgroup memory (tests/passes checks this with poison). The FXC compiler
+            // would unroll the zeroing per element and take up to a minute per shader.
             zero_initialize_workgroup_memory: false,
         },
         cache,

@@ -1,5 +1,3 @@
-//! Pipelines to create ahead of use.
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,8 +10,8 @@ use crate::api::error::CreateError;
 /// Pipelines that are still to be created, returned by the `prepare` calls.
 ///
 /// [`run`](Self::run) creates them on all CPU cores. Call it behind a loading screen, or on your own thread while
-/// frames continue: it borrows nothing. A frame that needs a pipeline in creation waits for that one. Browsers use one
-/// thread here and compile in another process.
+/// frames continue: it borrows nothing. A frame that needs a pipeline in creation waits for that pipeline. Browsers use
+/// one thread here and compile in another process.
 #[must_use = "nothing is made before `run`"]
 pub struct Preparation {
     context: Arc<DeviceContext>,
@@ -58,7 +56,7 @@ impl Preparation {
         if self.is_refused {
             return Err(CreateError::OtherDevice);
         }
-        // Creating pipelines does not report this.
+        // Creating pipelines on a lost device reports no error.
         if self.context.is_lost() {
             return Err(CreateError::DeviceLost);
         }

@@ -1,5 +1,3 @@
-//! Results that arrive on the host without a wait.
-
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -18,14 +16,14 @@ use crate::shared::submission::Dependency;
 /// waits or polls. On native targets, the result is delivered during a later submission or [`wgpu::Device::poll`];
 /// browsers deliver it on their own.
 ///
-/// In a frame loop, keep the handle and call [`take`](Self::take) once per frame. It is also a [`Future`]; on native
-/// targets something else must then keep submitting or polling. Dropping it discards the result and frees the staging
-/// memory.
+/// In a frame loop, keep the handle and call [`take`](Self::take) once per frame. The handle is also a [`Future`],
+/// which on native targets needs your program to keep submitting or polling. Dropping it discards the result and frees
+/// the staging memory.
 #[must_use = "the answer is given up with the handle"]
 pub struct Readback<T> {
     slot: Arc<Slot>,
     decode: Option<Decode<T>>,
-    /// The recording of the copy, then the recording that it reads.
+    /// `copied` is the recording of the copy, `of` the recording that wrote the data.
     copied: Dependency,
     of: Dependency,
     context: Arc<DeviceContext>,
@@ -35,7 +33,7 @@ type Decode<T> = Box<dyn FnOnce(&Reading) -> Result<T, ReadBackError> + Send + S
 
 struct Slot {
     state: Mutex<State>,
-    /// Receives the staging buffer once the result was taken.
+    /// Receives the staging buffer after the result was taken.
     pool: Weak<Pool<Buffer>>,
 }
 
@@ -43,16 +41,16 @@ enum State {
     UnderWay(Option<Waker>),
     There(Reading),
     Failed(ReadBackError),
-    /// Taken or discarded.
+    /// The result was taken or discarded.
     Gone,
 }
 
-/// Owned by the encoder's callback. Dropped with the encoder, it reports `NotSubmitted`.
+/// Owned by the encoder's callback. Dropped with an unsubmitted encoder, it reports `NotSubmitted`.
 struct Arrival(Arc<Slot>);
 
 impl<T> Readback<T> {
-    /// Maps `reading` on submission. `copied` is the recording of the copy, `of` the one it reads. `arrived` runs
-    /// first, on the thread of the device callback.
+    /// Maps `reading` on submission. `copied` is the recording of the copy, `of` the recording that wrote the data.
+    /// `arrived` runs before the result is available, on the thread of the device callback.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
         pool: Weak<Pool<Buffer>>,
@@ -89,7 +87,7 @@ impl<T> Readback<T> {
         !matches!(*self.slot.lock(), State::UnderWay(_)) && !self.is_undecided()
     }
 
-    /// Returns true if the result arrived before its submission was reported.
+    /// Returns true if the result arrived, but wgpu has not yet reported the submission of its copy.
     fn is_undecided(&self) -> bool {
         matches!(*self.slot.lock(), State::There(_)) && self.copied.is_undecided()
     }
@@ -191,7 +189,7 @@ impl Slot {
     }
 }
 
-/// Changes the state. Wakes the waiter after unlocking.
+/// Wakes the waiting task after unlocking.
 fn settle(mut state: MutexGuard<'_, State>, to: State) {
     let before = std::mem::replace(&mut *state, to);
     drop(state);

@@ -1,5 +1,3 @@
-//! Read-backs: counters, stage times, and rows of outputs.
-
 use std::ops::Range;
 use std::time::Duration;
 
@@ -13,7 +11,7 @@ use crate::api::error::ReadBackError;
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::submission::{self, Dependency};
 
-/// Bytes read beyond the last result's size: copying them is cheaper than a second wait.
+/// Bytes to read beyond the last result's size. Copying them costs less than a second wait.
 const SPARE: u64 = 1 << 16;
 pub(crate) const TIMINGS: &str = "timings";
 
@@ -27,9 +25,9 @@ pub(crate) enum HeldRows {
     Known(u64),
     Counted {
         needed: fn(&Counters) -> u64,
-        /// Rows that the last result needed.
+        /// Number of rows that the last result needed.
         last: u32,
-        /// Rows before the page.
+        /// Number of rows before the page.
         first: u32,
         capacity: u32,
         status: Status,
@@ -101,7 +99,7 @@ impl Readable {
         }
     }
 
-    /// Rows to read before the count is known. If nothing can be read later, allows for growth by a quarter.
+    /// Number of rows to read before their count is known. If this is the last chance to read, adds a quarter.
     pub fn guess(&self, is_last_chance: bool) -> u64 {
         match self.rows {
             HeldRows::Known(rows) => rows,
@@ -123,7 +121,7 @@ impl Reading {
         submission: wgpu::SubmissionIndex,
         timeout: Duration,
     ) -> Result<(), ReadBackError> {
-        // A device lost unnoticed rejects the mapping.
+        // Mapping fails here if the device was lost unnoticed.
         let scopes = Scopes::begin(device);
         let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
         let mapped = move |mapped| {
@@ -186,7 +184,7 @@ impl Reading {
     }
 }
 
-/// A result on the host. Rows of an output may be split over several readings.
+/// A result on the host. Rows of one output may be split over several readings.
 pub(crate) struct Answer<'r> {
     pub outputs: &'r [Readable],
     pub counters: Counters,
@@ -194,7 +192,7 @@ pub(crate) struct Answer<'r> {
 }
 
 impl Answer<'_> {
-    /// Status flags of outputs with unread rows.
+    /// Status flags of the outputs whose rows were not all read.
     pub fn lacking(&self) -> Status {
         let cut = |output: &&Readable| self.rows_read(output) < output.held(&self.counters);
         let lacking = self.outputs.iter().filter(cut).map(Readable::lacking);
@@ -223,7 +221,7 @@ impl Answer<'_> {
     }
 }
 
-/// Records copies into one staging buffer, up to its maximum size.
+/// Records copies into one staging buffer. Cuts off rows that exceed its maximum size.
 pub(crate) fn copy_out(
     readings: &Staging,
     device: &wgpu::Device,
@@ -248,7 +246,8 @@ pub(crate) fn copy_out(
     Reading { staging, parts }
 }
 
-/// Ranges of copies in a buffer of `limit` bytes, cut to whole rows. `sizes`: bytes per row and in all.
+/// Ranges of copies in a buffer of `limit` bytes, cut to whole rows. `sizes` has the bytes per row and in all, for each
+/// copy.
 fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64>> {
     let mut end: u64 = 0;
     let places = sizes.map(|(row_bytes, bytes)| {
@@ -276,7 +275,7 @@ pub(crate) async fn submit(
     }
 }
 
-/// Fails if the recording was dropped or its dependencies did not run. `is_done`: the outcome is certain.
+/// Fails if the recording was dropped or its dependencies did not run. Unless `is_done`, accepts an unknown outcome.
 pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(), ReadBackError> {
     let is_valid = if is_done {
         written.is_valid()
@@ -290,7 +289,7 @@ pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(),
     Err(ReadBackError::NotSubmitted)
 }
 
-/// Returns `error`, or `DeviceLost` if the device is lost, which causes many different errors.
+/// Returns `error`, but `DeviceLost` on a lost device, which causes many different errors.
 pub(crate) fn or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
     if submission::is_lost(device) {
         ReadBackError::DeviceLost

@@ -1,4 +1,4 @@
-//! Records stages: one labelled compute pass per stage, with all its dispatches.
+//! Records stages. Each stage is one labelled compute pass with all its dispatches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::waiting;
 use crate::shared::cancel::CancelToken;
 use crate::shared::wgsl::number;
 
-/// Rounds per submission of a split walk. Driver watchdogs limit the time of one submission.
+/// Rounds per submission if a walk is split. Driver watchdogs limit the time of one submission.
 pub(crate) const SUBMISSION_ROUNDS: usize = 8;
 
 /// Workgroup size of all passes with one invocation per element.
@@ -31,7 +31,7 @@ pub(crate) struct Recorder<'r> {
     pub timing: Option<&'r mut Timing>,
     pub submits: Option<SubmittedParts<'r>>,
     pub label: &'r str,
-    /// True while the static table is built, which changes labels.
+    /// True while the static table is built: other labels are used.
     pub is_of_statics: bool,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct Recorder<'r> {
 pub(crate) struct Input {
     pub variable: Variable,
     pub buffer: wgpu::Buffer,
-    /// In bytes.
+    /// Offset in bytes.
     pub offset: u64,
-    /// Bytes used. The caller's buffer may exceed the binding limit.
+    /// Bytes to bind. The caller's complete buffer may exceed the binding limit.
     pub bytes: u64,
 }
 
@@ -123,7 +123,6 @@ pub(crate) type Binds = (Variable, Bound);
 
 macro_rules! variables {
     ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
-        /// Variables that dispatches bind explicitly.
         pub(crate) mod variable {
             use $crate::gpu::recorder::Variable;
 
@@ -161,7 +160,7 @@ impl BufferId {
     }
 }
 
-/// Uniform block of exclusions, bound only for variants that read it.
+/// Uniform block of exclusions. Only variants that exclude pairs read it.
 pub(crate) const EXCLUSIONS: &str = "exclusions";
 
 /// Uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
@@ -222,7 +221,7 @@ impl Recorder<'_> {
         });
     }
 
-    /// Records a stage that runs once per round. Only the first [`SUBMISSION_ROUNDS`] are timed.
+    /// Records a stage that runs once per round. Only the first [`SUBMISSION_ROUNDS`] rounds are timed.
     pub fn rounds<T>(&mut self, name: &'static str, rounds: &[T], mut body: impl FnMut(&mut Stage<'_>, &T)) {
         let mut parts = rounds.chunks(SUBMISSION_ROUNDS);
         let first = parts.next().unwrap_or_default();
@@ -248,8 +247,8 @@ impl Recorder<'_> {
     }
 }
 
-/// Splits a recording into submissions. Under a [`CancelToken`], one is recorded while the one before runs, so little
-/// is pending on cancellation. Later ones are dropped.
+/// Splits a recording into submissions. With a [`CancelToken`], each waits for the one before it, so little is pending
+/// on cancellation. Later submissions are then dropped.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,
@@ -283,7 +282,7 @@ impl<'r> SubmittedParts<'r> {
         }
         let submitted = self.queue.submit([part.finish()]);
         if let Some(before) = self.under_way.replace(submitted) {
-            // The final read-back reports the error.
+            // The final read-back reports a failed wait.
             if waiting::wait(device, before, self.timeout).is_ok() {
                 token.count(SUBMISSION_ROUNDS as u32);
             }
@@ -297,7 +296,7 @@ impl Stage<'_> {
         self.run_groups(variant, elements.div_ceil(variant.pass.workgroup()), binds);
     }
 
-    /// `binds` overrides variables not named like their buffer.
+    /// `binds` gives the buffers of variables that are not named like their buffer.
     pub fn run_groups<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: u32, binds: &[Binds]) {
         self.dispatch(pass.into(), Groups::Count(groups), binds);
     }
@@ -328,7 +327,7 @@ impl Stage<'_> {
             Some((_, Bound::Block(block))) => uniforms.range(*block),
             Some((_, Bound::Buffer(id))) => found(id.name),
             None if name == PARAMS.0 => uniforms.range(params),
-            // Never read, so any block will do.
+            // This variant never reads the block, so any block will do.
             None if name == EXCLUSIONS && variant.excludes_nothing() => uniforms.range(params),
             None => found(name),
         };

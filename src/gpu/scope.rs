@@ -4,8 +4,8 @@
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
-/// Pending error of a scope. In browsers, `Send` needs wgpu's feature `fragile-send-sync-non-atomic-wasm`, which
-/// engines turn on.
+/// Pending error of a scope. In browsers, it is `Send` only with wgpu's feature `fragile-send-sync-non-atomic-wasm`,
+/// which engines turn on.
 trait ErrorFuture: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend {}
 
 impl<F: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend> ErrorFuture for F {}
@@ -32,13 +32,12 @@ impl Scopes {
 }
 
 impl DeviceErrors {
-    /// Prepends pending errors of an earlier recording.
     pub fn after(self, earlier: Self) -> Self {
         let lists = [earlier, self].map(|errors| errors.0.into_inner().unwrap_or_else(PoisonError::into_inner));
         Self(Mutex::new(lists.into_iter().flatten().collect()))
     }
 
-    /// Returns the first error known by now. On native targets, all are known.
+    /// Returns the first error that has arrived. On native targets, all have arrived.
     pub fn now(&mut self) -> Option<String> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let mut first = None;

@@ -1,5 +1,3 @@
-//! A compute pass: a WGSL module linked from files, and its bindings.
-
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -11,10 +9,9 @@ use crate::shared::wgsl::File;
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the root file, plus a suffix for variants. The reference pass has the root's name. `sort_scatter` is
-    /// also the reference pass of `sort_scatter_subgroups`.
+    /// Name of the root file, plus a suffix for variants. The reference pass is named like the root file.
+    /// `sort_scatter` is also the reference pass of `sort_scatter_subgroups`.
     pub name: &'static str,
-    /// WGSL file with the entry point.
     root: &'static str,
     holes: Holes,
     is_needed: fn(&PassContext<'_>) -> bool,
@@ -61,7 +58,7 @@ impl Pass {
     }
 
     /// WGSL of the pass as one text. If [`features`](Self::features) has `SUBGROUP`, standard WGSL needs
-    /// `enable subgroups;` in front; wgpu's own front end does not accept that line.
+    /// `enable subgroups;` in front, but wgpu's own front end rejects that line.
     pub fn source(&self) -> String {
         self.source_with(None)
     }
@@ -71,7 +68,7 @@ impl Pass {
     }
 
     #[doc(hidden)]
-    /// Bindings of group 0 in ascending order: number, kind, and variable name, which is the buffer's name.
+    /// Bindings of group 0 in ascending order: number, kind, and name of the variable, which is also the buffer's name.
     pub fn bindings(&self) -> &[(u32, Binding, &'static str)] {
         &self.linked().bindings
     }
@@ -132,7 +129,8 @@ impl Pass {
         [self.into()].into_iter().chain(sweeping).chain(excluding)
     }
 
-    /// Variants that every step with this descriptor runs; with `uses`, those that any such step may run.
+    /// Returns the variants that every step with this descriptor runs; with `uses`, those that a step with these uses
+    /// may run.
     pub(crate) fn needed(
         &self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -169,12 +167,12 @@ impl Pass {
     }
 }
 
-/// Pipeline constant: rays sweep a box.
+/// Pipeline constant: true if rays sweep a box.
 pub(crate) const SWEPT: &str = "SWEPT";
-/// Pipeline constant: the caller's list or function excludes pairs.
+/// Pipeline constant: true if the caller's list or function excludes pairs.
 pub(crate) const EXCLUDES: &str = "EXCLUDES";
 
-/// A pass with the constants that may differ between steps.
+/// A pass with the pipeline constants that may differ between steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant<'p> {
     pub pass: &'p Pass,
@@ -209,13 +207,13 @@ impl<'p> From<&'p Pass> for Variant<'p> {
     }
 }
 
-/// Decides which variants are created ahead of use.
+/// Conditions for creating a variant before its first use.
 pub(crate) struct PassContext<'d> {
     descriptor: &'d BroadPhaseDescriptor<'d>,
     pub uses: Uses,
     pub sweeps: bool,
     pub excludes: bool,
-    /// True for all passes that steps may need later.
+    /// True if passes that only later steps may need are also created.
     pub is_preparing: bool,
 }
 
@@ -227,8 +225,8 @@ impl<'d> Deref for PassContext<'d> {
     }
 }
 
-/// Declares a stage's passes: linked from the file of the same name, or `from` another with choices for its holes. `if`
-/// is the condition for creating the pipeline ahead of use; without it, it is created on first use.
+/// Declares the passes of a stage. A pass is linked from the file of the same name, or from the file after `from`, with
+/// words for its holes. `if` is the condition for creating the pipeline before its first use.
 macro_rules! passes {
     ($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal
@@ -244,7 +242,7 @@ macro_rules! passes {
                 $crate::gpu::shader::is_needed!($($is_needed)?),
             );
         )+
-        /// Passes of the stage, in the order in which a step may run them.
+        /// Passes of the stage, in the order of a step.
         pub(crate) static PASSES: &[&$crate::gpu::shader::Pass] = &[$(&$constant),+];
     };
 }

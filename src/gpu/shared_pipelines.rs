@@ -1,5 +1,5 @@
-//! Pipelines of a device, compiled once and shared. A driver takes tens of milliseconds for one, and a broad phase has
-//! about fifty.
+//! Pipelines of a device, compiled once and shared. A driver takes tens of milliseconds for one pipeline, and a broad
+//! phase has about fifty.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -18,13 +18,13 @@ pub(crate) struct Pipeline {
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pass: &'static str,
-    /// Constants that the pass declares, values as bits.
+    /// Constants that the pass declares, with their values as float bits.
     constants: Vec<(&'static str, u64)>,
-    /// The caller's replacement text, if the pass links that file.
+    /// The caller's replacement text, for variants that exclude pairs.
     text: Option<String>,
 }
 
-/// Locked during creation, so that other threads wait for it.
+/// Locked while the pipeline is created, so that other threads wait for it.
 type Entry = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
 pub(crate) struct SharedPipelines {
@@ -50,13 +50,13 @@ impl SharedPipelines {
         }
     }
 
-    /// Returns the table of a device, which lives as long as its users.
+    /// Returns the shared pipelines of a device, which are dropped with their last user.
     pub fn of(device: &wgpu::Device) -> Arc<Self> {
         let alive: Vec<_> = with_tables(|tables| {
             tables.retain(|table| table.strong_count() > 0);
             tables.iter().filter_map(Weak::upgrade).collect()
         });
-        // `is` cannot distinguish a lost device from another one with the same id.
+        // `is` cannot distinguish a lost device from another device with the same id.
         let is_of = |table: &Arc<Self>| table.device.is(device) && !submission::is_lost(table.device.device());
         alive.into_iter().find(is_of).unwrap_or_else(|| {
             let table = Arc::new(Self::new(device));
@@ -65,8 +65,8 @@ impl SharedPipelines {
         })
     }
 
-    /// Returns the pipeline, created by `make` if missing. If the device rejects it, reports to the caller's scopes and
-    /// does not share it. Browsers report later and do share it.
+    /// Returns the pipeline, created by `make` if missing. If the device rejects it, the caller's error scopes see the
+    /// error, and the pipeline is not shared. Browsers report errors later, so there it is shared.
     pub fn get(&self, device: &wgpu::Device, key: Key, make: impl Fn() -> Pipeline) -> Arc<Pipeline> {
         let entry = self.entry(key);
         let mut made = entry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,7 +76,7 @@ impl SharedPipelines {
         let scopes = Scopes::begin(device);
         let pipeline = Arc::new(make());
         if scopes.end().now().is_some() {
-            // Repeated so that the caller's scopes see the error.
+            // Created again for the caller's error scopes.
             return Arc::new(make());
         }
         Arc::clone(made.insert(pipeline))
@@ -85,7 +85,7 @@ impl SharedPipelines {
     fn entry(&self, key: Key) -> Entry {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if key.text.is_some() {
-            // A program may try any number of texts.
+            // A program may try any number of texts, so unused ones are dropped.
             entries.retain(|other, entry| other.text.is_none() || other.text == key.text || is_used(entry));
         }
         Arc::clone(entries.entry(key).or_default())
@@ -107,7 +107,7 @@ fn with_tables<T>(act: impl FnOnce(&mut Tables) -> T) -> T {
     act(&mut TABLES.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Browser objects stay on their thread.
+/// Browser objects cannot leave their thread.
 #[cfg(target_family = "wasm")]
 fn with_tables<T>(act: impl FnOnce(&mut Tables) -> T) -> T {
     thread_local!(static TABLES: std::cell::RefCell<Tables> = const { std::cell::RefCell::new(Vec::new()) });

@@ -1,4 +1,4 @@
-//! Pools of staging buffers for uploads and read-backs, each buffer used by one recording at a time.
+//! Pools of staging buffers for uploads and read-backs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bindings::KEPT;
 use crate::shared::bounds::roomy;
 
-/// Free buffers kept per size and buffer of a recent recording. The number in flight varies.
+/// Free buffers to keep per buffer of the same size that a recent recording used. The number in flight varies.
 const SPARES: u32 = 4;
-/// Stands for the next recording, whose number device callbacks do not know.
+/// Marks a returned buffer until the next recording begins. Device callbacks do not know that recording's number.
 const JUST_BACK: u64 = u64::MAX;
 
 pub(crate) struct Staging {
@@ -28,7 +28,7 @@ struct Taken {
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
 pub(crate) struct Buffer {
-    /// Number of the recording that took it, or that began after its return.
+    /// Number of the recording that took the buffer, or of the first one after the buffer's return.
     used: u64,
     pub buffer: wgpu::Buffer,
 }
@@ -88,14 +88,14 @@ impl Staging {
         });
     }
 
-    /// Drops all buffers; those in flight are dropped on return.
+    /// Drops all free buffers. Buffers in flight are dropped on their return.
     pub fn clear(&mut self) {
         self.free = Arc::default();
     }
 
     pub fn take(&self, device: &wgpu::Device, label: &str, bytes: u64) -> Buffer {
         let size = roomy(bytes);
-        // Mapping a much larger one may cost more than creating one.
+        // Mapping a much larger buffer may cost more than creating one.
         let fits = |free: &Buffer| (bytes..=4 * size).contains(&free.buffer.size());
         let mut free = self.free.lock();
         let found = (0..free.len())
@@ -142,11 +142,11 @@ impl Staging {
         if bytes.is_empty() {
             return;
         }
-        // Free buffers are always mapped. Sized like `to`, it also fits other lengths.
+        // Free buffers are always mapped. A buffer of the size of `to` also fits other lengths of data.
         let staged = self.take(device, &format!("{label}/upload"), to.size());
         let buffer = staged.buffer.clone();
         let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) else {
-            // Device lost: the error scopes report it, and the encoder stays valid.
+            // The device is lost. Error scopes report this, and the encoder stays valid.
             buffer.unmap();
             return;
         };

@@ -2,7 +2,8 @@
 
 use crate::shared::submission;
 
-/// Tests once per program whether submitting a mapped buffer's mapping reports it at once. Submits an empty encoder.
+/// Tests once per program whether wgpu reports a submission at once, by an impossible mapping. Submits an empty
+/// encoder.
 ///
 /// Programs that abort on panic, including browsers, cannot test this and assume it.
 pub(crate) fn probe(device: &wgpu::Device, queue: &wgpu::Queue) {
@@ -22,8 +23,8 @@ const fn reports_at_once(_: &wgpu::Device, _: &wgpu::Queue) -> Option<bool> {
     Some(true)
 }
 
-/// Returns true if the callback of an impossible mapping runs within the submission, without a panic. `None` if the
-/// device has an error of its own, such as being lost.
+/// Returns true if the callback of an impossible mapping runs during the submission, without a panic. Returns `None` if
+/// the device is lost.
 #[cfg(all(panic = "unwind", not(target_arch = "wasm32")))]
 pub fn reports_at_once(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<bool> {
     use std::panic::{AssertUnwindSafe, catch_unwind};

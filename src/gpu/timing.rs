@@ -2,7 +2,6 @@
 
 use crate::api::result::StageTime;
 
-/// Maximum number of stages per step.
 const STAGES: u32 = 64;
 
 pub(crate) struct Timing {
@@ -12,7 +11,7 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// `None` if not wanted, or if the device lacks timestamps.
+    /// `None` if times are not wanted or the device lacks timestamps.
     pub fn new(device: &wgpu::Device, label: &str, are_wanted: bool) -> Option<Self> {
         if !are_wanted || !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return None;
@@ -53,7 +52,7 @@ impl Timing {
         encoder.resolve_query_set(&self.queries, 0..2 * self.stages.len() as u32, &self.resolved, 0);
     }
 
-    /// Resolved timestamps and the bytes of this step.
+    /// Buffer of resolved timestamps, and the number of bytes that this step uses.
     pub fn resolved(&self) -> (&wgpu::Buffer, u64) {
         (&self.resolved, 16 * self.stages.len() as u64)
     }
@@ -62,7 +61,7 @@ impl Timing {
         &self.stages
     }
 
-    /// Stage times from `ticks`, as read from [`resolved`](Self::resolved). `period`: nanoseconds per tick.
+    /// Computes stage times from `ticks`, as read from [`resolved`](Self::resolved). `period` is nanoseconds per tick.
     pub fn read(stages: &[&'static str], ticks: &[u64], period: f32) -> Vec<StageTime> {
         let first = ticks.first().copied().unwrap_or(0);
         let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * f64::from(period);

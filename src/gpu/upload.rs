@@ -35,7 +35,7 @@ impl Blocks {
         Block(self.ranges.len() - 1)
     }
 
-    /// Uploads the blocks, or reuses a buffer with equal contents.
+    /// Uploads all blocks in one buffer, or reuses one with equal contents.
     pub fn finish(self, device: &wgpu::Device, bindings: &mut Bindings, label: &str) -> Uniforms {
         Uniforms {
             buffer: bindings.uniform(device, label, self.bytes),

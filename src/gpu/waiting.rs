@@ -1,11 +1,9 @@
-//! Waits for submissions; ends early on cancellation.
-
 use std::time::Duration;
 
-/// Waits for a submission. A stopped [`CancelToken`](crate::shared::cancel::CancelToken) ends the wait as a timeout
-/// would.
+/// Waits until the device has finished a submission. A stopped [`CancelToken`](crate::shared::cancel::CancelToken) ends
+/// the wait like a timeout.
 ///
-/// Browsers have no blocking poll, so this returns at once there.
+/// Browsers cannot block, so this returns at once there.
 #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
 pub(crate) fn wait(
     device: &wgpu::Device,
@@ -16,7 +14,7 @@ pub(crate) fn wait(
     {
         use crate::shared::cancel::CancelToken;
 
-        /// Interval between checks of the token.
+        /// Interval between checks of the cancel token.
         const CHECK_INTERVAL: Duration = Duration::from_millis(50);
         let poll = |timeout: Duration| {
             let wait = wgpu::PollType::Wait {

@@ -10,13 +10,13 @@ use crate::shared::wgsl::number;
 /// `ScanParams` of `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScanParams {
-    /// Words to scan.
+    /// Number of words to scan.
     pub count: u32,
-    /// Counter word for the low half of the 64-bit total; the high half follows.
+    /// Counter word of the total's low half. The next word is the high half.
     pub total_word: u32,
-    /// A larger total sets the status bit.
+    /// The scan sets the status bit if the total exceeds this.
     pub capacity: u32,
-    /// Status bit, or 0.
+    /// Status bit to set, or 0.
     pub status_bit: u32,
 }
 
@@ -27,35 +27,35 @@ pub struct SortParams {
     pub shift: u32,
     /// Bits of the digit.
     pub bits: u32,
-    /// Keys per tile; 0 for serial tiles, which share the keys evenly.
+    /// Keys per tile; 0 for serial tiles, which divide the keys evenly.
     pub tile: u32,
-    /// Tiles.
+    /// Number of tiles.
     pub tiles: u32,
-    /// First word of the digit's sums; none with serial tiles.
+    /// First word of the digit's sums, except with serial tiles.
     pub sums: u32,
-    /// Tiles summed together: a power of two, about the square root of `tiles`.
+    /// Tiles per group: a power of two, about the square root of `tiles`.
     pub group_tiles: u32,
-    /// The first values are implicit: each is its own index with all primary flags.
+    /// Number of leading values that are not stored: value `i` is index `i` with all primary flags.
     pub unwritten: u32,
 }
 
 /// `OrderParams` of `shaders/order/shown.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct OrderParams {
-    /// Counter word of the needed rows (64 bits).
+    /// First counter word of the 64-bit number of needed rows.
     pub needed_word: u32,
-    /// The page's first row.
+    /// Index of the page's first row.
     pub first: u32,
-    /// Row capacity.
+    /// Capacity in rows.
     pub capacity: u32,
     /// Words per row.
     pub row_words: u32,
-    /// Rays or queries; 0 for pairs.
+    /// Number of rays or queries; 0 for pairs.
     pub walks: u32,
 }
 
 impl OrderParams {
-    /// Block of the pairs.
+    /// Block for pairs.
     pub fn of_pairs(params: &Params) -> Self {
         Self {
             needed_word: counters::PAIRS.word as u32,
@@ -66,7 +66,7 @@ impl OrderParams {
         }
     }
 
-    /// Block of ray hits.
+    /// Block for ray hits.
     pub fn of_hits(params: &Params) -> Self {
         Self {
             needed_word: counters::HITS.word as u32,
@@ -77,7 +77,7 @@ impl OrderParams {
         }
     }
 
-    /// Block of query results.
+    /// Block for query results.
     pub fn of_results(params: &Params) -> Self {
         Self {
             needed_word: counters::RESULTS.word as u32,
@@ -89,26 +89,26 @@ impl OrderParams {
     }
 }
 
-/// `Round` of `shaders/common/round.wgsl`. Reference passes use one round.
+/// `Round` of `shaders/common/round.wgsl`. Reference passes have a single round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct Round {
-    /// Tests per walk that earlier rounds made, or that have bits.
+    /// Box tests of a walk to skip: earlier rounds made them, or their bits are cached.
     pub first: u32,
-    /// Maximum tests per walk in this round, at least 1.
+    /// Maximum box tests per walk in this round, at least 1.
     pub tests: u32,
     /// 1 in the last round.
     pub is_last: u32,
-    /// Maximum loop iterations over steps and rows.
+    /// Maximum iterations of a walk's loops over ray steps and rows.
     pub iterations: u32,
-    /// Iterations of a loop that detects whether the driver cuts loops short.
+    /// Iterations of a loop that detects drivers that end loops early.
     pub canary_iterations: u32,
-    /// 1 if the walks continue from the other table (moving or static).
+    /// 1 if the walks began in the other table (moving or static).
     pub continues: u32,
-    /// 1 if the walks continue through the other table.
+    /// 1 if the walks continue in the other table.
     pub is_continued: u32,
 }
 
-/// Remaining loop iterations: `takes_iterations` in `shaders/common/round.wgsl`.
+/// Loop iterations left: `takes_iterations` in `shaders/common/round.wgsl`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Iterations(f32);
 
@@ -119,7 +119,7 @@ impl Default for Iterations {
 }
 
 impl Iterations {
-    /// Reserves iterations. Fails if too few remain, or on NaN.
+    /// Reserves iterations. Returns false for NaN, or if too few are left.
     pub fn take(&mut self, iterations: f32) -> bool {
         let fits = iterations <= self.0;
         if fits {
@@ -129,15 +129,15 @@ impl Iterations {
     }
 }
 
-/// Maximum iterations per walk.
+/// Maximum loop iterations per walk.
 pub(crate) const MAX_ITERATIONS: f32 = 40_000.0;
 
 /// `ScatterParams` of `shaders/table/scatter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScatterParams {
-    /// Changed boxes.
+    /// Number of changed boxes.
     pub change_count: u32,
-    /// Slots of the object set.
+    /// Number of slots of the object set.
     pub object_count: u32,
 }
 
@@ -148,21 +148,21 @@ pub struct EventParams {
     pub pair_capacity: u32,
     /// Capacity of the previous step's rows.
     pub previous_capacity: u32,
-    /// Buckets of the hash table less one; a power of two less one.
+    /// Number of hash-table slots, a power of two, less one.
     pub table_mask: u32,
-    /// Buckets of the previous hash table less one.
+    /// Number of slots of the previous hash table less one.
     pub previous_mask: u32,
-    /// Static objects, which come first in results.
+    /// Number of static objects, which come first in results.
     pub static_count: u32,
-    /// Static objects with a generation; the rest have 0.
+    /// Number of static objects with a generation. The others have generation 0.
     pub static_generations: u32,
-    /// Moving objects with a generation; the rest have 0.
+    /// Number of moving objects with a generation. The others have generation 0.
     pub generations: u32,
     /// Capacity of the separate list of begun pairs.
     pub begun_capacity: u32,
 }
 
-/// Vertices per box.
+/// Vertices per drawn box.
 pub const BOX_VERTICES: u32 = number("draw/lines", "BOX_VERTICES");
 
 /// `DrawParams` of `shaders/draw/lines.wgsl`.
@@ -170,62 +170,62 @@ pub const BOX_VERTICES: u32 = number("draw/lines", "BOX_VERTICES");
 pub struct DrawParams {
     /// Maximum number of boxes, records, pairs or cells.
     pub rows: u32,
-    /// The page's first pair or cell.
+    /// Index of the page's first pair or cell.
     pub first: u32,
-    /// Vertex capacity: a multiple of those per row.
+    /// Capacity in vertices; a multiple of the vertices per row.
     pub capacity: u32,
-    /// RGBA bytes, red first.
+    /// Color as RGBA bytes, red first.
     pub color: u32,
-    /// Cells: one bit per level to draw.
+    /// For cells: one bit per level to draw.
     pub levels: u32,
 }
 
 /// `CountParams` of `shaders/input/device_count.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct CountParams {
-    /// Rays or queries.
+    /// Number of rays or queries.
     pub rows: u32,
     /// Four-word vectors per row.
     pub stride: u32,
-    /// Word of the device's count.
+    /// Index of the word that holds the count.
     pub limit_word: u32,
-    /// Word that marks a row beyond the count.
+    /// Word to change in rows beyond the count.
     pub row_word: u32,
-    /// Value of that word.
+    /// New value of the word `row_word`.
     pub value: u32,
 }
 
 /// `GatherParams` of `shaders/input/gather_input.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct GatherParams {
-    /// See [`SourceLayout`].
+    /// [`SourceLayout::first`].
     pub first: u32,
-    /// See [`SourceLayout`].
+    /// [`SourceLayout::stride`].
     pub stride: u32,
-    /// See [`SourceLayout`].
+    /// [`SourceLayout::second`].
     pub second: u32,
-    /// See [`SourceLayout`].
+    /// [`SourceLayout::flags`].
     pub flags: u32,
-    /// Elements.
+    /// Number of elements.
     pub elements: u32,
-    /// Words per row.
+    /// Words per packed row.
     pub words: u32,
-    /// Word of the device's count, plus 1; 0 for no limit.
+    /// Index of the word that holds the count, plus 1; 0 without a count.
     pub limit: u32,
-    /// Word that marks a row beyond the count.
+    /// Word to change in rows beyond the count.
     pub row_word: u32,
-    /// Value of that word.
+    /// New value of the word `row_word`.
     pub value: u32,
 }
 
 /// `DispatchParams` of `shaders/dispatch/dispatch_args.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DispatchParams {
-    /// Counter word of the needed rows (64 bits).
+    /// First counter word of the 64-bit number of needed rows.
     pub needed_word: u32,
-    /// The page's first row.
+    /// Index of the page's first row.
     pub first: u32,
-    /// Row capacity.
+    /// Capacity in rows.
     pub capacity: u32,
     /// Rows per workgroup.
     pub workgroup_rows: u32,
@@ -236,19 +236,19 @@ pub struct DispatchParams {
 /// `CullParams` of `shaders/cull/view.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct CullParams {
-    /// Views.
+    /// Number of views.
     pub view_count: u32,
     /// Words of bits per view: one bit per object, static ones first.
     pub words: u32,
-    /// 1 if layers apply.
+    /// 1 if layers are compared.
     pub filters: u32,
-    /// 1 if lists are written.
+    /// 1 if lists of visible objects are written.
     pub lists: u32,
-    /// Capacity of all lists in rows.
+    /// Capacity of all lists together, in rows.
     pub list_capacity: u32,
-    /// Words per view of the indirect draw: 4, 5 if indexed, 0 if not wanted.
+    /// Words of indirect draw arguments per view: 4, or 5 if indexed; 0 for none.
     pub draw_words: u32,
-    /// Vertices or indices per object.
+    /// Vertices or indices to draw per object.
     pub draw_count: u32,
 }
 
@@ -256,20 +256,20 @@ pub struct CullParams {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Exclusions {
-    /// Objects, including static ones.
+    /// Number of objects, including static ones.
     pub object_count: u32,
-    /// Rows of the list.
+    /// Number of rows of the exclusion list.
     pub list_count: u32,
-    /// Buckets of the hash table less one; a power of two less one. 0 without a list.
+    /// Number of hash-table slots, a power of two, less one. 0 without a list.
     pub table_mask: u32,
     /// Words of the pair filter's data.
     pub data_count: u32,
-    /// Start of the data, in four-word vectors.
+    /// Start of the filter data in the object buffer, in four-word vectors.
     pub data_begin: u32,
 }
 
 impl Exclusions {
-    /// Creates the block of a list of `list_count` rows and `data_count` words.
+    /// Block for a list of `list_count` rows and `data_count` words of filter data.
     pub fn new(object_count: u32, list_count: u32, data_count: u32) -> Self {
         let table_mask = match list_count {
             0 => 0,
@@ -286,7 +286,7 @@ impl Exclusions {
         exclusions
     }
 
-    /// Buckets of the table, two words each.
+    /// Number of hash-table slots, two words each.
     pub fn slots(&self) -> u32 {
         match self.table_mask {
             0 => 0,
@@ -294,22 +294,22 @@ impl Exclusions {
         }
     }
 
-    /// Start of the table, in four-word vectors.
+    /// Start of the hash table in the object buffer, in four-word vectors.
     pub fn table_begin(&self) -> u32 {
         2 * self.object_count
     }
 
-    /// Bytes reserved for the list.
+    /// Bytes reserved for the exclusion list.
     pub fn list_bytes(&self) -> u64 {
         4 * u64::from(self.slots())
     }
 
-    /// Bytes reserved for the data.
+    /// Bytes reserved for the pair filter's data.
     pub fn data_bytes(&self) -> u64 {
         roomy(4 * u64::from(self.data_count))
     }
 
-    /// Bytes behind the objects.
+    /// Bytes of hash table and filter data.
     pub fn bytes(&self) -> u64 {
         8 * u64::from(self.slots()) + self.data_bytes()
     }
@@ -318,13 +318,13 @@ impl Exclusions {
 /// Pipeline overrides of the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {
-    /// `FILTERS`: layers, owners and static flags apply.
+    /// `FILTERS`: true if layers, owners and static flags apply.
     pub filters: bool,
-    /// `COUNT_CANDIDATES`: box tests are counted.
+    /// `COUNT_CANDIDATES`: true if box tests are counted.
     pub count_candidates: bool,
 }
 
-/// Cached static partners per moving object; none in the uniform scheme.
+/// Static partners cached per moving object; 0 in the uniform scheme.
 pub const STATIC_CACHED_PARTNERS: u32 = number("pairs/pair_static_single_cell", "STATIC_CACHED");
 
 pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
@@ -335,17 +335,17 @@ pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
     }
 }
 
-/// Maximum cached partners per entry.
+/// Maximum partners cached per entry.
 pub const MAX_CACHED_PARTNERS: u32 = number("pairs/pair_count_sparse", "MAX_CACHED");
-/// Cell sizes considered for the finest cell.
+/// Number of cell sizes considered for the finest cell.
 pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
 /// Words per scan tile.
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
-/// Objects per workgroup of the large-object table's passes.
+/// Objects per workgroup of the passes for the large-object table.
 pub const LARGE_TABLE_TILE: usize = number("common/large_table", "LARGE_TABLE_TILE") as usize;
-/// Entries per workgroup of `clusters`: blocks of 256.
+/// Entries per workgroup of `clusters`: several blocks of 256.
 pub const CLUSTER_TILE: usize = 256 * number("table/clusters", "BLOCKS") as usize;
 
 impl From<SourceLayout> for GatherParams {
@@ -401,12 +401,12 @@ impl SortParams {
         (key >> self.shift) as usize & (self.digits() - 1)
     }
 
-    /// Words of the counts: one per digit and tile. Serial tiles: one more per digit.
+    /// Words of the counts: one per digit value and tile. With serial tiles, one more per digit value.
     pub fn counter_words(&self) -> u32 {
         (self.tiles + u32::from(self.tile == 0)) << self.bits
     }
 
-    /// Words of the sums: one per digit, alone and per group of tiles.
+    /// Words of the sums: one per digit value, over all tiles and per group of tiles.
     pub fn sum_words(&self) -> u32 {
         if self.tile == 0 {
             0
@@ -430,7 +430,7 @@ pub(crate) fn saturate64(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Rows on the page from `first`.
+/// Number of rows on the page that begins with row `first`.
 pub(crate) fn rows_shown(found: u64, first: u32, capacity: u32) -> u32 {
     saturate64(found).saturating_sub(first).min(capacity)
 }

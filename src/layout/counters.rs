@@ -10,17 +10,17 @@ use crate::shared::wgsl::number;
 pub mod event_word {
     use super::number;
 
-    /// Rows also in the previous step; two words, low first.
+    /// Number of rows also in the previous step; two words, low first.
     pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
-    /// Previous rows also in this step; two words, low first.
+    /// Number of previous rows also in this step; two words, low first.
     pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
-    /// New rows.
+    /// Number of new rows.
     pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;
-    /// Status bits of the step that report missing pairs.
+    /// Status bits of the step that mean missing pairs.
     pub const STATUS: usize = number("events/event", "EVENT_STATUS") as usize;
-    /// Previous rows that ended.
+    /// Number of previous rows that ended.
     pub const ENDED: usize = number("events/event", "EVENT_ENDED") as usize;
-    /// Buffer words.
+    /// Number of words in the buffer.
     pub const COUNT: usize = 8;
 }
 
@@ -28,18 +28,18 @@ pub mod event_word {
 pub mod cull_word {
     use super::number;
 
-    /// Invalid views.
+    /// Number of invalid views.
     pub const INVALID: usize = number("cull/view", "CULL_INVALID") as usize;
-    /// Rows needed by all lists; two words, low first.
+    /// Rows that all lists need together; two words, low first.
     pub const NEEDED: usize = number("cull/view", "CULL_NEEDED") as usize;
-    /// Objects that the first view sees; one word per view.
+    /// Number of objects that the first view sees; one word per view.
     pub const SEEN: usize = number("cull/view", "CULL_SEEN") as usize;
-    /// Buffer words.
+    /// Number of words in the buffer.
     pub const COUNT: usize = SEEN + super::MAX_VIEWS as usize;
 }
 
 impl Counters {
-    /// `static_entries`: capacity for entries of static objects.
+    /// `static_entries` is the capacity for entries of static objects.
     pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
         let wide = |first: usize| blocks::wide(words, first);
         Self {

@@ -10,13 +10,13 @@ const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
 /// Maximum bits of a digit counted in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
-/// Maximum digit bits of serial tiles. With more, the written locations outgrow the caches.
+/// Maximum bits of a digit with serial tiles. With more, the written locations outgrow the caches.
 const SERIAL_DIGIT_BITS: u32 = 11;
-/// Approximate keys per serial tile: few counters, but work for all processors.
+/// Approximate keys per serial tile, for few counters but work for all processors.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
-/// Minimum number of serial tiles, and their granularity: enough for two processors.
+/// Minimum number of serial tiles, enough for two processors. Tile counts are multiples of it.
 const MIN_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
-/// Maximum number of serial tiles. A loop visits each, and llvmpipe ends loops after 65,535 iterations.
+/// Maximum number of serial tiles. A loop visits each tile, and llvmpipe ends loops after 65,535 iterations.
 const MAX_SERIAL_TILES: u32 = 1 << 15;
 
 pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
@@ -28,15 +28,15 @@ pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortP
     digits
 }
 
-/// Returns the digits of a sort of `keys` keys of `key_bits` bits: lowest first, equally wide. `Auto` means `Portable`
-/// here.
+/// Returns the digits for sorting `keys` keys of `key_bits` bits: lowest first, equally wide except perhaps the last.
+/// `Auto` means `Portable`.
 pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<SortParams> {
     if key_bits == 0 {
         return Vec::new();
     }
     let count = match strategy {
         SortStrategy::SerialTiles => {
-            // Cost: moving the keys, counting in a table of this size, and starting passes.
+            // Cost of `count` digits: moving keys, counting, starting passes.
             let words = |&count: &u32| {
                 let bits = key_bits.div_ceil(count);
                 let counting = (10 * u64::from(serial_tiles(keys, bits) + 1)) << bits;
@@ -51,7 +51,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     let (tile, tiles) = match strategy {
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
         SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-        // There may be fewer keys than capacity; all processors get a share.
+        // There may be fewer keys than capacity, so tiles divide the keys evenly.
         SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
     let group_tiles = 1 << bits_below(tiles).div_ceil(2);

@@ -1,5 +1,5 @@
-//! Levels, cells and keys: the reference of `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and blocks shared
-//! with the device. Tests compare both sides.
+//! Levels, cells and keys: the CPU version of `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and blocks
+//! shared with the device.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -7,31 +7,33 @@ use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::api::types::Aabb;
 use crate::shared::wgsl::number;
 
-/// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
+/// Number of levels of the hierarchical scheme. Cell sizes double from level to level. Larger boxes go to the large
+/// list.
 pub const MAX_LEVELS: u32 = number("common/grid", "MAX_LEVELS");
-/// Objects of [`Scheme::Uniform`] that cover more cells go to the large list.
+/// Maximum cells per object of [`Scheme::Uniform`]. Objects that cover more go to the large list.
 pub const MAX_COVER: u32 = number("common/grid", "MAX_COVER");
 
 pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
 pub(crate) const CELL_LIMIT: i32 = number("common/grid", "CELL_LIMIT") as i32;
 pub(crate) const X_DETAIL: u32 = number("common/grid", "X_DETAIL");
 pub(crate) const DENSE: u32 = number("common/grid", "DENSE");
-/// Row and slab strides of hashed tables. All cells of a stencil (differences up to 3 per axis) are in different
-/// buckets modulo 128; so are all cells of one box of [`MAX_COVER`] cells modulo 1024, and hence in every larger table.
+/// Strides of y and z in hashed tables, in buckets. All cells of a stencil (differences up to 3 per axis) are in
+/// different buckets modulo 128; so are all cells of one box of [`MAX_COVER`] cells modulo 1024, and hence in every
+/// larger table.
 pub(crate) const HASH_Y: u32 = number("common/grid", "HASH_Y");
 pub(crate) const HASH_Z: u32 = number("common/grid", "HASH_Z");
 /// Stride between worlds in hashed tables, in buckets.
 pub(crate) const HASH_WORLD: u32 = number("common/grid", "HASH_WORLD");
 pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = number("table/levels", "TABLE_CELLS_PER_OBJECT");
 pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/levels", "TABLE_CELLS_PER_LEVEL");
-/// Smallest hashed table of the uniform scheme; see [`HASH_Y`].
+/// Smallest hashed table of the uniform scheme, in buckets; see [`HASH_Y`].
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
 pub(crate) const ID_MASK: u32 = number("common/box", "ID_MASK");
-/// Bits for x, y and z, set if an entry's cell is that of the object's lower corner on the axis. All three are set only
-/// on the primary entry.
+/// Flags of an entry for x, y and z: set if, along that axis, the entry's cell is that of the object's lower corner.
+/// Only the primary entry has all three.
 pub(crate) const PRIMARY_FLAGS: u32 = number("common/box", "PRIMARY_FLAGS");
-/// Groups of entries of the uniform scheme in a cell; see [`entry_group`].
+/// Number of groups of entries in a cell of the uniform scheme; see [`entry_group`].
 pub(crate) const ENTRY_GROUPS: u32 = number("common/cells", "ENTRY_GROUPS");
 
 pub(crate) const SCHEME_HIERARCHICAL: u32 = number("common/prelude", "SCHEME_HIERARCHICAL");
@@ -41,89 +43,89 @@ pub(crate) const SCHEME_ADAPTIVE: u32 = number("common/prelude", "SCHEME_ADAPTIV
 /// `Params` of `shaders/common/prelude.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
 pub struct Params {
-    /// Objects of the table, from `first_object`.
+    /// Number of objects of the table, from `first_object` on.
     pub object_count: u32,
-    /// Rays of the step.
+    /// Number of rays.
     pub ray_count: u32,
-    /// Entry capacity, without the large-object table.
+    /// Capacity for entries, without the large-object table.
     pub entry_capacity: u32,
-    /// Cell capacity.
+    /// Capacity for cells.
     pub table_capacity: u32,
-    /// Pair capacity.
+    /// Capacity for pairs.
     pub pair_capacity: u32,
-    /// Hit capacity.
+    /// Capacity for hits.
     pub hit_capacity: u32,
-    /// First pair written.
+    /// Index of the first pair to write.
     pub first_pair: u32,
-    /// First hit written.
+    /// Index of the first hit to write.
     pub first_hit: u32,
-    /// 0 hierarchical, 1 uniform, 2 adaptive.
+    /// Scheme: 0 hierarchical, 1 uniform, 2 adaptive.
     pub scheme: u32,
-    /// Uniform: rounded inverse of the cell size. Adaptive: inverse of half the smallest scale.
+    /// Uniform: 1 / cell size, rounded. Adaptive: 1 / (half the smallest cell size).
     pub cell_inverse: f32,
-    /// Objects sampled for the finest cell.
+    /// Number of objects sampled to choose the finest cell.
     pub sample_count: u32,
-    /// Distance between samples.
+    /// One object is sampled per this number of objects.
     pub sample_stride: u32,
-    /// 2 or 3.
+    /// Dimensions: 2 or 3.
     pub dimensions: u32,
-    /// Worlds, at least 1.
+    /// Number of worlds, at least 1.
     pub world_count: u32,
-    /// Buckets of the large list less one; worlds share them.
+    /// Number of buckets of the large list less one. Worlds share the buckets.
     pub large_mask: u32,
-    /// Boxes grow by this on every side.
+    /// Length by which boxes grow on every side.
     pub margin: f32,
     /// Four-word vectors per ray: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
     pub ray_stride: u32,
-    /// Ray cell capacity.
+    /// Capacity for cells of rays.
     pub ray_cell_capacity: u32,
-    /// First cell of a ray written.
+    /// Index of the first ray cell to write.
     pub first_ray_cell: u32,
-    /// Period of x, or 0.
+    /// Period along x; 0 if not periodic.
     pub period_x: f32,
-    /// Period of y.
+    /// Period along y.
     pub period_y: f32,
-    /// Period of z.
+    /// Period along z.
     pub period_z: f32,
-    /// Queries of the step; all objects in a self-query.
+    /// Number of queries; in a self-query, the number of all objects.
     pub query_count: u32,
-    /// 1 for queries of three four-word vectors ([`Query`](crate::Query)), 0 for two ([`Aabb`]).
+    /// 1 if queries have three four-word vectors ([`Query`](crate::Query)), 0 if two ([`Aabb`]).
     pub wide_queries: u32,
-    /// Self-query: 1 neighbors, 2 partners, else 0.
+    /// Kind of self-query: 1 neighbors, 2 partners, 0 none.
     pub self_query: u32,
-    /// 1 if only objects after the querying one are wanted.
+    /// 1 if a self-query only finds objects with a larger index than the querying object.
     pub half: u32,
-    /// Maximum distance of neighbors.
+    /// Maximum distance of neighbors in a self-query.
     pub radius: f32,
-    /// Nearest objects per query; 0 for all results.
+    /// Number of nearest objects per query; 0 to list all results.
     pub nearest: u32,
-    /// Result capacity.
+    /// Capacity for query results.
     pub result_capacity: u32,
-    /// First result written.
+    /// Index of the first query result to write.
     pub first_result: u32,
-    /// Words of test bits cached per entry; 0 in sparse scenes.
+    /// Words per entry for bits of box tests; 0 in sparse scenes.
     pub pair_bit_words: u32,
-    /// First object of the table.
+    /// Index of the table's first object.
     pub first_object: u32,
-    /// Static objects, which come first and have their own table.
+    /// Number of static objects. They come first and have their own table.
     pub static_count: u32,
-    /// Rows of pair counts: one per entry and, with static objects, one per moving object.
+    /// Number of pair counts: one per entry and, with static objects, one per moving object.
     pub pair_rows: u32,
-    /// Queries of a dispatch: all, or the objects of the querying table.
+    /// Number of queries of a dispatch: all, or the objects of the querying table.
     pub querier_count: u32,
-    /// 1 if rays are walked in order of their start.
+    /// 1 if rays are walked in the order of their start.
     pub rays_sorted: u32,
-    /// Hits cached per ray.
+    /// Maximum hits cached per ray.
     pub cached_hits: u32,
-    /// Partners cached per entry.
+    /// Maximum partners cached per entry.
     pub cached_partners: u32,
-    /// Entry capacity of the large-object table, behind those of objects.
+    /// Capacity for entries of the large-object table, which follow the entries of objects.
     pub large_table_capacity: u32,
-    /// Word of the object count on the device, plus 1; 0 for no limit.
+    /// Index of the word that holds the object count, plus 1; 0 without a count.
     pub object_limit: u32,
-    /// 1 if records have clusters in crowded scenes.
+    /// 1 if records have clusters when the scene is crowded.
     pub has_clusters: u32,
-    /// Variant of `pair_count`: 0 if the device chooses, [`VARIANT_SPARSE`] or [`VARIANT_CROWDED`].
+    /// Variant of `pair_count`: [`VARIANT_SPARSE`], [`VARIANT_CROWDED`], or 0 if the device chooses.
     pub pair_variant: u32,
 }
 
@@ -132,12 +134,13 @@ pub const VARIANT_SPARSE: u32 = number("common/clusters", "VARIANT_SPARSE");
 /// Variant of `pair_count` for crowded scenes.
 pub const VARIANT_CROWDED: u32 = number("common/clusters", "VARIANT_CROWDED");
 
-/// Samples per square root of the object count: samples per cell then do not depend on the count.
+/// Samples per square root of the object count, so that the number of sample pairs per cell does not depend on that
+/// count.
 const SAMPLES_PER_ROOT: u32 = 16;
 const MAX_SAMPLES: u32 = 16_384;
 
 impl Params {
-    /// Block of a table without queries. Only entries have a capacity, for one entry per object.
+    /// Block for a table without queries. Capacities are 0, except for one entry per object.
     pub(crate) fn of_table(descriptor: &BroadPhaseDescriptor<'_>, object_count: u32, first_object: u32) -> Self {
         let samples = (SAMPLES_PER_ROOT * object_count.isqrt()).clamp(1, MAX_SAMPLES);
         let sample_stride = object_count.div_ceil(samples).max(1);
@@ -206,35 +209,35 @@ impl Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Level {
-    /// Inverse of the cell size along y and z; adaptive scheme: of half of it.
+    /// 1 / cell size along y and z. In the adaptive scheme, 1 / (half the cell size).
     pub inverse: f32,
-    /// Objects of the level.
+    /// Number of objects of the level.
     pub count: u32,
-    /// First cell of the level in the table.
+    /// Index of the level's first bucket in the cell table.
     pub table_base: u32,
-    /// Cells of the level in the table.
+    /// Number of buckets of the level in the cell table.
     pub table_size: u32,
-    /// All ones if every cell within the bounds has its own bucket, else the hash mask.
+    /// All ones if every cell within the bounds has its own bucket, else the mask of the hash.
     pub table_mask: u32,
     /// Stride along y, in buckets.
     pub stride_y: u32,
     /// Stride along z, in buckets.
     pub stride_z: u32,
-    /// Right shift of fine x cells before lookup.
+    /// Right shift of fine cells along x before bucket lookup.
     pub x_shift: u32,
-    /// Lowest occupied fine cell of x.
+    /// Lowest occupied fine cell along x.
     pub lower_x: i32,
-    /// Lowest occupied cell of y.
+    /// Lowest occupied cell along y.
     pub lower_y: i32,
-    /// Lowest occupied cell of z.
+    /// Lowest occupied cell along z.
     pub lower_z: i32,
-    /// Next coarser occupied level, or 32.
+    /// Index of the next coarser occupied level, or 32.
     pub next: u32,
-    /// Highest occupied fine cell of x.
+    /// Highest occupied fine cell along x.
     pub upper_x: i32,
-    /// Highest occupied cell of y.
+    /// Highest occupied cell along y.
     pub upper_y: i32,
-    /// Highest occupied cell of z.
+    /// Highest occupied cell along z.
     pub upper_z: i32,
     /// Stride between worlds, in buckets.
     pub stride_world: u32,
@@ -246,34 +249,35 @@ pub struct Level {
 pub struct Grid {
     /// [`Level::inverse`] of the finest level.
     pub base_inverse: f32,
-    /// Cells of x are finer than those of y and z by this power of two.
+    /// Cells along x are smaller than those along y and z by two to this power.
     pub x_detail: u32,
-    /// Finest occupied level, or 32.
+    /// Index of the finest occupied level, or 32.
     pub first_level: u32,
-    /// Cells of the table. Keys of the large list follow, then the key of ignored objects.
+    /// Number of buckets of all levels. Keys of the large list and of ignored objects follow.
     pub table_cells: u32,
-    /// Sorted entries, including the large-object table.
+    /// Number of sorted entries, including those of the large-object table.
     pub entry_count: u32,
     /// Bit mask of occupied levels.
     pub occupied: u32,
-    /// Level with the most objects, or 32.
+    /// Index of the level with the most objects, or 32.
     pub fullest_level: u32,
-    /// Objects below this level use the large-object table; 0 without one.
+    /// Objects on levels below this use the large-object table. 0 without such a table.
     pub large_table_below: u32,
-    /// Cells of that table: those of level `large_table_below - 1`, shifted right by this.
+    /// Right shift from cells of level `large_table_below - 1` to cells of the large-object table.
     pub large_table_shift: u32,
-    /// Keys with a start in the cell table: cells, large list, ignored objects, large-object table and its end.
+    /// Number of keys with a start in the cell table: cells, large list, ignored objects, large-object table and its
+    /// end.
     pub key_count: u32,
-    /// Bit mask of crowded levels, by a sample.
+    /// Bit mask of crowded levels, estimated from a sample.
     pub crowded_levels: u32,
-    /// 1 if the fullest level is crowded, and with [`Scheme::Adaptive`](crate::Scheme::Adaptive): walks then skip boxes
-    /// by clusters, whose bounds are behind the records.
+    /// 1 if the fullest level is crowded; always 1 with [`Scheme::Adaptive`](crate::Scheme::Adaptive). Walks then skip
+    /// boxes by clusters, whose bounds are behind the records.
     pub is_crowded: u32,
-    /// Levels; only occupied ones are filled in.
+    /// Levels. Only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
-    /// The large-object table: larger boxes in every cell that they cover, for pairs of smaller boxes. `table_base` is
-    /// the key of its first cell, `count` its entries, `next` the finest level too coarse to be entered. Bounds are in
-    /// its own cells; cells of x have no finer detail.
+    /// The large-object table: larger boxes entered into every cell that they cover, for pairs with smaller boxes.
+    /// `table_base` is the key of its first cell, `count` its entries, `next` the finest level that is not entered.
+    /// Bounds are in cells of this table, which are not finer along x.
     pub large_table: Level,
 }
 
@@ -284,7 +288,7 @@ impl Grid {
     }
 }
 
-/// A box as ordered integers, with its object: `records` in the shaders. 32 bytes.
+/// A box with its object. Bounds are integers in the order of floats. `records` in the shaders. 32 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Record {
@@ -306,7 +310,7 @@ pub(crate) enum Class {
     Excluded,
 }
 
-/// Level and corner cells of a finite object; `level` is [`NO_LEVEL`] for the large list.
+/// Level and corner cells of a finite object. `level` is [`NO_LEVEL`] for objects of the large list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub level: u32,
@@ -320,7 +324,7 @@ const LARGE: Placement = Placement {
     upper: [0; 3],
 };
 
-/// Order-preserving integer of a float; −0 equals +0.
+/// Maps floats to integers of the same order; −0 equals +0.
 pub(crate) fn ordered(value: f32) -> i32 {
     let bits = value.to_bits();
     if bits < 0x8000_0000 {
@@ -338,13 +342,13 @@ pub(crate) fn unordered(value: i32) -> f32 {
     })
 }
 
-/// Flushes denormals to zero, as some hardware does.
+/// Replaces denormals by zero, as some hardware does.
 pub(crate) fn flush(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
 }
 
-/// `value` moved outward by `length` and one more float, which outweighs rounding, as an ordered integer. `direction`
-/// is 1 or −1. Infinite bounds do not move.
+/// Returns `value` moved outward by `length` and one more float, which outweighs rounding, as an ordered integer.
+/// `direction` is 1 or −1. Infinite bounds do not move.
 pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
     if value.is_infinite() {
         return ordered(value);
@@ -385,7 +389,7 @@ impl Params {
         }
     }
 
-    /// Cells along y and z that an object may extend past its primary cell.
+    /// Cells along y and z by which an object may exceed its primary cell.
     pub(crate) fn cell_reach(&self) -> i32 {
         i32::from(self.scheme == SCHEME_HIERARCHICAL)
     }
@@ -410,7 +414,7 @@ impl Params {
         (sample * stride + offset).min(self.object_count.saturating_sub(1)) as usize
     }
 
-    /// Buckets of an octave's hash table: reference of `octave_buckets` in `shaders/table/octave.wgsl`.
+    /// Buckets per octave: reference of `octave_buckets` in `shaders/table/octave.wgsl`.
     pub const fn octave_buckets(&self) -> u32 {
         2 << (u32::BITS - (self.sample_count.saturating_sub(1) | 1).leading_zeros())
     }
@@ -419,21 +423,20 @@ impl Params {
         self.entry_capacity + self.large_table_capacity
     }
 
-    /// Rows of pair counts for static pairs: one per moving object.
     pub(crate) const fn static_rows(&self) -> u32 {
         self.pair_rows - self.entry_capacity
     }
 
-    /// World of an object of the table. Objects without one are never read:
-    /// [`prepare`](crate::reference::table::prepare) made them invalid.
+    /// World of an object of the table. Only [`prepare`](crate::reference::table::prepare) meets worlds that do not
+    /// exist; it makes their objects invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
     }
 }
 
-/// Group of an entry by its primary flags: all; all but x; all but y; all but z; the rest. A cell reports a pair if
-/// each flag is set on at least one of the two entries. So only the first four groups search for partners, and only
-/// behind themselves.
+/// Group of an entry by its primary flags: all set, all but x, all but y, all but z, the rest. A cell reports a pair if
+/// each flag is set on at least one of the pair's entries. So only the first four groups search for partners, and only
+/// among later entries.
 ///
 /// Source: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for Non-point Spatial
 /// Data", 2021.
@@ -447,8 +450,8 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
     }
 }
 
-/// Cell of a position. Correctness only needs it to be monotone. Adaptive layers are shifted by half a cell: `inverse`
-/// is that of half a cell, and halves `2c - 1` and `2c` are cell `c`.
+/// Cell of a position, which need only be monotone. Adaptive levels are shifted by half a cell: `inverse` is 1 / (half
+/// a cell), and halves `2c - 1` and `2c` form cell `c`.
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| {
         let cell = flush(position[axis] * inverse[axis])
@@ -471,8 +474,8 @@ fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {
     lower.iter().all(|&cell| cell > -limit) && upper.iter().all(|&cell| cell < limit)
 }
 
-/// Placement with one entry per object. Hierarchical: first level where the box spans at most two cells of y and z, and
-/// one whole cell of fine x cells. Adaptive: first level where one cell contains the box.
+/// Placement in schemes with one entry per object. Hierarchical: first level where the box's corners are at most one
+/// cell apart (four fine cells along x). Adaptive: first level where one cell contains the box.
 pub(crate) fn place_single_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
     let reach = params.cell_reach();
     let detail = params.x_detail();
@@ -515,7 +518,7 @@ pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placem
     }
 }
 
-/// Bucket of a cell within its level; `x` is already shifted.
+/// Bucket of a cell within its level. `x` is already shifted by `x_shift`.
 pub(crate) fn bucket_of(level: &Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     let distance = |cell: i32, lower: i32| cell.wrapping_sub(lower) as u32;
     distance(x, level.lower_x >> level.x_shift)
@@ -529,13 +532,13 @@ pub(crate) fn key_of(level: &Level, cell: [i32; 3], world: u32) -> u32 {
     level.table_base + bucket_of(level, cell[0] >> level.x_shift, cell[1], cell[2], world)
 }
 
-/// Initial capacity for entries of the uniform scheme.
+/// Initial capacity for entries in the uniform scheme.
 pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
     wanted.map_or(4 * u64::from(objects) + 64, u64::from)
 }
 
-/// Cells that [`layout`](crate::reference::table::layout) may use. Does not depend on buffer growth, because it decides
-/// the order of results.
+/// Number of cells that [`layout`](crate::reference::table::layout) may use. Independent of buffer growth, because it
+/// affects the order of results.
 pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u32>) -> u64 {
     if scheme == SCHEME_UNIFORM {
         (2 * first_entries(objects, wanted_entries)).max(u64::from(SMALLEST_UNIFORM_TABLE))
@@ -545,7 +548,7 @@ pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u
     }
 }
 
-/// Maximum buckets of the large list, one per world.
+/// Maximum number of buckets of the large list. More worlds share buckets.
 const LARGE_BUCKETS: u32 = 1 << 16;
 
 pub(crate) fn large_mask(worlds: u32) -> u32 {
@@ -557,7 +560,7 @@ pub(crate) fn cell_inverse(scheme: Scheme) -> f32 {
         Scheme::Hierarchical => 0.0,
         Scheme::Uniform { cell_size } => 1.0 / cell_size,
         Scheme::Adaptive { min_scale } => {
-            // Rounds up to a power of two; twice its inverse is exact.
+            // Rounds `min_scale` up to a power of two. Twice the inverse of that is exact.
             let exponent = (min_scale.to_bits() + 0x007f_ffff) >> 23;
             f32::from_bits((255 - exponent) << 23)
         }
@@ -572,12 +575,12 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// Bits of the largest key, that of ignored objects.
+/// Bits of the largest key, which is that of ignored objects.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
     32 - (table_capacity + large_mask + 1).leading_zeros()
 }
 
-/// Maximum entries of the large-object table. Does not depend on buffer growth, because it decides the order of pairs.
+/// Maximum entries of the large-object table. Independent of buffer growth, because it affects the order of pairs.
 pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4
@@ -586,10 +589,10 @@ pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     }
 }
 
-/// Consecutive records per cluster. Cluster bounds are behind all records.
+/// Consecutive records per cluster. Bounds of clusters are behind all records.
 pub const CLUSTER: u32 = number("common/clusters", "CLUSTER");
 
-/// Records of objects, large-object entries, and clusters.
+/// Number of records: of objects, large-object entries, and clusters.
 pub(crate) fn record_capacity(params: &Params) -> u32 {
     let records = params.object_count + params.large_table_capacity;
     records + params.has_clusters * records.div_ceil(CLUSTER)
@@ -623,7 +626,7 @@ mod tests {
         );
     }
 
-    /// It suffices that no difference is a multiple of the smallest table size.
+    /// Two cells share a bucket if the hash of their difference is 0 modulo the table size.
     #[test]
     fn hashed_slots_are_injective_over_stencil_and_cover_in_every_table() {
         let slot = |x: i32, y: i32, z: i32| {

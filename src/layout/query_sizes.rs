@@ -1,5 +1,3 @@
-//! Numbers and layouts of the step's rays and queries.
-
 use super::grid::{self, Params};
 use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, count};
@@ -12,25 +10,23 @@ use crate::shared::source::SourceLayout;
 pub(crate) struct QuerySizes {
     pub rays: u64,
     pub casts: bool,
-    /// In four-word vectors.
+    /// Four-word vectors per ray.
     pub ray_stride: u32,
     pub queries: u64,
     pub has_queries: bool,
     pub wide_queries: bool,
     pub self_query: Option<SelfQuery>,
     pub query_mode: QueryMode,
-    /// Word of the device's number of rays.
+    /// Index of the word that holds the number of rays, if only the device knows it.
     pub ray_limit: Option<u32>,
-    /// Word of the device's number of queries.
+    /// Index of the word that holds the number of queries, if only the device knows it.
     pub query_limit: Option<u32>,
-    /// Set if rays are not packed.
     pub ray_layout: Option<SourceLayout>,
-    /// Set if queries are not packed.
     pub query_layout: Option<SourceLayout>,
 }
 
 impl QuerySizes {
-    /// `objects`: their number. Binding offsets are multiples of `alignment`.
+    /// `objects` is the number of objects. Binding offsets are multiples of `alignment`.
     pub fn of(input: &QueryInput<'_>, objects: u64, alignment: u32) -> Self {
         Self {
             rays: input.rays.len() as u64,
@@ -48,7 +44,7 @@ impl QuerySizes {
         }
     }
 
-    /// Writes all except the capacities to the uniform block.
+    /// Writes these values to the uniform block. Capacities become 0.
     pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
         params.ray_count = count("rays", self.rays)?;
         params.ray_stride = self.ray_stride;
@@ -67,7 +63,7 @@ impl QuerySizes {
             return Err(InputError::Radius(radius));
         }
         params.self_query = kind;
-        // Makes −0 and denormals 0.
+        // Turns −0 and denormals into 0.
         params.radius = grid::flush(radius);
         params.half = half.into();
         params.nearest = match self.query_mode {

@@ -1,4 +1,4 @@
-//! Checks passes against the pass table, host layouts and constants, and WebGPU's default limits.
+//! Checks passes, the pass table, host layouts and constants, and WebGPU's default limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
@@ -45,8 +45,8 @@ fn every_pass_is_valid_with_no_capability_but_its_own_and_has_one_entry_point() 
     }
 }
 
-/// Subgroup sizes vary, and some devices have none. One pass uses subgroups, without their sizes, ids or barriers, and
-/// has a portable reference pass.
+/// Subgroup sizes vary, and some devices have no subgroups. One pass uses subgroups, without their sizes, ids or
+/// barriers; it has a portable reference pass.
 #[test]
 fn no_pass_depends_on_subgroups() {
     for pass in passes() {
@@ -66,7 +66,7 @@ fn no_pass_depends_on_subgroups() {
     }
 }
 
-/// FXC unrolls loops that write vector components by variable index, or fails.
+/// The FXC compiler unrolls loops that write vector components by variable index, or fails.
 #[test]
 fn components_of_variables_are_written_by_constants() {
     fn stores(block: &naga::Block, pointers: &mut Vec<naga::Handle<Expression>>) {
@@ -111,7 +111,6 @@ fn components_of_variables_are_written_by_constants() {
     }
 }
 
-/// Every loop tests its condition first.
 #[test]
 fn every_loop_has_a_condition() {
     fn ends_loop(block: &naga::Block) -> bool {
@@ -157,14 +156,12 @@ fn every_loop_has_a_condition() {
     }
 }
 
-/// Files of all passes and of the callers' table shaders.
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
     let tables = ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, &[])));
     of_passes.chain(tables).collect()
 }
 
-/// Module-level names in a file.
 fn declared(text: &str) -> BTreeSet<&str> {
     let words = ["fn ", "const ", "override ", "struct ", "alias "];
     let lines = text.lines().map(|line| line.strip_prefix("@must_use ").unwrap_or(line));
@@ -235,7 +232,6 @@ fn what_files_use_and_need_is_there_and_every_choice_counts() {
     }
 }
 
-/// Each used file declares a name that its user or a user's user needs.
 #[test]
 fn files_use_nothing_in_vain() {
     let needed: BTreeSet<_> = FILES.iter().flat_map(|(_, text)| link::named(text, "needs")).collect();
@@ -249,7 +245,7 @@ fn files_use_nothing_in_vain() {
             .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .collect();
         for used in link::named(text, "uses") {
-            // Files of a hole declare the same names, so any will do.
+            // Files that fill the same hole declare the same names, so any of them will do.
             let is_like = |known: &str| match used.split_once('{') {
                 Some((before, rest)) => known.starts_with(before) && known.ends_with(rest.split_once('}').unwrap().1),
                 None => known == used,
@@ -273,7 +269,7 @@ fn names_are_unique_and_sources_name_their_files() {
     assert!(passes().all(|pass| pass.source().starts_with("// ---- ")));
 }
 
-/// The recorder finds buffers by name, so names must be unique and variables declared.
+/// The recorder finds buffers by name, so names must be unique and all variables declared.
 #[test]
 fn buffers_have_names_of_their_own_and_variables_are_declared() {
     use crate::addons::component;
@@ -298,10 +294,9 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     let distinct = |names: &[&str]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
     let names: Vec<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
     assert!(names.len() > 50 && distinct(&names), "{names:?}");
-    // Events have their own tables and counters.
+    // Events and culling have buffers and counters of their own.
     let names: Vec<_> = events::buffer::ALL.iter().map(|id| id.name).collect();
     assert!(distinct(&names), "{names:?}");
-    // So does culling.
     let names: Vec<_> = cull::buffer::ALL.iter().map(|id| id.name).collect();
     assert!(distinct(&names), "{names:?}");
 
@@ -327,11 +322,11 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     for variable in variables.into_iter().flatten() {
         assert!(bound.contains(variable.0), "{variable:?}");
     }
-    // Passes bind buffers by name or variables that dispatches bind.
+    // A pass binds buffers by their name, or variables that its dispatch binds.
     let mut known: BTreeSet<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
     known.extend(events::buffer::ALL.iter().chain(cull::buffer::ALL).map(|id| id.name));
     known.extend(variables.into_iter().flatten().map(|variable| variable.0));
-    // The pass of an `ObjectSet` binds these itself.
+    // The pass of an `ObjectSet` binds these variables itself.
     known.extend(["scatter", "changed_slots", "changed_boxes", "boxes"]);
     let unknown: Vec<_> = bound.difference(&known).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
@@ -393,7 +388,6 @@ fn baseline_limits_are_kept() {
     }
 }
 
-/// Size and member offsets of a struct, from the first pass that declares it.
 fn wgsl_struct(name: &str) -> (u32, Vec<(String, u32)>) {
     passes()
         .find_map(|pass| {
@@ -499,7 +493,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
 
-/// Public constants are written on both sides; others are read from WGSL.
+/// Public constants are written in Rust and in WGSL; others are read from WGSL.
 #[test]
 fn constants_agree_with_the_host() {
     let expected: &[(&str, u32)] = &[
@@ -524,7 +518,7 @@ fn constants_agree_with_the_host() {
             let (name, value) = line.split_once(" = ").unwrap();
             let name = name.split(':').next().unwrap();
             let values: &mut Vec<(&str, &str)> = seen.entry(name).or_default();
-            // Variants of a file differ in these switches.
+            // Variants of a file have different values of these switches.
             if !["true;", "false;"].contains(&value) {
                 values.push((path, value));
             }
@@ -535,7 +529,7 @@ fn constants_agree_with_the_host() {
             assert_eq!(number(path, name), value, "{name} of {path}");
         }
     }
-    // Files of different modules agree on a name.
+    // Other names have one value in all files.
     for (name, values) in seen {
         let one_each = [
             "KEYS_PER_THREAD",
@@ -550,7 +544,6 @@ fn constants_agree_with_the_host() {
     }
 }
 
-/// Devices may flush or reorder floats, or ignore special values.
 #[test]
 fn the_box_test_uses_integers_only() {
     let text = include_str!("../../shaders/common/box.wgsl");
@@ -582,14 +575,14 @@ fn the_box_test_uses_integers_only() {
     }
 }
 
-/// Origin of an expression's value.
+/// Relation of an expression's value to float operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     /// No float operation since the last integer operation.
     Settled,
-    /// A float result as unmodified integer bits.
+    /// Result of a float operation, as unmodified integer bits.
     Bits,
-    /// A float result.
+    /// Result of a float operation.
     Float,
 }
 
@@ -597,7 +590,7 @@ enum Origin {
 struct FloatFlow<'a> {
     module: &'a Module,
     info: &'a ModuleInfo,
-    /// Operations on results of other float operations, by function.
+    /// Float operations on results of other float operations, with their function.
     chained: Vec<String>,
     operations: usize,
 }
@@ -662,7 +655,7 @@ impl FloatFlow<'_> {
                     _ => Origin::Bits,
                 },
                 Expression::Select { accept, reject, .. } => {
-                    // An operation on integers; passes floats through.
+                    // `select` is an integer operation, but it passes float results through.
                     if self.is_float(info, handle) {
                         most(&[*accept, *reject])
                     } else {
@@ -756,7 +749,6 @@ impl FloatFlow<'_> {
     }
 }
 
-/// Chained float operations, and the number of all.
 fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec<String>, usize)> {
     let mut flow = FloatFlow {
         module,
@@ -778,12 +770,12 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
     Some((flow.chained, flow.operations))
 }
 
-/// Compilers may reorder sums, fuse products, and compare before rounding. Where results depend on float bits, an
-/// integer operation separates every two float operations. docs/promises.md lists the exceptions and their
-/// compensation.
+/// Compilers may reorder sums, fuse products, and compare before rounding. If results depend on float bits, an integer
+/// operation must separate every two float operations. docs/promises.md lists the exceptions and their compensation.
 #[test]
 fn float_operations_that_decide_answers_stand_alone() {
-    // Minimum number of operations, so the test is not vacuous; then functions that may be chained.
+    // Pass, function, minimum number of float operations (so that the test is not vacuous), functions that may be
+    // chained.
     let deciding = [
         ("ray_count", "enter_box", 5, &[][..]),
         ("ray_count", "enter_box_closely", 5, &[]),
@@ -802,7 +794,6 @@ fn float_operations_that_decide_answers_stand_alone() {
         assert_eq!(chained, [""; 0], "{function} of {}", pass.name);
         assert!(operations >= least, "{function} of {}: {operations}", pass.name);
     }
-    // Cases the test must detect.
     let chains = |body: &str| {
         let source = format!(
             "fn flush(x: f32) -> f32 {{ return select(x, 0.0, x < 1.0); }}\nfn f(a: f32, b: f32) -> f32 {{ {body} }}"

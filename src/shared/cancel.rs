@@ -1,5 +1,3 @@
-//! Cancels work and reports its progress.
-
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -11,7 +9,7 @@ thread_local! {
 
 struct Stopped;
 
-/// Ends the work if cancelled. For rows that may take long.
+/// Unwinds if the work was cancelled. For rows that may take long.
 pub(crate) fn end_if_stopped() {
     CURRENT.with_borrow(|token| {
         if let Some(token) = token {
@@ -29,8 +27,8 @@ impl Drop for Under {
     }
 }
 
-/// Reports progress of the [CPU engine](crate::cpu) or a [`BroadPhase`](crate::BroadPhase) to another thread, and
-/// cancels it.
+/// Shows another thread the progress of the [CPU engine](crate::cpu) or a [`BroadPhase`](crate::BroadPhase), and
+/// cancels their work.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,9 +51,9 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// Cancels the current work and all later work of this token. The CPU checks it between rows of pairs and queries,
-    /// every 64 other rows, and between passes. With a GPU, [`BroadPhase`](crate::BroadPhase) checks every 50 ms:
-    /// submitted work completes, but no more is submitted. In browsers it only checks before each call.
+    /// Cancels the current work and all later work of this token. The CPU checks the token between rows of pairs and
+    /// queries, every 64 other rows, and between passes. With a GPU, [`BroadPhase`](crate::BroadPhase) checks every 50
+    /// ms: submitted work completes, but no more is submitted. In browsers, it only checks before each call.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -67,7 +65,7 @@ impl CancelToken {
         (self.done.load(Ordering::Relaxed).min(total), total)
     }
 
-    /// Runs `work`. Returns `None` if it was cancelled, by unwinding; so [`stop`](Self::stop) ends a program that
+    /// Runs `work`. Returns `None` if it was cancelled. Cancelling unwinds, so [`stop`](Self::stop) ends a program that
     /// aborts on panic. After a cancelled step, a `BroadPhase` needs another step before queries.
     pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
         let under = self.over_thread();
@@ -80,7 +78,7 @@ impl CancelToken {
         }
     }
 
-    /// Sets the token of this thread.
+    /// Sets the token of the current thread until the returned value is dropped.
     pub(crate) fn over_thread(self: &Arc<Self>) -> Under {
         Under(CURRENT.replace(Some(Arc::clone(self))))
     }
@@ -102,7 +100,6 @@ impl CancelToken {
         self.done.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// Begins a pass with this thread's token, which it returns.
     pub(crate) fn begin_pass(rows: u32) -> Option<Arc<Self>> {
         let token = Self::current()?;
         token.begin(rows);
@@ -110,10 +107,10 @@ impl CancelToken {
         Some(token)
     }
 
-    /// Counts finished rows. Ends the work if cancelled.
+    /// Counts finished rows. Unwinds if the work was cancelled.
     pub(crate) fn add_done(&self, rows: u32) {
         if self.is_stopped() {
-            // Unlike a panic, prints no message.
+            // Unlike a panic, this prints no message.
             resume_unwind(Box::new(Stopped));
         }
         self.count(rows);

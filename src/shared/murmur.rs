@@ -1,4 +1,4 @@
-//! Hash of pairs and event rows: `shaders/common/murmur.wgsl`.
+//! Hash of pairs and event rows, as in `shaders/common/murmur.wgsl`.
 
 /// MurmurHash3 (Appleby, public domain).
 pub(crate) fn hash(words: &[u32]) -> u32 {

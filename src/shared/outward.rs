@@ -1,10 +1,10 @@
-//! Boxes given by center and half extents: functions of `shaders/common/source.wgsl`.
+//! Bounds of boxes with center and half extents, as in `shaders/common/source.wgsl`.
 
-/// Bits of infinity.
+/// Bits of positive infinity.
 const INFINITE: u32 = 0x7f80_0000;
 const SIGN: u32 = 0x8000_0000;
 
-/// Bits of the smallest float not below `value + length`, both finite, `length` not negative. Overflows to infinity.
+/// Bits of the smallest float not below `value + length`, both finite, `length` not negative. Overflow gives infinity.
 const fn sum_upward(value: u32, length: u32) -> u32 {
     let is_negative = value >= SIGN;
     let exponents = [exponent(value & !SIGN), exponent(length)];
@@ -13,7 +13,7 @@ const fn sum_upward(value: u32, length: u32) -> u32 {
     } else {
         exponents[1]
     };
-    // In units of 2^(top - 156), six bits more than the larger operand. Only the smaller one may lose bits.
+    // In units of 2^(top - 156): six bits more than the larger operand. Only the smaller operand may lose bits.
     let magnitude = raised(value & !SIGN, top - exponents[0], !is_negative);
     let sum = if is_negative { -magnitude } else { magnitude } + raised(length, top - exponents[1], true);
     if sum == 0 {
@@ -32,7 +32,7 @@ const fn sum_upward(value: u32, length: u32) -> u32 {
     } else {
         magnitude << -shift
     };
-    // The mantissa's leading bit and a carry each add one to the exponent.
+    // The mantissa's leading bit adds one to the exponent, and so does a carry.
     let bits = (((top as i32 + shift - 7) as u32) << 23) + mantissa;
     match sum {
         ..=0 => bits | SIGN,
@@ -48,7 +48,7 @@ const fn exponent(magnitude: u32) -> u32 {
     }
 }
 
-/// Mantissa with six more bits, shifted down; rounded up or toward zero.
+/// Mantissa with six more bits, shifted right by `shift`. Rounded up if `upward`, else toward zero.
 const fn raised(magnitude: u32, shift: u32, upward: bool) -> i32 {
     let implied = if magnitude >> 23 == 0 { 0 } else { 0x0080_0000 };
     let mantissa = ((magnitude & 0x007f_ffff) | implied) << 6;
@@ -57,14 +57,14 @@ const fn raised(magnitude: u32, shift: u32, upward: bool) -> i32 {
     (kept + (upward && kept << shift != mantissa) as u32) as i32
 }
 
-/// Bits of a bound of the smallest float box around `center - half` to `center + half`. NaN if either is NaN, or `half`
-/// is negative.
+/// Bits of one bound of the smallest float box around `center - half` to `center + half`. NaN if either is NaN, or
+/// `half` is negative.
 pub(crate) const fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     let (place, extent) = (center & !SIGN, half & !SIGN);
     if place > INFINITE || extent > INFINITE || half > SIGN {
         return 0x7fc0_0000;
     }
-    // The lower bound is the upper one mirrored at zero.
+    // The lower bound is the upper bound of the box mirrored at zero.
     let side = if is_upper { 0 } else { SIGN };
     if extent == INFINITE {
         return INFINITE | side;
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use std::cmp::Ordering;
 
-    /// Compares a float with an exact sum: the sum in doubles and its rounding error.
+    /// Compares `float` with the exact sum `a + b`: the sum in doubles plus its rounding error.
     fn against_sum(float: f32, a: f32, b: f32) -> Ordering {
         let [a, b] = [a, b].map(f64::from);
         let sum = a + b;
@@ -109,7 +109,7 @@ mod tests {
         let mut exact = 0;
         for index in 0..2_000_000u32 {
             let [mut center, mut half] = [bits(), bits() & !SIGN];
-            // Of similar size, denormal, or with few bits.
+            // Operands of similar size, denormals, and operands with few bits.
             match index % 6 {
                 0 => half = (center & 0x7f80_0000).wrapping_add((bits() % 5) << 23) & !SIGN | half & 0x007f_ffff,
                 1 => half = (center & !SIGN).wrapping_add(bits() % 3),
@@ -128,7 +128,6 @@ mod tests {
             let (above, below) = (against_sum(high, center, half), against_sum(-low, -center, half));
             assert!(above.is_ge() && below.is_ge(), "{what}");
             exact += u32::from(above.is_eq()) + u32::from(below.is_eq());
-            // The next float inward would exclude a point.
             if above.is_gt() {
                 assert!(against_sum(high.next_down(), center, half).is_lt(), "{what}");
             }

@@ -1,5 +1,5 @@
-//! Work on consecutive indices. With the feature `rayon`, uses the threads of the current pool. Results do not depend
-//! on it.
+//! Runs work on consecutive indices. With the feature `rayon`, uses the threads of the current pool. Results are the
+//! same.
 
 use std::ops::Range;
 
@@ -8,21 +8,18 @@ use rayon::prelude::*;
 
 use super::cancel::CancelToken;
 
-/// Indices between checks of the token.
 const CHECK_INTERVAL: u32 = 64;
-/// Indices per run: large enough to hide overhead, small enough to balance threads.
+/// Indices per run: enough to hide overhead, few enough to balance threads.
 pub(crate) const LENGTH: u32 = 1024;
 
-/// Statistics of a row's walk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walked {
-    /// Box tests, if counted.
+    /// Number of box tests, if counted.
     pub candidates: u32,
-    /// True if the ray, query or object is invalid.
     pub is_invalid: bool,
 }
 
-/// Maps `0..count` in order.
+/// Returns the results of `of` for `0..count`, in order.
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let of = |index: u32| {
@@ -41,7 +38,7 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
     (0..count).map(of).collect()
 }
 
-/// Yields items in order. Counts them, and may end the work between two.
+/// Yields items in order. Counts them as progress, and ends the work between two items if cancelled.
 pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> impl Iterator<Item = I::Item> {
     let items = items.into_iter();
     let token = CancelToken::begin_pass(items.len() as u32);
@@ -52,7 +49,7 @@ pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> im
     })
 }
 
-/// Maps each run of `0..count` in order.
+/// Returns the results of `work` for each run of `0..count`, in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let run = |run: u32| {
@@ -83,7 +80,7 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
     items.into_iter().for_each(work);
 }
 
-/// Unstable: equal items are indistinguishable.
+/// Unstable, because equal items are indistinguishable.
 pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
     #[cfg(feature = "rayon")]
     items.par_sort_unstable();

@@ -1,16 +1,16 @@
 //! Tracks recordings: submitted, dropped, or still open.
 //!
 //! wgpu cannot be asked for this. But `Queue::submit` runs the callback of `map_buffer_on_submit` at once if the
-//! mapping fails. It fails for mapped buffers, on every backend and without a device error. Dropping the encoder or
-//! command buffer drops the callback. So one small buffer that stays mapped reports both, without polling.
+//! mapping fails. Mapping a mapped buffer fails on every backend, without a device error. Dropping the encoder or
+//! command buffer drops the callback. So one small buffer that stays mapped reports both events, without polling.
 //!
 //! wgpu documents a panic here, but versions 30.0.1 and 30.0.2 do not panic. The first broad phase of a program tests
-//! it (`src/gpu/submission_probe.rs`). On failure, `on_submitted_work_done` reports submissions: reads are as exact,
-//! but errors of other calls arrive some frames later.
+//! this (`src/gpu/submission_probe.rs`). If the test fails, `on_submitted_work_done` reports submissions: reads are
+//! equally exact, but errors of other calls arrive some frames later.
 //!
 //! Encoders may be submitted in another order than recorded. So a recording lists the [`Part`]s it overwrites and the
-//! [`Dependency`]s it reads. It is right if each of these is the last submitted write of its part when it is submitted
-//! itself.
+//! [`Dependency`]s it reads. A recording is right if, when it is submitted, each dependency is the last submitted write
+//! of its part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -26,13 +26,13 @@ pub(crate) struct Recordings {
 /// Buffers that are written and read together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The table of a step. Owners with only one part use this.
+    /// The table of a step. Owners with only one part use this one.
     Table,
-    /// Table and boxes of the static objects.
+    /// Table and boxes of static objects.
     Statics,
     /// Pairs and their counts.
     Pairs,
-    /// Counts between counting and writing.
+    /// Counts of rows, before the rows are written.
     Counts,
     /// Results of rays and queries, and the counters.
     Answers,
@@ -47,7 +47,6 @@ pub(crate) struct Recording {
     order: Arc<Order>,
 }
 
-/// A recording in progress.
 #[derive(Debug)]
 pub(crate) struct Draft {
     recording: Recording,
@@ -55,45 +54,46 @@ pub(crate) struct Draft {
     needs: Vec<Dependency>,
 }
 
-/// Contents of a part, valid from the recording's submission until the next submission that writes it.
+/// Contents of a part as one recording writes them, valid from its submission until the next submission that writes the
+/// part.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
     recording: Recording,
     part: Part,
 }
 
-/// Recordings with unknown outcome.
+/// Recordings whose outcome is unknown.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<Dependency>);
 
-/// Reporting of submissions: `UNTRIED`, `AT_ONCE` or `LATE`.
+/// Time at which wgpu reports submissions: `UNTRIED`, `AT_ONCE` or `LATE`.
 static REPORTS: AtomicU8 = AtomicU8::new(if cfg!(target_arch = "wasm32") { AT_ONCE } else { UNTRIED });
 
-/// Not tested; treated as `LATE`.
+/// Not tested yet; treated as `LATE`.
 const UNTRIED: u8 = 0;
-/// Within the submission, by a failing mapping.
+/// During the submission, by a failing mapping.
 const AT_ONCE: u8 = 1;
-/// When the device is done, by a callback.
+/// When the device has finished, by a callback.
 const LATE: u8 = 2;
 
 pub(crate) fn is_untried() -> bool {
     REPORTS.load(Ordering::Relaxed) == UNTRIED
 }
 
-/// Sets how later recordings learn of their submission: at once, or when the device is done.
+/// Sets when later recordings learn of their submission: at once, or when the device has finished.
 pub fn report_at_once(at_once: bool) {
     REPORTS.store(if at_once { AT_ONCE } else { LATE }, Ordering::Relaxed);
 }
 
-/// Encoder is open, or was dropped without a report.
+/// The encoder is open, or was dropped without a report.
 const OPEN: u8 = 0;
-/// Like `OPEN`, or submitted and not done.
+/// Like `OPEN`, or submitted but not finished.
 const UNDECIDED: u8 = 5;
-/// Submitted; all dependencies were valid.
+/// Submitted, and all dependencies were valid.
 const RIGHT: u8 = 1;
-/// Submitted; a dependency was not valid.
+/// Submitted, but a dependency was not valid.
 const WRONG: u8 = 2;
-/// Like `WRONG`, and reported.
+/// Like `WRONG`, and the error was reported.
 const REPORTED: u8 = 3;
 const DROPPED: u8 = 4;
 
@@ -101,11 +101,11 @@ const DROPPED: u8 = 4;
 struct Order {
     device: wgpu::Device,
     made: AtomicU64,
-    /// Per part, the number of the last submitted recording that wrote it.
+    /// For each part, number of the last submitted recording that wrote it.
     last: [AtomicU64; PARTS],
 }
 
-/// Owned by the encoder.
+/// Owned by the encoder's callback.
 struct Mark(Draft);
 
 impl Recordings {
@@ -116,7 +116,7 @@ impl Recordings {
         }
     }
 
-    /// Recordings of another owner on the same device.
+    /// Returns recordings for another owner on the same device.
     pub fn beside(&self) -> Self {
         Self {
             mapped: self.mapped.clone(),
@@ -141,7 +141,7 @@ impl Recordings {
 
     pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
         let mark = Mark(draft);
-        // This callback must be `Send`, which browser devices are not.
+        // The callback must be `Send`, but browser devices are not.
         #[cfg(not(target_arch = "wasm32"))]
         if mark.0.recording.state() == UNDECIDED {
             encoder.on_submitted_work_done(move || mark.submit());
@@ -150,7 +150,7 @@ impl Recordings {
         encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
     }
 
-    /// Ends a recording that overwrites its only part and reads `needs`.
+    /// Ends a recording that overwrites its owner's only part and reads `needs`.
     pub fn make(&self, encoder: &wgpu::CommandEncoder, needs: impl IntoIterator<Item = Dependency>) -> Dependency {
         let mut draft = self.begin();
         draft.needs(needs);
@@ -161,7 +161,7 @@ impl Recordings {
 }
 
 impl Draft {
-    /// Adds a part that is overwritten. Returns its new contents.
+    /// Adds a part that the recording overwrites. Returns its new contents.
     pub fn writes(&mut self, part: Part) -> Dependency {
         self.writes.push(part);
         Dependency {
@@ -176,22 +176,22 @@ impl Draft {
 }
 
 impl Dependency {
-    /// Returns true if the recording was right and its part is not overwritten.
+    /// Returns true if the recording was right and no later one overwrote the part.
     pub fn is_valid(&self) -> bool {
         self.recording.state() == RIGHT && self.is_last()
     }
 
-    /// Returns true if the recording may have been submitted without a report yet.
+    /// Returns true if the recording may have been submitted but is not reported yet.
     pub fn is_undecided(&self) -> bool {
         self.recording.state() == UNDECIDED
     }
 
-    /// Returns true if [`is_valid`](Self::is_valid) holds or may hold once the device is done.
+    /// Returns true if [`is_valid`](Self::is_valid) is true, or may become true once the device has finished.
     pub fn may_be_valid(&self) -> bool {
         self.is_valid() || self.is_undecided()
     }
 
-    /// Returns true if that is no longer possible.
+    /// Returns true if [`is_valid`](Self::is_valid) is false and stays false.
     pub fn is_lost(&self) -> bool {
         match self.recording.state() {
             OPEN | UNDECIDED => false,
@@ -200,19 +200,19 @@ impl Dependency {
         }
     }
 
-    /// Returns true if the recording was right, even if overwritten since.
+    /// Returns true if the recording was right, even if its part was overwritten since.
     pub fn was_right(&self) -> bool {
         self.recording.state() == RIGHT
     }
 
-    /// Returns true once if the recording was wrong. Every result with this error calls it.
+    /// Returns true if the recording was wrong and this was not yet reported. Marks it as reported.
     pub fn take_error(&self) -> bool {
         let state = &self.recording.state;
         let told = state.compare_exchange(WRONG, REPORTED, Ordering::AcqRel, Ordering::Acquire);
         told.is_ok()
     }
 
-    /// Number of the recording, from 1.
+    /// Number of the recording, counted from 1.
     pub fn number(&self) -> u64 {
         self.recording.number
     }
@@ -232,7 +232,7 @@ impl Pending {
         self.0.push(written);
     }
 
-    /// Returns true if one was wrong and not yet reported. Drops those that are submitted or dropped.
+    /// Returns true if a recording was wrong and not yet reported. Forgets submitted and dropped recordings.
     pub fn take_error(&mut self) -> bool {
         let mut is_wrong = false;
         self.0.retain(|written| {
@@ -284,7 +284,7 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Fails if the submission was reported before.
+        // Has no effect if the submission was reported.
         let state = &self.0.recording.state;
         for open in [OPEN, UNDECIDED] {
             let _ = state.compare_exchange(open, DROPPED, Ordering::AcqRel, Ordering::Acquire);
@@ -292,8 +292,8 @@ impl Drop for Mark {
     }
 }
 
-/// Small buffer mapped for writing. wgpu-core 30 leaks the staging memory of other mapped buffers unless they are
-/// unmapped. On a lost device it has no memory.
+/// Small buffer mapped for writing. wgpu-core 30 leaks the staging memory of buffers mapped otherwise, unless they are
+/// unmapped. On a lost device, it has no memory.
 pub(crate) fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("gpu_broad_phase/submissions"),
@@ -303,8 +303,8 @@ pub(crate) fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     })
 }
 
-/// Returns true if the device is lost. Takes some microseconds, so only used after errors. Always false in browsers,
-/// which only report this to the device's own callback.
+/// Returns true if the device is lost. Takes some microseconds, so only called after errors. Always false in browsers,
+/// which report a loss only to the device's own callback.
 pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let lost = mapped(device).get_mapped_range(..).is_err();

@@ -1,6 +1,6 @@
-//! The WGSL files, and constants read from them.
+//! The WGSL files, and the constants that Rust reads from them.
 
-/// A file: path under `shaders/` without extension, and text.
+/// A file: its path under `shaders/` without extension, and its text.
 pub(crate) type File = (&'static str, &'static str);
 
 macro_rules! files {
@@ -143,10 +143,11 @@ pub(crate) static FILES: &[File] = files![
     "table_shader/walk",
 ];
 
-/// Reads the number declared as `const NAME: u32 = 12u;` or similar at compile time, so that only WGSL has it.
+/// Reads the number declared as `const NAME: u32 = 12u;` or similar. Runs at compile time, so that only WGSL has the
+/// number.
 ///
 /// # Panics
-/// If the file or line is missing; a compile error in constants.
+/// If the file or line is missing; in constants, this is a compile error.
 pub(crate) const fn number(path: &str, name: &str) -> u32 {
     let mut index = 0;
     while index < FILES.len() {
@@ -179,7 +180,6 @@ const fn number_in(text: &[u8], name: &[u8]) -> u32 {
     panic!("the file declares no such number");
 }
 
-/// Parses a decimal or `0x` number with optional suffix `u` or `i`.
 const fn parsed(text: &[u8], at: usize) -> u32 {
     let (mut at, base) = match after(text, at, b"0x") {
         Some(at) => (at, 16),
@@ -197,7 +197,6 @@ const fn parsed(text: &[u8], at: usize) -> u32 {
     value
 }
 
-/// Position after `word`, if it is at `at`.
 const fn after(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
     let mut index = 0;
     while index < word.len() {

@@ -1,7 +1,4 @@
 //! The input stage: packs the caller's rays, queries or worlds.
-//!
-//! - `device_count` excludes rows beyond a count that only the device knows.
-//! - `gather_input` copies rows from any layout, up to such a count.
 
 use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
@@ -11,11 +8,11 @@ use crate::layout::blocks::{CountParams, GatherParams, SourceLayout};
 
 passes! {
     "input" {
-        /// Excludes rays or queries beyond a count on the device.
+        /// Copies packed rays or queries. Those beyond a count that only the device knows find nothing.
         DEVICE_COUNT = "device_count"
             if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
 
-        /// Packs rays, queries or numbers of any layout.
+        /// Packs rays, queries or single words of any layout, also up to a count on the device.
         GATHER_INPUT = "gather_input"
             if |of| of.uses.strided
                 && (of.has_worlds() || of.uses.casts() || of.uses.queries || of.uses.nearest);
@@ -39,7 +36,7 @@ pub(crate) enum Copying {
 }
 
 impl Copying {
-    /// `layout` is set if rows are not packed. `is_limited`: the device has the count.
+    /// `layout` is `None` for packed rows. `is_limited` is true if the device has the number of rows.
     pub fn of(layout: Option<SourceLayout>, is_limited: bool, limit: CountParams) -> Option<Self> {
         match layout {
             Some(layout) => Some(Self::Gather(GatherParams {
@@ -62,7 +59,7 @@ impl Copying {
         })
     }
 
-    /// Returns true if source and packed rows may share a buffer.
+    /// Returns true if the source rows may be in a buffer of the broad phase.
     pub const fn is_from_own(&self) -> bool {
         matches!(self, Self::Count(_))
     }
@@ -76,7 +73,7 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    /// `buffers`: count, source rows, packed rows.
+    /// `buffers` hold the device's count, the source rows and the packed rows.
     pub fn new(blocks: &mut Blocks, copying: Copying, buffers: [BufferId; 3]) -> Self {
         let [counts, source, gathered] = buffers;
         let binds = |block, counts| [block, COUNTS.is(counts), SOURCE.is(source), GATHERED.is(gathered)];

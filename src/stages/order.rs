@@ -1,7 +1,7 @@
-//! The order stage: sorts the rows of an output.
+//! The order stage: sorts the rows of an output by two keys.
 //!
-//! `order_seconds` writes the second key of each row for the sort stage, `order_firsts` then the first key. The sort is
-//! stable, so rows end in order of both. `order_rows` writes them in order; they are copied back.
+//! The rows are sorted by their second key, then by the first. Sorting is stable, so they end in order of both keys.
+//! They are written in this order and copied back.
 
 use super::shape::Shape;
 use super::sort::variable::GRID;
@@ -18,13 +18,13 @@ use crate::layout::grid::Grid;
 
 passes! {
     "order" {
-    /// Second keys of the rows.
+    /// Writes the second key of each row.
     ORDER_SECONDS = "order_seconds" if sorts;
 
-    /// First keys of the rows.
+    /// Writes the first key of each row.
     ORDER_FIRSTS = "order_firsts" if sorts;
 
-    /// Rows in sorted order.
+    /// Writes the rows in sorted order.
     ORDER_ROWS = "order_rows" if sorts;
     }
 }
@@ -68,11 +68,11 @@ pub(crate) struct Ordered {
     pub rows: BufferId,
     pub offsets: BufferId,
     pub params: OrderParams,
-    /// Number of possible values of the first and second key.
+    /// Number of possible values of the first key, then of the second.
     pub keys: [u32; 2],
 }
 
-/// Uniform blocks: the output's own, then digits of the second key, then of the first.
+/// Uniform blocks: the output's parameters, digits of the second key, digits of the first key.
 pub(crate) struct OrderBlocks {
     params: Block,
     digits: Vec<Digit>,
@@ -98,7 +98,7 @@ fn rows(outputs: &[Ordered]) -> u32 {
     outputs.iter().map(|output| output.params.capacity).fold(0, u32::max)
 }
 
-/// Digits of each output, second key first, and their number.
+/// For each output: number of digits of the second key, then all digits, second key first.
 pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
@@ -127,7 +127,6 @@ pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> 
 }
 
 impl Ordered {
-    /// Records the sort and copies the rows back.
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &OrderBlocks) {
         let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {

@@ -1,12 +1,14 @@
-//! The pairs stage: counts overlaps per entry, turns counts into offsets, writes pairs.
+//! The pairs stage: counts pairs per entry, turns counts into offsets, writes pairs.
 //!
 //! 1. `pair_exclude` enters the caller's excluded pairs into a hash table.
-//! 2. `pair_count_*` walks the table and counts. With one entry per object, it also caches the first partners of each
-//!    entry, and in crowded scenes one bit per box test. `pair_static_count_*` does so for static partners.
+//! 2. `pair_count_*` counts during a walk through the cell table. With one entry per object, it also caches the first
+//!    partners of each entry, or in crowded scenes one bit per box test. `pair_static_count_*` counts and caches static
+//!    partners.
 //! 3. `world_pairs` counts pairs per world.
-//! 4. One entry per object: counting has left prefix sums per tile. Uniform scheme: the scan stage makes offsets.
-//! 5. `pair_emit_cached` writes cached partners and lists the entries that have more. `pair_replay` writes those by
-//!    their bits. `pair_emit_*` walks for the rest, and `pair_static_emit_*` for static partners.
+//! 4. With one entry per object, counting leaves prefix sums per tile. In the uniform scheme, the scan stage makes
+//!    offsets.
+//! 5. `pair_emit_cached` writes cached partners and lists entries with more. `pair_replay` uses the bits of listed
+//!    entries. `pair_emit_*` walks again for the rest, and `pair_static_emit_*` writes static pairs.
 
 use super::order;
 use super::scan::Scan;
@@ -32,54 +34,54 @@ passes! {
     /// Enters excluded pairs into a hash table; copies the pair filter's data.
     PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
 
-    /// Pairs per entry, sparse scenes; one entry per object.
+    /// Counts pairs in sparse scenes.
     PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
         if |of| are_found(of) && of.is_hierarchical();
 
-    /// Pairs per entry, crowded scenes; one entry per object. Keeps a bit per box test.
+    /// Counts pairs in crowded scenes. Caches one bit per box test.
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
         if |of| are_found(of) && !of.is_uniform();
 
-    /// Pairs per entry, uniform scheme.
+    /// Counts pairs in the uniform scheme.
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Pairs per world, including static ones.
+    /// Counts pairs per world, including static ones.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
-    /// Pairs with cached partners; one entry per object.
+    /// Writes pairs whose partners are cached.
     PAIR_EMIT_CACHED = "pair_emit_cached" if |of| of.pairs && !of.is_uniform();
 
-    /// Pairs of crowded boxes from the bits of counting; one entry per object.
+    /// Writes pairs of crowded scenes from cached bits.
     PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_preparing;
 
-    /// Remaining pairs; one entry per object.
+    /// Writes the remaining pairs.
     PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform();
 
-    /// Pairs, uniform scheme.
+    /// Writes all pairs in the uniform scheme.
     PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Static pairs per moving object; one entry per object.
+    /// Counts static pairs per moving object.
     PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
-    /// Static pairs per moving object, uniform scheme.
+    /// Counts static pairs per moving object in the uniform scheme.
     PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
 
-    /// Static pairs; one entry per object.
+    /// Writes static pairs.
     PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
-    /// Static pairs, uniform scheme.
+    /// Writes static pairs in the uniform scheme.
     PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
-/// Returns true if steps find pairs in this variant. With a pair filter, all use the excluding one.
+/// Returns true if steps find pairs with this variant. With a pair filter, every step uses the excluding variant.
 fn are_found(of: &PassContext<'_>) -> bool {
     let has_filter = of.pair_filter.is_some();
     of.pairs
@@ -90,28 +92,29 @@ fn are_found(of: &PassContext<'_>) -> bool {
 }
 
 buffers! {
-    /// Offsets of the pairs of entries, then of static pairs per moving object: sums within tiles, then sums of tiles.
-    /// Uniform scheme: counts, which a scan turns into offsets. Data carried between rounds is at the end.
+    /// Offsets of the pairs of each entry, then of the static pairs of each moving object: prefix sums within tiles,
+    /// then sums of tiles. The uniform scheme stores counts, which a scan turns into offsets. Data carried between
+    /// rounds follows.
     OFFSETS = "pair_offsets": Objects;
-    /// Cached partners per entry, then static ones per moving object.
+    /// Cached partners per entry, then cached static partners per moving object.
     SLOTS = "pair_cache": Objects;
-    /// One bit per box test, in crowded scenes.
+    /// Bits of the box tests of each entry, in crowded scenes.
     BITS = "pair_bits": Objects;
-    /// Workgroups of the second walk.
+    /// Workgroup counts of the second walk.
     WALK_GROUPS = "pair_walk_groups": Objects as INDIRECT;
     PAIRS = "pairs": Pairs;
     WORLD_PAIRS = "world_pairs": Objects;
     EXCLUDED = "excluded_pairs": Inputs;
-    /// Row of the list in each hash-table bucket. The table is behind the objects.
+    /// Per slot of the exclusion hash table: row of the list plus one, or 0 if free. The table itself is behind the
+    /// objects.
     EXCLUSION_ROWS = "exclusion_rows": Objects;
-    /// Data of the pair filter; copied behind the objects.
+    /// Data of the pair filter, before it is copied behind the objects.
     DATA = "pair_filter_data": Inputs;
-    /// Uniform block of exclusions, uploaded with the list.
     EXCLUSIONS = "exclusions": Fixed as UNIFORM;
 }
 
 variables! {
-    /// Number of entries to walk a second time, then the entries.
+    /// Number of entries to walk again, then these entries.
     WALKS = "pair_walks";
     OWN_RECORDS = "own_records";
 }
@@ -119,23 +122,23 @@ variables! {
 use variable::*;
 
 pub(crate) use crate::layout::blocks::MAX_CACHED_PARTNERS;
-/// Partners cached per entry if twelve exceed the binding limit or memory is short.
+/// Partners cached per entry if [`MAX_CACHED_PARTNERS`] exceed the binding limit or memory is short.
 pub(crate) const FEW_CACHED_PARTNERS: u32 = 8;
 const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
-/// Maximum words of test bits per entry.
+/// Maximum words per entry for bits of box tests.
 const MAX_BIT_WORDS: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PairPlan {
     pub are_requested: bool,
-    /// Pairs of an earlier step are kept, so their buffer must not change.
+    /// True if pairs of an earlier step are kept, so that their buffer must not change.
     pub are_existing: bool,
-    /// Exclusions other than filters.
+    /// The caller's excluded pairs and pair filter.
     pub exclusions: Option<Exclusions>,
 }
 
 pub(crate) struct PairBlocks {
-    /// Uniform scheme only.
+    /// Only in the uniform scheme.
     scan: Option<Scan>,
     rounds: Vec<Block>,
     emit_rounds: Vec<Block>,
@@ -158,7 +161,8 @@ impl PairPlan {
         };
     }
 
-    /// Sets the variant of `pair_count` from an earlier step, which saves the device the choice. Pairs are the same.
+    /// Sets the variant of `pair_count` from an earlier step, so that the device need not choose. Both variants find
+    /// the same pairs.
     pub fn fit_variant(&self, params: &mut Params, crowded: Option<bool>) {
         params.pair_variant = match crowded.filter(|_| self.are_requested && params.has_clusters == 1) {
             None => 0,
@@ -167,11 +171,11 @@ impl PairPlan {
         };
     }
 
-    /// Sets the words of test bits per entry. None with several rounds.
+    /// Sets the words per entry for bits of box tests: 0 with several rounds per walk.
     pub fn fit_bits(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
         let params = shape.params;
         let entries = u64::from(params.entry_capacity.max(1));
-        // A round makes at least this many tests, so every bit is rewritten.
+        // Words of bits that each round fills, so that every bit is rewritten.
         let tested = u64::from(shape.round_tests(params.entry_capacity, 1) / u32::BITS);
         let most = tested.min(binding_limit / 4 / entries);
         shape.params.pair_bit_words = if self.are_requested && !params.is_uniform() && shape.rounds == 1 {
@@ -181,7 +185,7 @@ impl PairPlan {
         };
     }
 
-    /// Optimizations to drop, in order, if memory is short.
+    /// Optimizations to drop, in this order, if memory is short.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
@@ -250,7 +254,7 @@ impl PairPlan {
         })
     }
 
-    /// `last`: the previous number of pairs.
+    /// `last` is the previous step's number of pairs.
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let rows = [last, params.first_pair, params.pair_capacity];
         let mut outputs = vec![Readable::counted::<Pair>(
@@ -306,7 +310,6 @@ impl PairPlan {
         });
     }
 
-    /// Records everything up to the counts.
     pub fn record_counts(
         &self,
         recorder: &mut Recorder<'_>,
@@ -405,12 +408,12 @@ impl PairPlan {
     }
 }
 
-/// Counts for the scan stage, only in the uniform scheme.
+/// Number of counts to scan, in the uniform scheme.
 pub(crate) fn scanned(params: &Params) -> Option<u32> {
     params.is_uniform().then(|| params.pair_rows.saturating_add(1))
 }
 
-/// Returns true if the crowded variant counts. `None`: the device decides.
+/// True if the crowded variant counts, `None` if the device decides.
 fn counts_crowded(params: &Params) -> Option<bool> {
     if params.pair_bit_words > 0 || !params.is_hierarchical() {
         Some(true)
@@ -425,12 +428,12 @@ fn counts_crowded(params: &Params) -> Option<bool> {
     }
 }
 
-/// Workgroups that count static pairs. The first may share rows with the last one of entries.
+/// Workgroups that count static pairs. The first one may share a tile with the last one of the entries.
 const fn static_tiles(params: &Params) -> u32 {
     params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
 }
 
-/// Words of pair counts: one per row and tile (`shaders/pairs/pair_sums.wgsl`).
+/// Words of the counts of rows and, except in the uniform scheme, of tiles (`shaders/pairs/pair_sums.wgsl`).
 fn tile_words(params: &Params) -> u64 {
     if params.is_uniform() {
         u64::from(params.pair_rows) + 1
@@ -439,7 +442,7 @@ fn tile_words(params: &Params) -> u64 {
     }
 }
 
-/// Words of tile sums: two per tile except the first.
+/// Words of the sums of tiles: two for each tile except the first.
 fn sum_words(params: &Params) -> u64 {
     if params.is_uniform() {
         0
@@ -453,7 +456,7 @@ fn slot_words(params: &Params, kept: u32) -> u64 {
     u64::from(kept) * entries + u64::from(STATIC_CACHED_PARTNERS) * rows
 }
 
-/// Rounds of writing, which skip the tests that have bits.
+/// Rounds of writing, which skip the tests whose bits are cached.
 fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
     let params = &shape.params;
     let replayed = u32::BITS * params.pair_bit_words;
@@ -461,7 +464,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
         .rounds_of(params.entry_capacity, 1, params.cached_partners)
         .map(move |round| Round {
             first: round.first.saturating_add(replayed),
-            // Never more tests than counting made.
+            // A round never makes more tests than in counting.
             tests: round.tests.saturating_sub(replayed),
             ..round
         })
@@ -485,8 +488,8 @@ impl PairBlocks {
     }
 }
 
-/// Useful words of test bits per entry, from the last step's pairs and entries. Few pairs fit the partner cache. Else
-/// an entry has about four to eight box tests per pair, and some have twice the mean.
+/// Words per entry for bits of box tests, by the last step. Few pairs fit the partner cache. Otherwise an entry has
+/// about four to eight box tests per pair, and some entries have twice the mean.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
     if mean < u64::from(MAX_CACHED_PARTNERS) {

@@ -1,7 +1,7 @@
-//! The queries stage: objects at or near a query or each object.
+//! The queries stage: finds the objects at or near each query, or each object in a self-query.
 //!
 //! Lists: `query_count` counts, the scan stage makes offsets, `query_emit` walks again and writes. `query_nearest`
-//! keeps the nearest objects in order during one walk.
+//! walks once and keeps the nearest objects in order.
 
 use super::input::{Copied, Copying};
 use super::order;
@@ -27,13 +27,13 @@ use crate::shared::wgsl::number;
 
 passes! {
     "queries" {
-    /// Results per query.
+    /// Counts the results of each query.
     QUERY_COUNT = "query_count" if |of| of.uses.queries && may_exclude(of);
 
-    /// The results.
+    /// Writes the results of each query.
     QUERY_EMIT = "query_emit" if |of| of.uses.queries && may_exclude(of);
 
-    /// The nearest objects of each query.
+    /// Finds the nearest objects of each query.
     QUERY_NEAREST = "query_nearest" if |of| of.uses.nearest && may_exclude(of);
     }
 }
@@ -42,15 +42,15 @@ fn may_exclude(of: &PassContext<'_>) -> bool {
     !of.excludes || of.pair_filter.is_some() || of.uses.excluded_pairs
 }
 
-/// Two-word vectors that a nearest walk carries to its next round.
+/// Two-word vectors per query that `query_nearest` carries between rounds.
 const STATE_VECTORS: u32 = number("queries/query_nearest", "STATE_VECTORS");
 
 buffers! {
     QUERIES = "queries": Inputs;
     SOURCE_QUERIES = "source_queries": Inputs;
-    /// Has the number of queries; always the caller's.
+    /// The caller's buffer that holds the number of queries.
     LIMITS = "query_limits": Inputs;
-    /// Results per query, then offsets.
+    /// Number of results of each query; the scan turns them into offsets.
     OFFSETS = "query_offsets": Answers;
     OBJECTS = "query_objects": Answers;
     NEAREST = "query_nearest": Answers;
@@ -58,9 +58,8 @@ buffers! {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
-    /// True if there is a result, even for zero queries.
+    /// True if there is a query result, even for zero queries.
     pub has_queries: bool,
-    /// Set if queries are copied.
     pub copying: Option<Copying>,
     pub has_exclusions: bool,
 }
@@ -91,7 +90,7 @@ impl QueryPlan {
     pub fn set_sizes(&mut self, sizes: &QuerySizes, params: &Params) {
         self.has_queries = sizes.has_queries;
         let has_own = sizes.queries > 0 && sizes.self_query.is_none();
-        // A query with this value finds nothing.
+        // This value in word 7 makes a query find nothing.
         let limit = CountParams {
             rows: params.query_count,
             stride: 2 + params.wide_queries,
@@ -106,7 +105,7 @@ impl QueryPlan {
         params.result_capacity = if params.nearest > 0 {
             0
         } else {
-            // Sorting needs two words per row.
+            // Sorting needs two words per result.
             let row_bytes = if is_sorted { size_of::<Pair>() } else { size_of::<u32>() };
             room.rows(capacities.results, wanted, few_each(params.query_count), row_bytes)
         };
@@ -142,7 +141,7 @@ impl QueryPlan {
             ]);
         }
         if self.has_nearest(params) {
-            // Two words per neighbor; carried data too.
+            // Neighbors and carried vectors take two words each.
             let neighbors = queries.saturating_mul(params.nearest.into());
             let left = shape.carry_words(queries, STATE_VECTORS.into());
             let bytes = neighbors
@@ -165,12 +164,12 @@ impl QueryPlan {
         }
     }
 
-    /// `last`: the previous number of results.
+    /// `last` is the previous step's number of results.
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let queries = u64::from(params.query_count);
         let mut outputs = Vec::new();
         if queries == 0 && self.has_lists(params) {
-            // The single offset of zero lists.
+            // Zero lists have one offset.
             outputs.push(Readable::known::<u32>(buffer::OFFSETS, 1));
         }
         if wants_lists(params) {
@@ -228,7 +227,7 @@ impl QueryPlan {
         }
     }
 
-    /// Variant of a walk: only partners honor exclusions.
+    /// Only searches for partners exclude pairs.
     fn walk<'p>(&self, pass: &'p Pass, params: &Params) -> Variant<'p> {
         pass.excluding(self.has_exclusions && params.self_query == self_query::PARTNERS)
     }
@@ -256,7 +255,7 @@ impl QueryPlan {
         }
     }
 
-    /// `first`: on the first page, which also finds nearest objects.
+    /// `first`: true on the first page, which also finds nearest objects.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,

@@ -1,10 +1,10 @@
 //! The rays stage: casts rays through the tables.
 //!
-//! 1. `ray_keys` and the sort stage order many rays by their start, so that neighbors read the same cells; not in the
-//!    uniform scheme.
-//! 2. All hits: `ray_count` counts and caches, the scan stage makes offsets, `ray_emit` writes. `ray_closest` or
-//!    `ray_any` instead write one result per ray.
-//! 3. `ray_cells_count`, a scan, and `ray_cells_emit` list visited cells.
+//! 1. `ray_keys` and the sort stage order many rays by their start, so that neighboring invocations read the same
+//!    cells. The uniform scheme skips this.
+//! 2. All hits: `ray_count` counts and caches, the scan stage makes offsets, `ray_emit` writes. Other modes:
+//!    `ray_closest` or `ray_any` writes one result per ray.
+//! 3. `ray_cells_count`, a scan, and `ray_cells_emit` list the cells of rays.
 
 use super::input::{Copied, Copying};
 use super::order;
@@ -32,25 +32,25 @@ use crate::shared::wgsl::number;
 
 passes! {
     "rays" {
-    /// Sort keys: the cell of each ray's start.
+    /// Writes sort keys: the cell of each ray's start.
     RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
 
-    /// Hits per ray.
+    /// Counts the hits of each ray.
     RAY_COUNT = "ray_count" if |of| casts_in(of, RayMode::All);
 
-    /// The hits.
+    /// Writes the hits of each ray.
     RAY_EMIT = "ray_emit" if |of| casts_in(of, RayMode::All);
 
-    /// The closest hits.
+    /// Finds the closest hit of each ray.
     RAY_CLOSEST = "ray_closest" if |of| casts_in(of, RayMode::Closest);
 
-    /// Hit flag per ray.
+    /// Writes 1 for each ray with a hit, else 0.
     RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
 
-    /// Cells per ray.
+    /// Counts the cells of each ray.
     RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.outputs.ray_cells;
 
-    /// The cells of rays.
+    /// Writes the cells of each ray.
     RAY_CELLS_EMIT = "ray_cells_emit" if |of| casts(of) && of.outputs.ray_cells;
     }
 }
@@ -63,7 +63,7 @@ fn casts_in(of: &PassContext<'_>, mode: RayMode) -> bool {
     casts(of) && of.outputs.ray_mode == mode
 }
 
-/// Returns true if rays sweep a box, or have a start or a world.
+/// Returns true if rays have the layout of `SweptRay`, with box, start and world.
 const fn sweeps(params: &Params) -> bool {
     params.ray_stride == SWEPT_STRIDE
 }
@@ -71,7 +71,7 @@ const fn sweeps(params: &Params) -> bool {
 buffers! {
     RAYS = "rays": Inputs;
     SOURCE_RAYS = "source_rays": Inputs;
-    /// Has the number of rays; always the caller's.
+    /// The caller's buffer that holds the number of rays.
     LIMITS = "ray_limits": Inputs;
     KEYS_0 = "ray_keys_0": Answers;
     KEYS_1 = "ray_keys_1": Answers;
@@ -79,10 +79,10 @@ buffers! {
     VALUES_1 = "ray_values_1": Answers;
     GRID = "ray_grid": Answers;
     HITS = "ray_hits": Answers;
-    /// Hits per ray, then offsets; cached hits follow.
+    /// Hits per ray, which the scan turns into offsets; then cached hits.
     OFFSETS = "ray_offsets": Answers;
     ANY = "ray_any": Answers;
-    /// Cells per ray, then offsets.
+    /// Cells per ray, which a scan turns into offsets.
     CELL_OFFSETS = "ray_cell_offsets": Answers;
     CELLS = "ray_cells": Answers;
 }
@@ -99,20 +99,18 @@ const PING_PONG: PingPong = PingPong([
 ]);
 
 variables! {
-    /// Grid that receives the number of keys.
+    /// Grid that receives the number of sort keys.
     SORT_GRID = "sort_grid";
 }
 
 use variable::*;
 
 const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
-/// Hits cached per ray before any measurement.
+/// Hits cached per ray before a step was measured.
 pub(crate) const FIRST_CACHED_HITS: u32 = 8;
-/// Maximum hits cached per ray.
 pub(crate) const MAX_CACHED_HITS: u32 = 64;
 /// Minimum hits cached per ray, or none: fewer do not pay for their memory.
 const MIN_CACHED_HITS: u64 = 4;
-/// Maximum bytes of the hit cache.
 pub(crate) const CACHED_HITS_BYTES: u64 = 64 << 20;
 /// Number of rays from which sorting pays.
 pub(crate) const SORTED_RAYS: u32 = 4096;
@@ -120,10 +118,9 @@ pub(crate) const SORTED_RAYS: u32 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RayPlan {
     pub mode: RayMode,
-    /// True if there is a result, even for zero rays.
+    /// True if there is a ray result, even for zero rays.
     pub is_cast: bool,
     pub cells: bool,
-    /// Set if rays are copied.
     pub copying: Option<Copying>,
 }
 
@@ -155,7 +152,7 @@ impl RayPlan {
     pub fn set_sizes(&mut self, descriptor: &BroadPhaseDescriptor<'_>, sizes: &QuerySizes, params: &Params) {
         self.is_cast = sizes.casts;
         self.cells = descriptor.outputs.ray_cells && sizes.casts;
-        // A ray with a negative end hits nothing.
+        // This value in word 3, `t_max`, makes a ray hit nothing.
         let limit = CountParams {
             rows: params.ray_count,
             stride: params.ray_stride,
@@ -171,7 +168,7 @@ impl RayPlan {
         params.rays_sorted = u32::from(!params.is_uniform() && params.ray_count >= SORTED_RAYS);
         let rays = u64::from(params.ray_count.max(1));
         let hit_bytes = size_of::<RayHit>() as u64;
-        // Offsets, and a word per ray carried between rounds, come before the cache.
+        // Bytes before the cache: an offset and a carried word per ray.
         let beside = hit_bytes * rays + 4;
         let most = binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * rays);
         let pays = u64::from(wanted.unwrap_or(FIRST_CACHED_HITS));
@@ -195,7 +192,7 @@ impl RayPlan {
         }
     }
 
-    /// Optimizations to drop, in order, if memory is short.
+    /// Optimizations to drop, in this order, if memory is short.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
 
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
@@ -274,12 +271,12 @@ impl RayPlan {
         }
     }
 
-    /// `last_*`: the previous counts.
+    /// The array has the previous step's numbers of hits and cells.
     pub fn readable(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
         let rays = u64::from(params.ray_count);
         let mut outputs = Vec::new();
         if rays == 0 {
-            // The single offset of zero lists.
+            // Zero lists have one offset.
             let offsets = [
                 (self.is_cast && self.mode == RayMode::All, buffer::OFFSETS),
                 (self.cells, buffer::CELL_OFFSETS),
@@ -382,7 +379,7 @@ impl RayPlan {
         }
     }
 
-    /// `first`: on the first page, which also finds one result per ray.
+    /// `first`: true on the first page, which also finds single results per ray.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,
@@ -426,7 +423,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.binds();
         let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
-        // The table with most objects.
+        // Keys are cells of the table with more objects.
         if params.static_count > params.object_count {
             binds.push(table::buffer::GRID.is(statics::buffer::GRID));
         }
@@ -435,9 +432,9 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
     });
 }
 
-/// Bindings of a round; the first of each name applies.
+/// Bindings of a round. The first binding of each name applies.
 fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
-    // The uniform scheme does not sort rays.
+    // The uniform scheme, which reads the entries' values here, does not sort rays.
     let order = params
         .sorts_rays()
         .then(|| VALUES.is(PING_PONG.after(blocks.digits.len()).values));
@@ -449,14 +446,14 @@ pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
     sort_digits(shape.sort, shape.params.ray_count, key_bits)
 }
 
-/// Hits per ray worth caching: nearly all hits of most rays, or none if too many.
+/// Hits per ray worth caching: nearly all hits of most rays, or 0 if too many.
 pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
     if mean > u64::from(MAX_CACHED_HITS) {
         0
     } else {
-        // Powers of two, so that it seldom changes.
+        // A power of two, so that the number seldom changes.
         most_rays
             .next_power_of_two()
             .clamp(FIRST_CACHED_HITS.into(), MAX_CACHED_HITS.into()) as u32

@@ -1,7 +1,4 @@
-//! The scan stage: an exclusive prefix sum in place; turns counts into offsets.
-//!
-//! `scan_reduce` sums each tile. `scan_spine` scans the sums, writes the 64-bit total to the counters, and sets a
-//! status bit if it exceeds the capacity. `scan_apply` scans each tile from its offset.
+//! The scan stage: turns counts into offsets by an exclusive prefix sum in place.
 
 use crate::api::counters::CountedOutput;
 use crate::api::counters::Status;
@@ -14,18 +11,19 @@ use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 passes! {
     "scan" {
-    /// Sum of each tile.
+    /// Sums each tile.
     SCAN_REDUCE = "scan_reduce" if needed;
 
-    /// Offset of each tile.
+    /// Turns the sums into tile offsets and writes the 64-bit total to the counters. Sets a status bit if the total
+    /// exceeds the capacity.
     SCAN_SPINE = "scan_spine" if needed;
 
-    /// Offset of each word.
+    /// Turns the words of each tile into offsets.
     SCAN_APPLY = "scan_apply" if needed;
     }
 }
 
-/// Entries and pairs of the uniform scheme; lists of hits, cells and results.
+/// Scanned are entries and pairs of the uniform scheme, and lists of hits, ray cells and query results.
 fn needed(of: &PassContext<'_>) -> bool {
     let lists_rays = of.outputs.ray_mode == RayMode::All || of.outputs.ray_cells;
     of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
@@ -56,7 +54,7 @@ impl Scan {
         Self::new(blocks, data, count, output.word, capacity, output.status)
     }
 
-    /// Like [`of`](Self::of). Writes the total to counters `total_word` and the next, low word first.
+    /// Like [`of`](Self::of). Counter word `total_word` receives the total's low half, the next word the high half.
     pub fn new(
         blocks: &mut Blocks,
         data: BufferId,

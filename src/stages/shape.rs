@@ -1,4 +1,4 @@
-//! Step parameters shared by all stages: the uniform block, the rounds of walks, the sort strategy.
+//! Parameters of a step that all stages share: uniform block, rounds of walks, sort strategy.
 
 use crate::api::descriptor::{Growth, SortStrategy};
 use crate::gpu::buffers::buffers;
@@ -8,30 +8,30 @@ use crate::layout::grid::Params;
 
 /// Approximate box tests per dispatch: a fraction of a second on weak hardware, below driver watchdogs.
 const DISPATCH_TESTS: u64 = 1 << 32;
-/// Factor by which walks are shortened each time a driver cuts them off. Once suffices for any eight lanes of llvmpipe,
-/// except for nearest objects, which are kept sorted.
+/// Factor by which walks get shorter when a driver ends their loops early. Once suffices for any eight lanes of
+/// llvmpipe, except with nearest objects, which are kept sorted.
 const SHRINK_FACTOR: u32 = 8;
-/// Iterations of a walk beyond counting and the loop over cached results. Counting tries both in its canary loop, so
-/// writing is not cut off if counting was not.
+/// Loop iterations of writing beyond those of counting and the loop over cached results. Counting runs the iterations
+/// of both in its canary loop, so writing is only cut if counting was.
 const WRITING_ITERATIONS: u32 = 8;
-/// Maximum box tests of one walk per dispatch.
+/// Maximum box tests per walk and dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
-/// Minimum box tests of one walk per dispatch.
+/// Minimum box tests per walk and dispatch.
 const MIN_ROUND_TESTS: u64 = 1024;
 
 buffers! {
-    /// Counters of a step, 32 words, written by every stage.
+    /// Counters of a step: 32 words, written by every stage.
     COUNTERS = "counters": Fixed;
 }
 
 pub(crate) use buffer::COUNTERS;
 
 variables! {
-    /// Block of a round: `round` in `shaders/common/round.wgsl`.
+    /// Uniform block of a round: `round` in `shaders/common/round.wgsl`.
     ROUND = "round";
 }
 
-/// Accessor of a capacity that memory limits may shrink.
+/// Accessor of a capacity that may shrink if memory is short.
 pub(crate) type CapacityOf = fn(&mut Params) -> &mut u32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Box tests per walk and round; each takes up to `iterations` loop iterations.
+    /// Box tests per walk and round. Each takes up to `iterations` loop iterations.
     pub fn round_tests(&self, walks: u32, iterations: u32) -> u32 {
         let most = (MAX_ITERATIONS as u64 / u64::from(iterations)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
@@ -57,13 +57,13 @@ impl Shape {
         SHRINK_FACTOR.saturating_pow(self.walk_shrink)
     }
 
-    /// Rounds of walks with up to `iterations` loop iterations per test and `kept` cached results.
+    /// Rounds of walks with up to `iterations` loop iterations per test and `kept` cached results per walk.
     pub fn rounds_of(&self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
         let tests = self.round_tests(walks, iterations);
         let iterations = MAX_ITERATIONS as u32 / self.cut_smaller();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
-            // A walk of this length has no tests left.
+            // If this saturates, no walk has tests left.
             first: round.saturating_mul(tests),
             tests,
             is_last: u32::from(round + 1 == rounds),
@@ -74,12 +74,12 @@ impl Shape {
         })
     }
 
-    /// Rows carried to the next round, `rows` per walk.
+    /// Rows carried to the next round: `rows` per walk.
     pub fn carry_words(&self, walks: u64, rows: u64) -> u64 {
         if self.rounds > 1 { walks * rows } else { 0 }
     }
 
-    /// Rows carried to the next round or to the static table, one per walk.
+    /// Rows carried to the next round or to the static table: one per walk.
     pub fn carry_table_words(&self, walks: u64) -> u64 {
         if self.params.has_statics() {
             walks
@@ -92,12 +92,12 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub growth: Growth,
-    /// Maximum bytes per buffer.
+    /// Maximum bytes of a bound buffer.
     pub binding_limit: u64,
 }
 
 impl Room {
-    /// Rows of an output, from its fixed or first capacity, the demand of earlier steps, and a default.
+    /// Rows of an output. `fixed` is the descriptor's capacity, `wanted` the demand of earlier steps.
     pub fn rows(self, fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize) -> u32 {
         let default = u32::try_from(default).unwrap_or(u32::MAX);
         let rows = match (fixed, self.growth) {
@@ -111,7 +111,7 @@ impl Room {
     }
 }
 
-/// Initial rows of an output, for `count` sources.
+/// Initial rows of an output for `count` objects, rays or queries.
 pub(crate) const fn few_each(count: u32) -> u64 {
     4 * count as u64 + 1024
 }

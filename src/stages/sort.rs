@@ -1,8 +1,7 @@
 //! The sort stage: stable radix sort of 32-bit keys with values, least significant digit first.
 //!
-//! `sort_histogram` counts digits per tile; `sort_scatter` (or `_subgroups`, with ballots) computes offsets and moves
-//! keys and values to the other buffers of a [`PingPong`]. On CPUs, serial tiles use one invocation per tile:
-//! `sort_histogram_serial`, `sort_scan_serial`, `sort_scatter_serial`.
+//! Each digit takes a histogram and a scatter, which also computes offsets. On CPUs, serial tiles use one invocation
+//! per tile, and offsets take a separate pass.
 
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -14,19 +13,19 @@ use crate::layout::digits::SERIAL_TILES;
 
 passes! {
     "sort" {
-    /// Digit counts of each tile.
+    /// Counts the keys of each tile by digit value.
     SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::SerialTiles;
 
-    /// Digit counts of each serial tile.
+    /// Counts the keys of each serial tile by digit value.
     SORT_HISTOGRAM_SERIAL = "sort_histogram_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
-    /// Offsets from the digit counts of serial tiles.
+    /// Turns the counts of serial tiles into offsets.
     SORT_SCAN_SERIAL = "sort_scan_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
     /// Moves keys and values.
     SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
 
-    /// Moves keys and values; ranks by subgroup ballots.
+    /// Moves keys and values, ranked by subgroup ballots.
     SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
 
     /// Moves keys and values of serial tiles.
@@ -35,9 +34,9 @@ passes! {
 }
 
 buffers! {
-    /// Keys per digit and tile; offsets with serial tiles.
+    /// Number of keys per digit value and tile. Offsets with serial tiles.
     DIGIT_COUNTS = "digit_counts": Objects;
-    /// Keys per digit of the sort, over all tiles and groups of tiles.
+    /// Number of keys per digit value, over all tiles and over groups of tiles.
     DIGIT_SUMS = "digit_sums": Objects;
 }
 
@@ -46,7 +45,7 @@ variables! {
     SORTED_KEYS = "sorted_keys";
     SORTED_VALUES = "sorted_values";
     KEYS = "keys";
-    /// Values read or written by a pass; object indices for sorted entries.
+    /// Values that a pass reads or writes; object indices for sorted entries.
     VALUES = "values";
     GRID = "grid";
 }
@@ -65,7 +64,7 @@ impl KeyValueBuffers {
     }
 }
 
-/// The two buffer pairs of a sort. Each digit moves data from one to the other.
+/// The two pairs of buffers of a sort. Each digit moves data to the other pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingPong(pub [KeyValueBuffers; 2]);
 
@@ -120,7 +119,7 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    /// Records two dispatches per digit, three with serial tiles. Returns the sorted buffers.
+    /// Records two dispatches per digit, three with serial tiles.
     pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
         let passes = self.strategy.passes();
         digits.iter().fold(unsorted, |from, digit| {
@@ -147,14 +146,14 @@ impl Sort {
 
 pub(crate) struct DigitPasses {
     pub histogram: &'static Pass,
-    /// Turns counts into offsets; `None` if another pass does.
+    /// Pass that turns counts into offsets. `None` if `scatter` does.
     pub scan: Option<&'static Pass>,
     pub scatter: &'static Pass,
 }
 
 impl SortStrategy {
     pub(crate) fn choose(self, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
-        // naga's ballots have 32 lanes in MSL; some GPUs of older Macs have 64.
+        // In MSL, naga's ballots have 32 lanes; some GPUs of older Macs have 64.
         let whole_ballots = info.backend != wgpu::Backend::Metal || info.subgroup_max_size <= 32;
         let has_subgroups = features.contains(wgpu::Features::SUBGROUP) && whole_ballots;
         match self {
@@ -185,7 +184,7 @@ impl SortStrategy {
         }
     }
 
-    /// Workgroups for `each` tiles, or digits of the scan.
+    /// Workgroups for `each` tiles, or `each` digit values in the scan.
     pub(crate) fn groups(self, each: u32) -> u32 {
         match self {
             Self::SerialTiles => each.div_ceil(SERIAL_TILES),

@@ -1,5 +1,3 @@
-//! Rounds of the walks of rays and queries.
-
 use super::shape::Shape;
 use super::shape::variable::ROUND;
 use super::sort::KeyValueBuffers;
@@ -15,21 +13,21 @@ pub(crate) enum TableOf {
     Static,
 }
 
-/// Maximum tables that one ray or query walks; static querying objects walk one more.
+/// Maximum number of walks of one ray or query through tables.
 pub(crate) const MAX_TABLES: usize = 3;
 
 pub(crate) struct WalkRound {
     params: Block,
     round: Block,
     table: TableOf,
-    /// The querying objects, in a self-query.
+    /// Table of the querying objects, in a self-query.
     pub queried_by: TableOf,
     pub walks: u32,
     pub is_first: bool,
 }
 
 impl WalkRound {
-    /// Rounds through all tables, one after another. In a self-query, static objects walk the moving table only.
+    /// Rounds through one table after another. In a self-query, static objects walk only the moving table.
     pub fn all(
         blocks: &mut Blocks,
         shape: &Shape,

@@ -1,5 +1,3 @@
-//! Box-test counts on scenes that are hard for grids.
-
 use super::*;
 use crate::api::descriptor::OutputOptions;
 
@@ -19,7 +17,7 @@ fn power_law(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
         .collect()
 }
 
-/// Brute force would pass on results alone.
+/// Without the grid, results would be right but box tests many.
 #[test]
 fn box_tests_are_few_where_the_grid_must_help() {
     let mut random = SplitMix(10);
@@ -85,7 +83,6 @@ fn box_tests_are_few_where_the_grid_must_help() {
     assert!(a_object < 60.0);
 }
 
-/// Nearly equal points and specks far from the origin, points, one giant: levels must still separate them.
 #[test]
 fn box_tests_stay_few_on_awkward_scenes() {
     let mut random = SplitMix(11);
@@ -117,7 +114,7 @@ fn box_tests_stay_few_on_awkward_scenes() {
 
 #[test]
 fn rays_slower_than_a_float_can_say_in_cells_still_move() {
-    // Cells of about 1.5, and a direction that flushes to zero in cell units; t still spans 4 units.
+    // Cells of about 1.5. The directions flush to zero in cell units, but `t` still spans 4 units.
     let mut objects: Vec<Aabb> = (0..400u16)
         .map(|k| {
             let min = [f32::from(k % 20) * 1.5, f32::from(k / 20) * 1.5, 0.0];

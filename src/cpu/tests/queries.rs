@@ -1,12 +1,9 @@
-//! Queries and neighbors against brute force.
-
 use super::*;
 use crate::api::error::DescriptorError;
 use crate::api::input::{Queries, Source};
 use crate::api::queries::{NearestObject, Query, QueryMode, SelfQuery};
 use crate::reference::brute_force::Found;
 
-/// Returns true if `found` has all required objects and no impossible ones.
 fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
     found.sort_unstable();
     let is_once = found.windows(2).all(|two| two[0] < two[1]);
@@ -21,9 +18,8 @@ fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
     is_once && all && only
 }
 
-/// Returns true if these are the nearest objects, in order.
 fn are_nearest(found: &[NearestObject], expected: &Found) -> bool {
-    // Gaps of denormal coordinates are 0; others saturate.
+    // Distances too small for floats count as 0; too large ones saturate.
     let clipped = |distance: f64| {
         if distance < 1e-37 {
             0.0
@@ -35,7 +31,7 @@ fn are_nearest(found: &[NearestObject], expected: &Found) -> bool {
     let every: Vec<_> = expected.surely.iter().chain(&expected.perhaps).copied().collect();
     let mut distances: Vec<_> = every.iter().map(|&(_, distance)| distance).collect();
     distances.sort_by(f64::total_cmp);
-    // Beyond the range of squared floats, only the order is tested.
+    // Squared distances outside this range lose their value, so only the order is tested.
     let is_lost = |squared: f32| !(2f32.powi(-120)..f32::INFINITY).contains(&squared);
     let given = found
         .iter()
@@ -93,7 +89,6 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) {
     }
 }
 
-/// Boxes, points and spheres near objects; some are invalid.
 fn queries(random: &mut SplitMix, objects: &[Aabb], worlds: u32) -> Vec<Query> {
     (0..60)
         .map(|_| {
@@ -103,7 +98,6 @@ fn queries(random: &mut SplitMix, objects: &[Aabb], worlds: u32) -> Vec<Query> {
                 1 => Query::point(if random.one_in(2) { object.min } else { object.max }),
                 2 => Query::sphere(object.max, random.range(0.0, 3.0)),
                 3 => Query {
-                    // Just touches lattice neighbors.
                     radius: random.pick(&[0.5, 1.0, 1.5, 2.0]),
                     ..Query::overlaps(object)
                 },
@@ -230,7 +224,7 @@ fn neighbors_agree_with_brute_force() {
     }
 }
 
-/// Both ways is symmetric; once keeps the pair from the smaller index.
+/// Without `half`, neighbors are symmetric. With `half`, only the smaller index finds the pair.
 #[test]
 fn neighbors_once_are_half_of_neighbors_both_ways() {
     let mut random = SplitMix(33);
@@ -293,7 +287,6 @@ fn query_tests_stay_few() {
     }
 }
 
-/// Shader compilers may reorder sums and fuse products.
 #[test]
 fn search_bounds_hold_in_whatever_order_floats_are_summed() {
     let mut random = SplitMix(36);
@@ -309,7 +302,7 @@ fn search_bounds_hold_in_whatever_order_floats_are_summed() {
             low.abs().mul_add(SLACK, (period + radius) * SLACK),
             (low.abs() + period + radius) * SLACK,
         ];
-        // Rounding of the distance, in addition to that of the radius.
+        // The slack must also cover the rounding of distances.
         let exact = f64::from(low) + f64::from(moved) - f64::from(radius);
         let rounded = 4.0 * f64::from(f32::EPSILON) * f64::from(low.abs() + moved.abs() + radius);
         for slack in slacks {
@@ -328,7 +321,6 @@ fn search_bounds_hold_in_whatever_order_floats_are_summed() {
     }
 }
 
-/// If a radius spans its period, or all boxes share cells, all objects are tested, but hardly more than once.
 #[test]
 fn nothing_costs_more_than_testing_everything_a_few_times() {
     let mut random = SplitMix(35);
@@ -416,7 +408,6 @@ fn periods_and_radii_that_cannot_work_are_refused() {
     }
 }
 
-/// Small radii, long periods, distant positions: borders add no error beyond that of the radius.
 #[test]
 fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     let mut random = SplitMix(35);
@@ -460,7 +451,7 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     }
 }
 
-/// A step below the period is its own position; the period itself is zero.
+/// The float below the period stays as it is; the period itself becomes zero.
 #[test]
 fn positions_are_moved_by_whole_periods_exactly() {
     let mut random = SplitMix(36);
@@ -493,7 +484,6 @@ fn positions_are_moved_by_whole_periods_exactly() {
     }
 }
 
-/// Radius 0 matches only equal positions.
 #[test]
 fn nothing_apart_is_within_a_radius_of_zero() {
     let tiny = 2f32.powi(-64);

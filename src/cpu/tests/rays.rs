@@ -1,9 +1,7 @@
-//! Rays: hits, cells, and walk order.
-
 use super::*;
 use crate::api::descriptor::OutputOptions;
 
-/// Adds layers, swept boxes, starts and worlds; some make rays invalid.
+/// Adds layers, swept boxes, starts and worlds, some of which make rays invalid.
 fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<SweptRay> {
     let sweep = |&ray: &Ray| {
         let mut swept = SweptRay::new(ray).with_world(random.below(worlds));
@@ -41,7 +39,6 @@ fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<Swe
     rays.iter().map(sweep).collect()
 }
 
-/// Both ray layouts, layers, worlds, 2D and 3D.
 #[test]
 fn swept_rays_agree_with_brute_force() {
     let mut hits = 0;
@@ -140,7 +137,8 @@ fn reciprocals_are_correctly_rounded() {
     }
 }
 
-/// Eighths are exact, so cross-multiplication gives the exact result. At the last size, growing a box rounds.
+/// Coordinates are multiples of 1/8, so that cross-multiplication compares fractions exactly. At the last size, growing
+/// a box by the half extents is rounded.
 #[test]
 fn every_exact_hit_is_found_and_t_is_close() {
     let mut random = SplitMix(9);
@@ -156,7 +154,6 @@ fn every_exact_hit_is_found_and_t_is_close() {
         let mut integer = |limit: i64| i64::from(random.below(2 * limit as u32 + 1)) - limit;
         let origin: [i64; 3] = std::array::from_fn(|_| 8 * (shift + integer(size)));
         let direction: [i64; 3] = std::array::from_fn(|_| integer(size.min(1000)));
-        // Large boxes only hit if they are near the ray.
         let low: [i64; 3] = std::array::from_fn(|axis| match size {
             4 => 8 * integer(size),
             1000 => origin[axis] + 8 * (direction[axis] * 3 + integer(3)),
@@ -170,7 +167,7 @@ fn every_exact_hit_is_found_and_t_is_close() {
                 0
             }
         });
-        // Fractions of eighths with positive denominators.
+        // Fractions in eighths, with positive denominators.
         let mut near = (0i64, 1i64);
         let mut far = (1i64 << 30, 1i64);
         let mut meets = true;
@@ -204,7 +201,7 @@ fn every_exact_hit_is_found_and_t_is_close() {
         if meets {
             hits[case as usize % 4] += 1;
             let t = f64::from(t.expect("a hit of exact arithmetic is lost"));
-            // A grown box extends up to three floats further.
+            // Rounding extends a grown box by up to three floats.
             let reach = if is_swept {
                 3.0 * f64::from(f32::EPSILON) * (2.0 * shift as f64 + 64.0)
             } else {
@@ -219,7 +216,6 @@ fn every_exact_hit_is_found_and_t_is_close() {
     assert!(hits.iter().all(|&hits| hits > 1000), "{hits:?}");
 }
 
-/// Box tests grow with the swept size, up to about one test per object.
 #[test]
 fn box_tests_of_wide_rays_stay_few() {
     let mut random = SplitMix(15);
@@ -240,7 +236,7 @@ fn box_tests_of_wide_rays_stay_few() {
         (Scheme::Adaptive { min_scale: 1.0 }, [1000.0, 1300.0, 5000.0]),
     ];
     for (scheme, most) in schemes {
-        // The adaptive scheme always has clusters.
+        // The adaptive scheme always has clusters, which are tested too.
         let all = if scheme == schemes[2].0 { 1.25 } else { 1.0 } * count as f64;
         for (radius, most) in [0.0, 0.5, 4.0].into_iter().zip(most).chain([(1e6, all), (1e30, all)]) {
             let rays: Vec<SweptRay> = lines
@@ -282,7 +278,7 @@ fn box_tests_of_wide_rays_stay_few() {
     }
 }
 
-/// Rows of wide rays may exceed a hashed table; each bucket must be read once.
+/// Rows of wide rays may have more cells than a hashed table has buckets. Each bucket must be read once.
 #[test]
 fn rows_longer_than_their_table_give_each_hit_once() {
     let mut random = SplitMix(18);
@@ -319,7 +315,7 @@ fn rows_longer_than_their_table_give_each_hit_once() {
     }
 }
 
-/// Tests an exact segment against a closed box.
+/// Returns true if the exact segment of the ray meets the closed box.
 fn segment_meets(ray: &SweptRay, dimensions: usize, low: [f64; 3], high: [f64; 3]) -> bool {
     let (mut near, mut far) = (f64::from(ray.t_min.max(0.0)), f64::from(ray.ray.t_max));
     for axis in 0..dimensions {
@@ -338,7 +334,7 @@ fn segment_meets(ray: &SweptRay, dimensions: usize, low: [f64; 3], high: [f64; 3
     near <= far
 }
 
-/// All cells that meet the segment, once each, in ray order.
+/// Rays must list all cells that meet their segment, once each, in order along the ray.
 #[test]
 fn cells_of_rays_follow_the_ray() {
     let mut random = SplitMix(16);
@@ -490,7 +486,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
     assert_eq!(cut.counters.ray_cells_needed, joined.len() as u64);
 }
 
-/// An evaluation order that a compiler may choose.
+/// An evaluation order of floats that a compiler may choose.
 #[derive(Clone, Copy, Debug)]
 struct Order(u32);
 
@@ -530,7 +526,7 @@ impl Order {
         }
     }
 
-    /// `1 / a` within two floats: the accuracy of device divisions.
+    /// `1 / a` within two floats, which is the accuracy of device divisions.
     fn inverse(self, a: f32) -> f32 {
         let inverse = 1.0 / a;
         match self.0 / 54 % 3 {
@@ -543,7 +539,7 @@ impl Order {
     const ALL: u32 = 162;
 }
 
-/// Cells of each slab by the expressions of `shaders/rays/ray_passage.wgsl`. `None` if the level is skipped.
+/// Cells of each slab, by the expressions of `shaders/rays/ray_passage.wgsl`. `None` if walks skip the level.
 fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &LoadedRay) -> Option<Vec<[[i32; 3]; 2]>> {
     const RELATIVE: f32 = 1.0 / (1u32 << 19) as f32;
     const CELL: f32 = 1.0 / (1u32 << 10) as f32;
@@ -591,7 +587,7 @@ fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &Lo
         return None;
     }
     let slack: [f32; 3] = std::array::from_fn(|axis| rounding[axis] + extent[axis]);
-    // Position of the ray minus or plus the slack.
+    // Position along an axis at `t`, minus or plus the slack.
     let at = |axis: usize, t: f32, side: f32| order.moved(direction[axis], t, origin[axis], side * slack[axis]);
     let ends = [t_begin, t_end];
     let least = |axis: usize, ts: [f32; 2]| at(axis, ts[0], -1.0).min(at(axis, ts[1], -1.0));
@@ -642,8 +638,8 @@ impl crate::reference::rays::ray_walk::SlabVisitor for Visited {
     }
 }
 
-/// The slack of walks must exceed rounding in any evaluation order, and the tolerance of the box test. So cells of all
-/// points that a box test may accept are visited.
+/// The slack of walks must exceed the rounding of any evaluation order plus the tolerance of the box test. Walks then
+/// visit the cells of all points that a box test may accept.
 #[test]
 fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
     let mut random = SplitMix(91);
@@ -666,7 +662,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         let length = random.pick(&[1.0, 100.0, 3000.0]);
         let given = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
         let ray = load_ray(&params, &given);
-        // A point on or beside the ray, in cells, as a lower corner.
+        // A point on or beside the ray, in units of cells.
         let t = random.range(0.0, length);
         let shift = if reach == 0 { 0.5 } else { 0.0 };
         let point: [f64; 3] = std::array::from_fn(|axis| {
@@ -679,7 +675,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
             let back = random.pick(&[0.0, 0.5, 1.0]) * f64::from(reach);
             let corner = if random.one_in(4) {
-                // As far back as boxes of the level reach.
+                // Lower corner of a box that reaches the point from as far back as its level allows.
                 (point[axis] * factor).floor() / factor - f64::from(reach)
             } else {
                 point[axis] - back
@@ -713,7 +709,6 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             seen.push(slabs);
             walked += 1;
         }
-        // Checks that `slabs_of` matches the walk.
         if let (Some(slabs), 1) = (slabs_of(Order(0), detail, reach, &level, &ray), reach) {
             let mut grid = grid::Grid {
                 x_detail: detail,

@@ -2,7 +2,7 @@
 
 use crate::layout::blocks::CullParams;
 
-/// Returns the list of each view: its objects, ascending, up to the capacity.
+/// Returns the list of each view: the objects that it sees, ascending, up to the capacity.
 pub fn cull_emit(cull: &CullParams, visible: &[u32]) -> Vec<u32> {
     let words = (0..).zip(visible).flat_map(|(place, &word)| {
         let first: u32 = 32 * (place % cull.words);

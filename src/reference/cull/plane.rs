@@ -1,4 +1,4 @@
-//! A box against a plane: functions of `shaders/cull/cull_objects.wgsl`.
+//! Test of a box against a plane: functions of `shaders/cull/cull_objects.wgsl`.
 
 use crate::layout::grid::flush;
 use crate::shared::wgsl::number;
@@ -7,14 +7,14 @@ const SLACK: u32 = number("cull/cull_objects", "SLACK");
 const COMMON_SLACK: u32 = number("cull/cull_objects", "COMMON_SLACK");
 const COMMON_LIMIT: u32 = number("cull/cull_objects", "COMMON_LIMIT");
 
-/// Side of a plane on which a box and all boxes in it are.
+/// Side of a plane that holds a box and all boxes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Some may be inside, some outside.
+    /// Some boxes may be inside, some outside.
     Crossed,
-    /// All of them are outside.
+    /// All boxes are outside.
     Outside,
-    /// None of them is outside.
+    /// No box is outside.
     Inside,
 }
 
@@ -63,7 +63,7 @@ fn largest(low: [f32; 3], high: [f32; 3]) -> f32 {
     bounds.map(|bound| finite(bound).abs()).fold(0.0, f32::max)
 }
 
-/// True if the whole box is certainly outside the plane, which is finite. No bound is a NaN.
+/// True if the whole box is certainly outside the plane, which must be finite. No bound may be a NaN.
 pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
     let corner = farthest(plane, low, high);
     let counts = |&axis: &usize| corner[axis].is_infinite() && plane[axis] != 0.0;
@@ -74,7 +74,7 @@ pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
     Equation::of(plane, corner.map(finite), largest(low, high)).is_below(SLACK)
 }
 
-/// Side of a box and all boxes in it. Shaders test the common box of a workgroup's records.
+/// Side of the plane that holds the box and all boxes in it.
 pub fn side_of_common(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> Side {
     if low.iter().chain(&high).any(|bound| bound.is_infinite()) {
         return Side::Crossed;

@@ -10,7 +10,7 @@ use crate::layout::grid::{
 };
 use crate::reference::rows::CellTable;
 
-/// Returns the occupied cells of the drawn levels. The shader draws each at least once, in any order.
+/// Returns the occupied cells of the drawn levels. The shader draws each cell at least once, in any order.
 pub fn draw_cells(
     params: &Params,
     draw: &DrawParams,
@@ -40,7 +40,7 @@ pub fn draw_cells(
                 for x in lower[0]..=upper[0] {
                     let key = key_of(&table.grid.levels[0], [x, y, z], record.world) as usize;
                     let entries = &values[table.starts[key] as usize..table.starts[key + 1] as usize];
-                    // The entry may have had no room.
+                    // The table may have had no room.
                     if entries.iter().any(|value| value & ID_MASK == index) {
                         cells.insert(RayCell { level, x, y, z });
                     }
@@ -49,7 +49,6 @@ pub fn draw_cells(
         }
         return cells;
     }
-    // Records of cells come first.
     let entered = table.starts[table.grid.table_cells as usize] as usize;
     for record in &table.records[..entered] {
         let placement = place(params, table.grid.base_inverse, &box_of(record));

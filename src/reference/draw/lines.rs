@@ -28,7 +28,6 @@ pub(crate) fn box_lines(low: [f32; 3], high: [f32; 3], color: u32) -> impl Itera
     })
 }
 
-/// Devices may round the side differently.
 pub(crate) fn cell_lines(
     params: &Params,
     level: &Level,
@@ -48,7 +47,6 @@ pub(crate) fn cell_lines(
     box_lines(low, high, color)
 }
 
-/// Words of an indirect draw, then the needed vertices.
 pub(crate) fn draw_args(params: &DrawParams, rows: u32, vertices: u32) -> [u32; 5] {
     let fits = rows.min(params.capacity / vertices);
     [fits * vertices, 1, 0, 0, rows * vertices]

@@ -30,12 +30,12 @@ pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> 
     }
 }
 
-/// Returns the first slot to search for a row, before the mask.
+/// Returns the hash of a row. Masked, it is the first slot to search.
 pub fn hash_of(row: &PairEvent) -> u32 {
     hash(&bytemuck::cast::<_, [u32; 4]>(*row))
 }
 
-/// Returns the index plus one in `rows` of an equal row, or 0. `table` is the hash table of `rows`.
+/// Returns the index plus one of the equal row in `rows`, or 0. `table` is the hash table of `rows`.
 pub fn find(rows: &[PairEvent], table: &[u32], mask: u32, row: &PairEvent) -> u32 {
     let hash = hash_of(row);
     (0..=mask)

@@ -6,10 +6,11 @@ use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;
 use crate::layout::counters::event_word as word;
 
-/// Returns the rows of a step: persisting pairs, then begun ones, each in the order of the pairs. Writes the number of
-/// begun pairs and the missing-pair bits of `status`, that of the step, to the counters.
+/// Returns the rows of a step: persisting pairs, then begun ones, both in the order of the pairs. Writes the number of
+/// begun pairs and the missing-pair bits of the step's `status` to the counters.
 ///
-/// `marks` are the scanned ones of [`event_match`](super::event_match::event_match()), and `counters` hold their total.
+/// `marks` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
+/// total.
 pub fn event_emit(
     params: &EventParams,
     pairs: &[Pair],

@@ -3,7 +3,7 @@
 use crate::api::types::PairEvent;
 use crate::layout::counters::event_word as word;
 
-/// Returns the rows of ended pairs in their order, and counts them.
+/// Returns the rows of ended pairs in their previous order. Writes their number to the counters.
 ///
 /// `matched` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
 /// total.

@@ -4,8 +4,8 @@ use super::event::{self, Generations};
 use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;
 
-/// Looks up the pairs of a step, `pairs`, among the rows of the step before. Returns marks of 0 or 1 for the pairs and
-/// for the previous rows, one more than there is room for.
+/// Looks up the `pairs` of a step among the rows of the previous step. Returns marks of 0 or 1 for the pairs and for
+/// the previous rows, each with one more mark than the capacity.
 pub fn event_match(
     params: &EventParams,
     pairs: &[Pair],

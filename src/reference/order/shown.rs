@@ -5,18 +5,18 @@ use crate::api::types::{Pair, RayHit};
 /// The rows of a page to sort.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
-    /// By the first object, then by the second.
+    /// Pairs, sorted by first object, then second.
     Pairs(&'a [Pair]),
-    /// By ray, then by object.
+    /// Hits, sorted by ray, then object.
     Hits(&'a [RayHit], Walks<'a>),
-    /// By query, then by object.
+    /// Results, sorted by query, then object.
     Results(&'a [u32], Walks<'a>),
 }
 
-/// Rays or queries of the rows of a page.
+/// Rays or queries to which the rows of a page belong.
 #[derive(Clone, Copy, Debug)]
 pub struct Walks<'a> {
-    /// Scanned counts, one more than walks.
+    /// Scanned counts of the rays or queries, then the total.
     pub offsets: &'a [u32],
     /// Place of the page's first row.
     pub first: u32,

@@ -11,22 +11,23 @@ use crate::shared::runs::each;
 /// Output of [`pair_count`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
-    /// Pairs of each entry, then 0. The shader writes them in the uniform scheme only.
+    /// Number of pairs of each entry, then 0. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
-    /// Otherwise, places within tiles and sums of tiles ([`pair_sums`](super::pair_sums)). Unwritten words are 0 here.
+    /// In the other schemes, places within tiles, and sums of tiles ([`pair_sums`](super::pair_sums)). Unwritten words
+    /// are 0 here.
     pub words: Vec<u32>,
-    /// First partners of each entry if not crowded: partner `k` of entry `i` is at `k * entry_capacity + i`. The shader
-    /// leaves words past an entry's count unwritten; here they are 0.
+    /// First partners of each entry if the scene is not crowded: partner `k` of entry `i` is at `k * entry_capacity +
+    /// i`. Unwritten words are 0 here.
     pub slots: Vec<u32>,
-    /// If crowded, a bit per box in an entry's rows, tested or not, up to [`Params::pair_bit_words`]: word `k` of entry
-    /// `i` is at `k * entry_capacity + i`. The shader leaves words past an entry's boxes unwritten; here they are 0.
+    /// If the scene is crowded, one bit per box in an entry's rows, tested or not, in up to [`Params::pair_bit_words`]
+    /// words: word `k` of entry `i` is at `k * entry_capacity + i`. Unwritten words are 0 here.
     pub bits: Vec<u32>,
-    /// Boxes in the rows of each entry. The shader does not write it.
+    /// Number of boxes in each entry's rows. Not written by the shader.
     pub boxes: Vec<u32>,
 }
 
-/// Counts the pairs of each entry; also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the pairs
-/// to the counters, except in the uniform scheme, and the box tests if they are counted.
+/// Counts the pairs of each entry. Also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the number
+/// of counted box tests to the counters and, except in the uniform scheme, the number of pairs.
 pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
     let kept = cached_partners(params, input.table.grid);
@@ -38,7 +39,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
     for index in each(0..params.entry_capacity) {
         let mut found = 0u32;
         let mut candidates = 0;
-        // Index among the boxes in the rows.
+        // Index of the box among those of all rows.
         let mut place = 0;
         walk_tests(params, input, overrides, index, |test| {
             candidates += 1;

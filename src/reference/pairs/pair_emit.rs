@@ -32,8 +32,8 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Reference pass of `shaders/pairs/pair_write_cached.wgsl`. Writes the pairs up to `end` if the `kept` partners
-    /// are all. Returns true if pairs are left.
+    /// Reference pass of `shaders/pairs/pair_write_cached.wgsl`. Writes the pairs up to `end` if there are at most
+    /// `kept`, so that all partners are cached. Returns true if the entry needs a walk.
     pub fn write_cached(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
         let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         if self.place == end || end <= self.params.first_pair || self.place >= page_end {
@@ -47,10 +47,10 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Writes the pairs of the entries in `walks` that fall into the page `first_pair .. first_pair + pairs.len()`.
+/// Writes the pairs of the entries in `walks` within the page `first_pair .. first_pair + pairs.len()`.
 ///
-/// `walks` come from [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached), or are all in the uniform scheme.
-/// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).
+/// `walks` are the result of [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached), or all entries in the
+/// uniform scheme. `offsets` are the scanned counts of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit(
     params: &Params,
     input: &PairReads<'_>,

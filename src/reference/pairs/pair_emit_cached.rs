@@ -5,7 +5,7 @@ use crate::api::types::Pair;
 use crate::layout::grid::{Grid, ID_MASK, Params};
 use crate::reference::table::layout::keeps_bits;
 
-/// Partners per entry that [`pair_count`](super::pair_count::pair_count) caches: none if it keeps bits.
+/// Number of partners per entry that [`pair_count`](super::pair_count::pair_count) caches; 0 if it stores bits instead.
 pub fn cached_partners(params: &Params, grid: &Grid) -> u32 {
     if keeps_bits(params, grid) {
         0
@@ -15,9 +15,9 @@ pub fn cached_partners(params: &Params, grid: &Grid) -> u32 {
 }
 
 /// Writes the pairs of entries whose partners are all cached, within the page `first_pair .. first_pair + pairs.len()`.
-/// Returns the entries to walk: those with pairs in the page and more partners. The shader lists them unordered.
+/// Returns the other entries with pairs in the page, which need a walk. The shader lists them unordered.
 ///
-/// `values` are the sorted entries. `slots` and the scanned `offsets` are the output of
+/// `values` are the sorted values. `slots` are the cached partners, `offsets` the scanned counts of
 /// [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit_cached(
     params: &Params,

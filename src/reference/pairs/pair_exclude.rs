@@ -4,8 +4,9 @@ use super::pair_excludes::slots_of;
 use crate::api::types::Pair;
 use crate::layout::blocks::Exclusions;
 
-/// Returns the hash table of the listed pairs, and the row in each slot plus one. A shader may enter rows in another
-/// order; [`Excludes::is_listed`](super::pair_excludes::Excludes::is_listed) finds each pair in either table.
+/// Returns the hash table of the listed pairs, and for each slot the index of its row plus one, or 0 if free. A shader
+/// may insert rows in another order; [`Excludes::is_listed`](super::pair_excludes::Excludes::is_listed) finds each pair
+/// in either table.
 pub fn pair_exclude(exclusions: &Exclusions, list: &[Pair]) -> (Vec<[u32; 2]>, Vec<u32>) {
     let mut table = vec![[0; 2]; exclusions.slots() as usize];
     let mut rows = vec![0; table.len()];

@@ -5,11 +5,11 @@ use std::fmt::{Debug, Formatter};
 use crate::layout::blocks::Exclusions;
 use crate::shared::murmur::hash;
 
-/// Returns true if two objects may be a pair, the smaller index first. See
+/// Function that returns true if two objects may be a pair, the smaller index first. See
 /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
 pub type Admits<'a> = dyn Fn(u32, u32) -> bool + Sync + 'a;
 
-/// Exclusions other than filters; none by default.
+/// Exclusions other than layer and owner filters. The default excludes nothing.
 #[derive(Clone, Copy, Default)]
 pub struct Excludes<'a> {
     /// The uniform block.
@@ -35,7 +35,7 @@ pub(crate) fn slots_of(exclusions: &Exclusions, pair: [u32; 2]) -> impl Iterator
 }
 
 impl Excludes<'_> {
-    /// Returns true if the list names the pair, `a < b`.
+    /// Returns true if the list contains the pair of objects `a < b`.
     pub fn is_listed(&self, a: u32, b: u32) -> bool {
         if self.table.is_empty() {
             return false;

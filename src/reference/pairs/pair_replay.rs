@@ -7,9 +7,9 @@ use crate::api::types::Pair;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 
-/// Writes the pairs that have a bit in `kept`, and returns the place of the next pair for each entry of `walks`.
+/// Writes the pairs whose bit in `kept` is set. Returns the place of the next pair for each entry of `walks`.
 ///
-/// `walks` come from [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached). `kept` is the output of
+/// `walks` are the result of [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached). `kept` is the output of
 /// [`pair_count`](super::pair_count::pair_count), with its counts scanned.
 pub fn pair_replay(
     params: &Params,
@@ -21,7 +21,6 @@ pub fn pair_replay(
     let entries = params.entry_capacity as usize;
     let next_of = |&entry: &u32| {
         let mut writer = Writer::new(params, pairs, kept.counts[entry as usize]);
-        // Index among the boxes in the rows.
         let mut place = 0;
         let no_filters = Overrides {
             filters: false,
@@ -30,7 +29,6 @@ pub fn pair_replay(
         walk_tests(params, input, no_filters, entry, |test| {
             let (own, other) = match test {
                 Test::Of { own, other, .. } => (own, other),
-                // Their bits are 0.
                 Test::OfCluster { passed_over } => {
                     place += passed_over.len();
                     return;

@@ -13,17 +13,18 @@ use crate::reference::rows::CellTable;
 pub struct StaticPairReads<'a> {
     /// Levels, records and cell table of the static objects: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// All objects of the step, for their filter words.
+    /// All objects of the step, for their layers and owners.
     pub objects: &'a [Aabb],
-    /// Sorted values of the static objects, for the uniform scheme.
+    /// Sorted values of the static table, read in the uniform scheme.
     pub values: &'a [u32],
-    /// The moving objects, in the order of their own table.
+    /// Records of the moving objects, in the order of their own table.
     pub own_records: &'a [Record],
-    /// Exclusions other than filters.
+    /// Exclusions other than layer and owner filters.
     pub excludes: Excludes<'a>,
 }
 
-/// Passes the static partners of the moving object at `record` to `accept`. Returns the box tests, or 0 if not counted.
+/// Passes the static partners of the moving object at index `record` to `accept`. Returns the number of counted box
+/// tests.
 pub fn walk_static(
     params: &Params,
     input: &StaticPairReads<'_>,

@@ -7,10 +7,10 @@ use crate::layout::blocks::{Overrides, static_cached_partners};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
-/// Writes the pairs of moving with static objects that fall into the page `first_pair .. first_pair + pairs.len()`.
+/// Writes the pairs of moving and static objects within the page `first_pair .. first_pair + pairs.len()`.
 ///
-/// `slots` and the scanned `offsets` are the outputs of [`pair_count`](super::pair_count::pair_count) and
-/// [`pair_static_count`](super::pair_static_count::pair_static_count), in this order.
+/// `slots` are the cached partners, `offsets` the scanned counts of [`pair_count`](super::pair_count::pair_count), then
+/// of [`pair_static_count`](super::pair_static_count::pair_static_count).
 pub fn pair_static_emit(
     params: &Params,
     input: &StaticPairReads<'_>,

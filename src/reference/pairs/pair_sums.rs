@@ -9,17 +9,17 @@ const TILE_WORDS: usize = number("pairs/pair_sums", "TILE_WORDS") as usize;
 const TILE: usize = TILE_WORDS - 1;
 const DIGIT_BITS: usize = number("pairs/pair_sums", "DIGIT_BITS") as usize;
 
-/// Index of the word of a row.
+/// Index of a row's word in the tiles.
 pub const fn row_word(row: usize) -> usize {
     row + row / TILE
 }
 
-/// Words of all tiles.
+/// Number of words of all tiles.
 pub const fn tile_words(params: &Params) -> usize {
     TILE_WORDS * (params.pair_rows as usize / TILE + 1)
 }
 
-/// Words before counting: rows are `unwritten`, sums are 0.
+/// Returns the words before counting: `unwritten` for each row, and sums of 0.
 pub fn no_words(params: &Params, unwritten: u32) -> Vec<u32> {
     let mut words = vec![unwritten; tile_words(params)];
     words.resize(words.len() + 2 * (params.pair_rows as usize / TILE), 0);
@@ -48,8 +48,8 @@ fn add_to_sums(sums: &mut [u32], tile: usize, value: u64) {
     }
 }
 
-/// Adds the counts of the rows from `first` on, up to the word past the rows; their first tile may have counted rows.
-/// Adds to the needed pairs, and sets the status bit if they exceed the capacity.
+/// Adds the counts of rows from `first` on, and of the row past them, to the tiles and sums in `words`. Their first
+/// tile may hold earlier rows. Adds the total to the needed pairs, and sets the status bit if they exceed the capacity.
 pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], counters: &mut [u32]) {
     let end = first + counts.len();
     let (tiles, sums) = words.split_at_mut(tile_words(params));
@@ -75,7 +75,7 @@ pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], 
     }
 }
 
-/// Places of all rows, and of the word past them.
+/// Returns the place of each row's first pair, then the end of the last row's pairs.
 pub fn places(params: &Params, words: &[u32]) -> Vec<u32> {
     let (tiles, sums) = words.split_at(tile_words(params));
     let place = |row: usize| saturate64(before_tile(sums, row / TILE)).saturating_add(tiles[row_word(row)]);

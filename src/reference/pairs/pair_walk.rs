@@ -18,13 +18,13 @@ use crate::reference::table::large_table::lookup_cell;
 pub struct PairReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// The objects, for their filter words.
+    /// The objects, for their layers and owners.
     pub objects: &'a [Aabb],
-    /// Sorted keys, for the uniform scheme.
+    /// Sorted keys, read in the uniform scheme.
     pub keys: &'a [u32],
-    /// Sorted values, for the uniform scheme.
+    /// Sorted values, read in the uniform scheme.
     pub values: &'a [u32],
-    /// Exclusions other than filters.
+    /// Exclusions other than layer and owner filters.
     pub excludes: Excludes<'a>,
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     meets(a, b) && meets(b, a) && !same_owner && !both_static
 }
 
-/// Passes the object of a sorted entry and each partner to `accept`. Returns the box tests, or 0 if not counted.
-/// Entries past the large list have no partners.
+/// Passes the object of the entry at `index` and each of its partners to `accept`. Entries past the large list have no
+/// partners. Returns the number of counted box tests.
 pub fn walk_pairs(
     params: &Params,
     input: &PairReads<'_>,
@@ -72,7 +72,7 @@ pub fn walk_pairs(
 pub(crate) enum Test<'a> {
     /// Test of a candidate.
     Of { own: u32, other: u32, is_pair: bool },
-    /// Test of a cluster's box, with the members that it skips: all or none.
+    /// Test of a cluster's box, which skips all members or none.
     OfCluster { passed_over: &'a [Record] },
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn walk_tests(
     }
 }
 
-/// After Schornbaum's hierarchical hash grids; the adaptive scheme is the case without reach.
+/// Hierarchical hash grids after Schornbaum. The adaptive scheme has a reach of 0.
 fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let own = &table.records[index as usize];
@@ -229,7 +229,6 @@ fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &m
             test(large, false);
         }
     } else {
-        // The rest of the large list. The shader marks these as outside any bucket, too.
         test(index + 1..large.end, false);
     }
 }

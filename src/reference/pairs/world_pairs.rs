@@ -2,8 +2,8 @@
 
 use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
-/// Returns the number of pairs of each world, modulo 2^32. `counts` are those of entries and of moving objects, before
-/// they are scanned.
+/// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of entries, then of moving
+/// objects.
 pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
     let entries = params.entry_capacity as usize;

@@ -6,15 +6,12 @@ use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unord
 
 pub(super) const LARGEST_FLOAT: f32 = f32::MAX;
 pub(crate) const NEAREST_IMAGE: i32 = 2;
-/// 2^60 and 2^-40.
 const FAR_BITS: u32 = (127 + 60) << 23;
 const NEAR_BITS: u32 = (127 - 40) << 23;
 const SMALLER: f32 = f32::from_bits((127 - 66) << 23);
 const LARGER: f32 = f32::from_bits((127 + 66) << 23);
 const DISTANCE_BIAS: u32 = 126;
-/// 2^-60.
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
-/// 2^-20.
 pub(super) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
 /// A query as the passes use it.
@@ -32,19 +29,19 @@ pub struct LoadedQuery {
     pub owner: u32,
     /// Only objects of this world are found.
     pub world: u32,
-    /// The querying object.
+    /// Querying object of a self-query.
     pub querier: Option<u32>,
     /// True to compare lower corners instead of boxes.
     pub seeks_corners: bool,
-    /// Periods by which the querier is moved, or 2 on an axis where the nearest image counts.
+    /// Periods by which the querier is moved per axis, or 2 where the nearest image counts.
     pub image: [i32; 3],
-    /// Lower corner, moved, and widened by the radius and a bound on all rounding.
+    /// Lower corner of the image, moved outward by the radius and a bound on all rounding.
     pub search_min: [f32; 3],
-    /// Upper corner, moved and widened.
+    /// Upper corner of the image, moved outward likewise.
     pub search_max: [f32; 3],
-    /// True if excluded, or if it has no NaN, ordered bounds, a nonnegative radius and an existing world.
+    /// True if the query is excluded, or if it has no NaN, ordered bounds, a nonnegative radius and an existing world.
     pub valid: bool,
-    /// Valid and not excluded.
+    /// True if the query is valid and not excluded.
     pub answers: bool,
 }
 
@@ -53,7 +50,6 @@ pub(crate) fn periods(params: &Params) -> [f32; 3] {
 }
 
 impl LoadedQuery {
-    /// Flushed; infinite corners become the largest float.
     pub(super) fn corners(&self, axis: usize) -> [f32; 2] {
         let largest = ordered(LARGEST_FLOAT);
         let [low, high] = [self.low[axis].max(-largest), self.high[axis].min(largest)];
@@ -102,7 +98,6 @@ impl LoadedQuery {
         self.has_period(params, axis) && 2.0 * self.reach(params, axis) >= periods(params)[axis]
     }
 
-    /// Axes with a second image, one bit each.
     pub(crate) fn second_images(&self, params: &Params) -> u32 {
         let has_second = |axis: &usize| {
             let ([own, _], reach) = (self.corners(*axis), self.reach(params, *axis));
@@ -112,7 +107,6 @@ impl LoadedQuery {
         (0..3).filter(has_second).map(|axis| 1 << axis).sum()
     }
 
-    /// The image that is the second one on the axes in `second`.
     pub(crate) fn image_of(mut self, params: &Params, second: u32) -> Self {
         self.image = std::array::from_fn(|axis| {
             let is_early = self.corners(axis)[0] < 0.5 * periods(params)[axis];
@@ -277,7 +271,7 @@ pub fn squared(gap: [f32; 3]) -> u32 {
     }
 }
 
-/// Float of a squared distance: infinity above the largest float, 0 below the normal ones.
+/// Float of a squared distance: infinity above the largest float, 0 below the smallest normal one.
 pub fn squared_float(distance: u32) -> f32 {
     const LARGE: u32 = DISTANCE_BIAS + 255;
     f32::from_bits(match distance >> 23 {

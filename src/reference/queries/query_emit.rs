@@ -7,7 +7,7 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::in_runs;
 
-/// Returns the results in the page, which starts at `first_result`.
+/// Returns the results in the page, which starts at place `first_result`. `offsets` are scanned counts.
 pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<u32> {
     let first = u64::from(params.first_result);
     let all = offsets.last().map_or(0, |&end| u64::from(end.min(u32::MAX - 1)));

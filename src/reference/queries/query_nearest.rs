@@ -9,7 +9,7 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::{Walked, map};
 
-/// Returns the `nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
+/// Returns the `params.nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
 /// [`NearestObject::NONE`]. Adds invalid queries and counted box tests to the counters.
 pub fn query_nearest(
     params: &Params,
@@ -19,7 +19,6 @@ pub fn query_nearest(
 ) -> Vec<NearestObject> {
     let wanted = params.nearest as usize;
     let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
-    // Squared distances as integers, with their objects.
     let mut answers = vec![Vec::<(u32, u32)>::new(); params.query_count as usize];
     for (walk, input) in walks.iter().enumerate() {
         let nearer = |index: u32| {

@@ -1,4 +1,4 @@
-//! The rings of `shaders/queries/query_nearest.wgsl`.
+//! Reference of the walk by rings in `shaders/queries/query_nearest.wgsl`.
 
 use std::ops::RangeInclusive;
 
@@ -9,9 +9,9 @@ use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, ce
 
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
 
-/// Passes the objects that may be among the nearest to `accept`, with squared distances as integers (see [`squared`]).
-/// An object may come repeatedly. `limit` is the largest distance that counts; `accept` returns the next one. Returns
-/// the box tests, or 0 if not counted.
+/// Passes to `accept` the objects that may be among the nearest, maybe repeatedly, with squared distances as integers
+/// (see [`squared`]). `limit` is the largest distance that counts; `accept` returns the new limit. Returns the number
+/// of counted box tests.
 pub fn walk_nearest(
     params: &Params,
     input: &QueryReads<'_>,
@@ -50,7 +50,6 @@ fn fullest_first(grid: &Grid) -> impl Iterator<Item = &Level> {
 
 struct Apart<'a> {
     query: &'a LoadedQuery,
-    /// Cells of both corners.
     own: [[i32; 3]; 2],
     reach: [i32; 3],
     sides: [f32; 3],
@@ -58,7 +57,6 @@ struct Apart<'a> {
 }
 
 impl Apart<'_> {
-    /// Cells certainly between the query and objects of these cells.
     fn cells(&self, axis: usize, lower: i32, upper: i32) -> i32 {
         let [own_lower, own_upper] = self.own.map(|cell| cell[axis]);
         let below = own_lower - 1 - self.reach[axis] - upper;

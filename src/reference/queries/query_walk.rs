@@ -21,13 +21,13 @@ pub struct QueryReads<'a> {
     pub table: CellTable<'a>,
     /// The caller's queries; empty for self-queries.
     pub queries: &'a [Query],
-    /// Records of the querying objects, of their own or another table; empty without self-queries.
+    /// Records of the querying objects, from the walked or another table. Empty without self-queries.
     pub self_query: &'a [Record],
-    /// The objects, for their filter words.
+    /// The objects, for their layers and owners.
     pub objects: &'a [Aabb],
-    /// Sorted values, for the uniform scheme.
+    /// Sorted values, read in the uniform scheme.
     pub values: &'a [u32],
-    /// Exclusions of partners other than filters.
+    /// Exclusions of partners other than layer and owner filters.
     pub excludes: Excludes<'a>,
 }
 
@@ -40,7 +40,7 @@ impl QueryReads<'_> {
         }
     }
 
-    /// Query at `index`, and the index of its result. Self-queries come in the order of the records.
+    /// Query at `index`, and the index of its result.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
         if params.self_query == self_query::NOBODY {
             return (load_query(params, &self.queries[index as usize]), index);
@@ -55,9 +55,9 @@ pub(super) struct Walk<'a, F> {
     pub(super) input: &'a QueryReads<'a>,
     pub(super) overrides: Overrides,
     pub(super) query: LoadedQuery,
-    /// Returns the new [`limit`](Self::limit).
+    /// Takes a result and returns the new [`limit`](Self::limit).
     pub(super) accept: &'a mut F,
-    /// Candidates past this distance are ignored.
+    /// Candidates beyond this distance are ignored.
     pub(super) limit: u32,
     pub(super) candidates: u32,
     pub(super) rows: u32,
@@ -76,7 +76,7 @@ pub(super) enum LevelLook {
 const MAX_MEETINGS: u32 = 4;
 
 /// Passes the results of a query to `accept`, with squared distances as integers (see
-/// [`squared`](super::query::squared)). Returns the box tests, or 0 if not counted.
+/// [`squared`](super::query::squared)). Returns the number of counted box tests.
 pub fn walk_query(
     params: &Params,
     input: &QueryReads<'_>,
@@ -169,7 +169,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         for (cluster, members) in table.clustered(entries) {
             if let Some(cluster) = cluster {
-                // No object, any world. Lower corners of members may be anywhere in it.
+                // A cluster's box has no object and any world. Members' lower corners may be anywhere in it.
                 let around = Record {
                     object: NONE,
                     world: self.query.world,

@@ -4,39 +4,37 @@ use crate::api::types::SweptRay;
 use crate::layout::grid::{Params, flush, ordered, unordered};
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
-/// Raises far parameters by more than all rounding, so no exact hit is lost.
 pub(crate) const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
-/// Bits that the mantissa of a double has beyond that of a float.
 const SPARE_BITS: u32 = 29;
 
 /// A ray as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadedRay {
-    /// Denormals flushed.
+    /// Origin, with denormals flushed.
     pub origin: [f32; 3],
-    /// Finite, or −1 if nothing is hit.
+    /// Largest parameter: finite, or −1 if nothing is hit.
     pub t_max: f32,
-    /// Denormals flushed.
+    /// Direction, with denormals flushed.
     pub direction: [f32; 3],
-    /// See [`Ray`](crate::Ray) and [`SweptRay`].
+    /// True if the ray is valid; see [`Ray`](crate::Ray) and [`SweptRay`].
     pub valid: bool,
-    /// Correctly rounded inverses of the direction; 1 where it is zero.
+    /// Correctly rounded inverse of the direction; 1 on axes without motion.
     pub inverse: [f32; 3],
-    /// The origin as ordered integers, denormals kept.
+    /// Origin as ordered integers, with denormals kept.
     pub origin_ordered: [i32; 3],
     /// True for each axis with motion.
     pub moves: [bool; 3],
     /// World of the ray.
     pub world: u32,
-    /// Finite, at least 0.
+    /// Smallest parameter: finite, at least 0.
     pub t_min: f32,
-    /// Half extents of the swept box, denormals flushed.
+    /// Half extents of the swept box, with denormals flushed.
     pub half_extents: [f32; 3],
-    /// Membership and mask.
+    /// Layers: membership and mask.
     pub layers: u32,
 }
 
-/// Correctly rounded `1 / x` of the bits of a normal float up to 2^126.
+/// Correctly rounded `1 / x` of a normal float up to 2^126, from its bits.
 pub fn reciprocal(bits: u32) -> f32 {
     let one = 0x0080_0000u32;
     let mantissa = (bits & 0x007f_ffff) | one;
@@ -113,14 +111,14 @@ pub fn load_ray(params: &Params, ray: &SweptRay) -> LoadedRay {
     }
 }
 
-/// Nearest value with the mantissa of a float and any exponent; ties to even.
+/// Rounds to the mantissa of a float, ties to even, with any exponent.
 pub(crate) fn rounded(value: f64) -> f64 {
     let bits = value.to_bits();
     let half = (1 << (SPARE_BITS - 1)) - 1 + (bits >> SPARE_BITS & 1);
     f64::from_bits((bits + half) >> SPARE_BITS << SPARE_BITS)
 }
 
-/// Rounded difference of two finite floats. Results below the normal floats are exact.
+/// Rounded difference of finite floats, exact below the normal ones.
 pub(crate) fn way(from: f32, to: f32) -> f64 {
     let way = to - from;
     if way.is_finite() {
@@ -140,7 +138,7 @@ pub(crate) fn grown(bound: i32, extent: f32, direction: i32) -> i32 {
     }
 }
 
-/// Parameter at which the ray enters the box of ordered integers, at least `t_min`.
+/// Returns the parameter at which the ray enters the box of ordered integers, at least `t_min`; `None` if it misses.
 pub fn enter_box(ray: &LoadedRay, low: &[i32; 3], high: &[i32; 3]) -> Option<f32> {
     let mut near = 0.0f64;
     let mut far = f64::from(ray.t_max);

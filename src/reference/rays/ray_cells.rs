@@ -6,7 +6,7 @@ use crate::layout::blocks::Iterations;
 use crate::layout::grid::{Grid, Level, MAX_LEVELS, Params};
 
 pub(crate) trait CellVisitor {
-    /// Takes the cells from `lower` on, `sizes` per axis. `count` is their total, saturated at 2^32 - 1.
+    /// Takes the cells from `lower` on, `sizes` per axis. `count` is their number, saturated at 2^32 - 1.
     fn take_cells(&mut self, level: u32, lower: [i32; 3], sizes: [u32; 3], count: u32);
 }
 
@@ -17,7 +17,7 @@ struct Walk<'a, V> {
     iterations: Iterations,
 }
 
-/// Grids of all or the moving objects, then of the static ones.
+/// Walks the grid of all or the moving objects, then that of the static ones.
 pub(crate) fn walk_ray(params: &Params, grids: &[&Grid], ray: &LoadedRay, visitor: &mut impl CellVisitor) {
     for (first_level, grid) in (0..).step_by(MAX_LEVELS as usize).zip(grids) {
         if ray.valid && ray.t_max >= 0.0 {

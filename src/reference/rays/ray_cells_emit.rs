@@ -29,8 +29,8 @@ impl CellVisitor for Emit<'_> {
     }
 }
 
-/// Returns the visited cells in the page `first_ray_cell .. first_ray_cell + ray_cell_capacity`; unwritten ones are
-/// zero. `offsets` is the scanned output of [`ray_cells_count`](super::ray_cells_count::ray_cells_count).
+/// Returns the visited cells in the page `first_ray_cell .. first_ray_cell + ray_cell_capacity`. Unwritten cells are
+/// zero. `offsets` are the scanned counts of [`ray_cells_count`](super::ray_cells_count::ray_cells_count).
 pub fn ray_cells_emit(params: &Params, grids: &[&Grid], rays: &[SweptRay], offsets: &[u32]) -> Vec<RayCell> {
     let mut cells = vec![RayCell::default(); params.ray_cell_capacity as usize];
     for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {

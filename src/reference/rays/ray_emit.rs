@@ -32,8 +32,8 @@ impl HitVisitor for Emit<'_> {
     }
 }
 
-/// Returns the hits in the page `first_hit .. first_hit + hit_capacity`; unwritten ones are `(0, 0.0)`. `offsets` is
-/// the scanned output of [`ray_count`](super::ray_count::ray_count).
+/// Returns the hits in the page `first_hit .. first_hit + hit_capacity`. Unwritten hits are `(0, 0.0)`. `offsets` are
+/// the scanned counts of [`ray_count`](super::ray_count::ray_count).
 pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
     let rays = rays_of(tables);

@@ -26,7 +26,7 @@ pub struct RayReads<'a> {
     pub rays: &'a [SweptRay],
     /// The objects, for their layers.
     pub objects: &'a [Aabb],
-    /// Sorted values, for the uniform scheme.
+    /// Sorted values, read in the uniform scheme.
     pub values: &'a [u32],
 }
 
@@ -36,9 +36,9 @@ pub trait HitVisitor {
     const COARSE_FIRST: bool = false;
     /// True if accepting a hit twice does no harm.
     const ACCEPTS_AGAIN: bool = false;
-    /// Parameter past which hits are not needed.
+    /// Largest parameter of hits that matter; negative to end the walk.
     fn search_limit(&self) -> f32;
-    /// Accepts a hit. Each object comes once per walk, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
+    /// Accepts a hit. Called once per object of a walk, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
     fn accept_hit(&mut self, object: u32, t: f32);
     /// Called before each range of entries that the walk reads.
     fn reads_range(&mut self) {}
@@ -54,7 +54,6 @@ struct Walk<'a, V> {
     iterations: Iterations,
     meetings: u32,
     most_meetings: u32,
-    /// True while the walk only counts entries.
     is_ahead: bool,
 }
 
@@ -82,7 +81,7 @@ pub(crate) fn walk_tables(
     }
 }
 
-/// Walks a ray and passes its hits to the visitor. Returns the box tests, or 0 if not counted.
+/// Walks a ray and passes its hits to the visitor. Returns the number of counted box tests.
 pub fn walk_ray(
     params: &Params,
     input: &RayReads<'_>,
@@ -156,7 +155,6 @@ impl<V: HitVisitor> Walk<'_, V> {
         }
     }
 
-    /// In a crowded scene, a cluster is skipped if its box is missed, or met past the search limit.
     fn test_entries(&mut self, entries: Range<u32>, is_looked_for: impl Fn(&Self, u32) -> bool) {
         let table = self.input.table;
         for (cluster, members) in table.clustered(entries) {

@@ -5,7 +5,7 @@ use crate::layout::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::shared::wgsl::number;
 
 pub(crate) const AXIS_BITS: u32 = number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
-/// Bits of a key.
+/// Number of bits of a key.
 pub const RAY_KEY_BITS: u32 = 3 * AXIS_BITS;
 
 fn spread(bits: u32) -> u32 {
@@ -14,7 +14,7 @@ fn spread(bits: u32) -> u32 {
     (wide | wide << 2) & 0x0024_9249
 }
 
-/// Returns sort keys of rays, and their indices as values.
+/// Returns the sort key of each ray, and its index as the value.
 pub fn ray_keys(params: &Params, grid: &Grid, rays: &[SweptRay]) -> (Vec<u32>, Vec<u32>) {
     let level = &grid.levels[grid.fullest_level.min(MAX_LEVELS - 1) as usize];
     let lower = [level.lower_x >> grid.x_detail, level.lower_y, level.lower_z];

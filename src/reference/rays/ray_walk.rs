@@ -20,7 +20,7 @@ pub(crate) struct Visit {
 pub(crate) trait SlabVisitor {
     const COARSE_FIRST: bool;
     fn search_limit(&self) -> f32;
-    /// True to walk a level in `steps` slabs of about `breadth`, and at `most`, cells per axis, else
+    /// True to walk a level in `steps` slabs of about `breadth` and at most `most` cells per axis. If false,
     /// [`without_cells`](Self::without_cells) is called.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
     fn without_cells(&mut self, level: &Level);
@@ -28,7 +28,6 @@ pub(crate) trait SlabVisitor {
     fn drops_level(&self) -> bool {
         false
     }
-    /// True if the walk so far only counted, and must be repeated.
     fn walks_again(&mut self) -> bool {
         false
     }
@@ -60,7 +59,6 @@ fn walk_level(
     visitor: &mut impl SlabVisitor,
 ) {
     let reach = params.cell_reach();
-    // Layers of the adaptive scheme are measured in half cells and shifted by one.
     let (unit, shift) = if params.scheme == SCHEME_ADAPTIVE {
         (0.5 * level.inverse, 0.5)
     } else {
@@ -144,7 +142,6 @@ fn walk_level(
         let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
         if axis == major { 1.0 } else { crossed.min(cells) }
     });
-    // Written so that a NaN also rejects the ray.
     let walkable = rounding.iter().all(|&rounding| rounding <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST);
     if !walkable || !visitor.walk_pays(level, steps, breadth, most) {
         visitor.without_cells(level);
@@ -154,7 +151,7 @@ fn walk_level(
     loop {
         let mut visit = Visit {
             level: index,
-            // Meets no object, not even one that covers cells on both sides of zero.
+            // Meets no object, not even one with cells on both sides of zero.
             lower: [i32::MAX; 3],
             upper: [-i32::MAX; 3],
             previous_lower: [i32::MAX; 3],

@@ -1,15 +1,15 @@
-//! The table stage: from objects to sorted entries, a cell table and records.
+//! The table stage: makes sorted entries, a cell table and records from objects.
 //!
-//! 1. `prepare` (`prepare_strided` for other layouts) writes packed objects, if anything changes them.
-//! 2. Hierarchical scheme: `sample_statistics` measures sizes and cell occupancy of a sample.
-//! 3. `level_statistics` chooses the finest cell, counts objects and finds bounds per level. `layout` sets the level of
-//!    the uniform scheme.
-//! 4. `keys` writes one entry per object, keyed by its primary cell. `large_table_emit` adds entries of large boxes for
-//!    the large-object table. The uniform scheme instead runs `entry_count`, a scan, and `entry_emit`: one entry per
-//!    covered cell.
+//! 1. `prepare` (or `prepare_strided`) writes packed objects, if the step changes them.
+//! 2. Hierarchical scheme: `sample_statistics` measures a sample.
+//! 3. `level_statistics` chooses the finest cell and finds each level's object count and bounds. `layout` sets up the
+//!    level of the uniform scheme.
+//! 4. `keys` writes one entry per object, with the key of its primary cell. `large_table_emit` adds entries of large
+//!    boxes for the large-object table. The uniform scheme instead runs `entry_count`, a scan, and `entry_emit`: one
+//!    entry per covered cell.
 //! 5. The sort stage sorts the entries.
-//! 6. `gather` writes the first entry of each cell, and records in walk order.
-//! 7. Hierarchical and adaptive schemes: `clusters` bounds consecutive records and chooses the pair-counting variant.
+//! 6. `gather` writes the index of the first entry of each cell, and records in walk order.
+//! 7. Except in the uniform scheme, `clusters` bounds consecutive records and chooses the variant of `pair_count`.
 
 pub(crate) mod statics;
 
@@ -34,7 +34,7 @@ use crate::shared::wgsl::number;
 
 passes! {
     "table" {
-    /// Packed objects.
+    /// Writes packed objects from packed ones.
     PREPARE = "prepare" from "prepare" { source: "tight" }
         if |of| of.prepares()
             || of.pair_filter.is_some()
@@ -42,34 +42,34 @@ passes! {
             || of.uses.device_counts
             || of.uses.excluded_pairs;
 
-    /// Packed objects from any layout.
+    /// Writes packed objects from any layout.
     PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" } if |of| of.uses.strided;
 
-    /// Box sizes and cell occupancy per octave, from a sample.
+    /// Measures box sizes and cell occupancy of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
 
-    /// Finest cell; object count and bounds per level.
+    /// Chooses the finest cell; finds each level's object count and bounds.
     LEVEL_STATISTICS = "level_statistics" if |_| true;
 
-    /// Level of the uniform scheme.
+    /// Sets up the level of the uniform scheme.
     LAYOUT = "layout" if |of| of.is_uniform();
 
-    /// Cell-table ranges of levels, and keys; one entry per object.
+    /// Writes the levels' ranges of the cell table, and one key per object.
     KEYS = "keys" if |of| !of.is_uniform();
 
-    /// The large-object table and its entries.
+    /// Chooses the large-object table and writes its entries.
     LARGE_TABLE_EMIT = "large_table_emit" if has_large_table;
 
-    /// Cells covered per object, uniform scheme.
+    /// Counts the cells of each object in the uniform scheme.
     ENTRY_COUNT = "entry_count" if |of| of.is_uniform();
 
-    /// Entries of the uniform scheme.
+    /// Writes the entries of the uniform scheme.
     ENTRY_EMIT = "entry_emit" if |of| of.is_uniform();
 
-    /// The cell table, and records in walk order.
+    /// Writes the cell table, and the records in walk order.
     GATHER = "gather" if |_| true;
 
-    /// Bounds of consecutive records, for crowded scenes.
+    /// Writes bounds of consecutive records, for crowded scenes.
     CLUSTERS = "clusters" if has_clusters;
     }
 }
@@ -85,36 +85,36 @@ fn has_clusters(of: &PassContext<'_>) -> bool {
 buffers! {
     /// Packed objects, `Aabb`, static ones first.
     OBJECTS = "objects": Inputs;
-    /// Source objects, if the step changes them.
+    /// Objects before the step changes them.
     SOURCE_OBJECTS = "source_objects": Inputs;
-    /// Has the number of objects; always the caller's.
+    /// The caller's buffer that holds the number of objects.
     OBJECT_LIMITS = "object_limits": Inputs;
     WORLDS = "worlds": Inputs;
-    /// Source worlds, if they are copied; always the caller's.
+    /// The caller's worlds, if they must be packed.
     SOURCE_WORLDS = "source_worlds": Inputs;
     SAMPLE_STATISTICS = "sample_statistics": Fixed;
-    /// Hash tables that count the sample's objects per cell.
+    /// Hash tables that count the sampled objects of each cell.
     DENSITY_BUCKETS = "density_buckets": Fixed;
     LEVEL_STATISTICS = "level_statistics": Fixed;
     /// The grid before the large-object table is chosen.
     LEVELS = "levels": Fixed;
     /// The levels: [`Grid`]. The caller's shaders may bind it as a uniform block.
     GRID = "grid": Fixed as UNIFORM;
-    /// Uniform scheme: entries per object, then offsets.
+    /// Entries per object in the uniform scheme, which a scan turns into offsets.
     ENTRY_OFFSETS = "entry_offsets": Objects;
-    /// Entries in the large-object table for each cell size: totals, then per tile.
+    /// Number of large-object table entries for each possible cell size: totals, then counts per tile.
     LARGE_TABLE_SUMS = "large_table_sums": Objects;
     KEYS_0 = "keys_0": Objects;
     KEYS_1 = "keys_1": Objects;
     VALUES_0 = "values_0": Objects;
     VALUES_1 = "values_1": Objects;
-    /// First entry of each cell.
+    /// Index of the first entry of each cell.
     STARTS = "starts": Objects;
-    /// [`Record`]s of objects, then bounds of clusters.
+    /// [`Record`]s of objects, then the bounds of clusters.
     RECORDS = "records": Objects;
-    /// Workgroups that count pairs of a sparse scene, else none.
+    /// Workgroup counts of `pair_count_sparse`; 0 in crowded scenes.
     SPARSE_GROUPS = "sparse_groups": Fixed as INDIRECT;
-    /// Workgroups that count pairs of a crowded scene, else none.
+    /// Workgroup counts of `pair_count_crowded`; 0 in sparse scenes.
     CROWDED_GROUPS = "crowded_groups": Fixed as INDIRECT;
 }
 
@@ -133,9 +133,8 @@ const PING_PONG: PingPong = PingPong([
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
 
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
-/// Cell sizes considered for the large-object table.
+/// Number of cell sizes considered for the large-object table.
 const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
-/// Words of the totals, two per cell size.
 const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 
 variables! {
@@ -148,11 +147,10 @@ use variable::*;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
     pub prepares: bool,
-    /// Bytes behind the objects.
+    /// Bytes of other data behind the objects.
     pub behind_objects: u64,
-    /// Set if objects are not packed.
+    /// Set if the objects are not packed.
     pub layout: Option<SourceLayout>,
-    /// Set if worlds are not packed.
     pub source_worlds: Option<SourceLayout>,
 }
 
@@ -164,18 +162,19 @@ pub(crate) struct TableBlocks {
 }
 
 impl TablePlan {
-    /// Sets the number of entries and cells. `wanted`: entries that earlier steps needed.
+    /// Sets the capacities for entries and cells. `wanted`: entries that earlier steps needed.
     pub fn fit(params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) -> Result<(), InputError> {
         let (objects, words) = (params.object_count, room.binding_limit / 4);
         if params.is_uniform() {
             let first = grid::first_entries(objects, capacities.entries);
             params.entry_capacity = match (capacities.entries, room.growth) {
                 (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
-                // One word more than entries: the offsets of their pairs.
+                // The offsets of pairs take one word more than the entries.
                 _ => first.max(wanted.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
             };
         }
-        // Words behind the cells: the large list's buckets, ignored objects, and the end of the large-object table.
+        // Words of the cell table behind its cells: buckets of the large list, ignored objects, end of the large-object
+        // table.
         let past_cells = u64::from(params.large_mask) + 3;
         let cells = grid::table_capacity(params.scheme, objects, capacities.entries);
         params.table_capacity = cells.min(words - past_cells).min(LARGEST_COUNT - past_cells) as u32;
@@ -218,13 +217,13 @@ impl TablePlan {
             (buffer::GRID, size_of::<Grid>() as u64),
             (buffer::SPARSE_GROUPS, 12),
             (buffer::CROWDED_GROUPS, 12),
-            // One word more: later holds a list of walks and its length.
+            // One word more: the buffer later holds a list of walks and its length.
             (buffer::KEYS_0, 4 * (entries + 1)),
             (buffer::KEYS_1, 4 * (entries + 1)),
             (buffer::VALUES_0, 4 * entries),
             (buffer::VALUES_1, 4 * entries),
             (buffer::STARTS, 4 * slots),
-            // `level_statistics` always binds it.
+            // `level_statistics` binds it in every scheme.
             (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
             (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
         ];
@@ -262,7 +261,7 @@ impl TablePlan {
         }
     }
 
-    /// Records the stage. Returns the buffers of the sorted entries.
+    /// Returns the buffers of the sorted entries.
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> KeyValueBuffers {
         let params = &shape.params;
         let objects = params.object_count;
@@ -279,7 +278,7 @@ impl TablePlan {
             recorder.stage(label!("worlds"), |stage| worlds.record(stage));
         }
         if self.prepares {
-            // Unused if there is no limit, so any buffer will do.
+            // Without a limit, the pass does not read this, so any buffer will do.
             let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
             let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
@@ -330,7 +329,7 @@ impl TablePlan {
             stage.run(&GATHER, objects.max(params.entry_capacity + 1), &sorted.binds());
         });
         if params.has_clusters != 0 {
-            // Runs even without records: it chooses the pair-counting variant.
+            // Runs even without records, to choose the variant of `pair_count`.
             let tiles = (objects + params.large_table_capacity)
                 .div_ceil(CLUSTER_TILE as u32)
                 .max(1);
@@ -342,12 +341,12 @@ impl TablePlan {
     }
 }
 
-/// Key buffer that the sort left free.
+/// Key buffer that the sort left unused.
 pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {
     PING_PONG.other(sorted).keys
 }
 
-/// Words that count entries of objects: one per object and group of entries.
+/// Words that count entries: one per object and entry group.
 pub(crate) const fn entry_counts(params: &Params) -> u32 {
     grid::ENTRY_GROUPS * params.object_count
 }

@@ -19,7 +19,7 @@ buffers! {
     VALUES = "static_values": Objects;
 }
 
-/// Buffers that walks read, and their names in a step.
+/// Buffers that walks read, with their names in a step.
 const WALKED: [(BufferId, BufferId); 3] = [
     (moving::GRID, buffer::GRID),
     (moving::RECORDS, buffer::RECORDS),
@@ -28,10 +28,10 @@ const WALKED: [(BufferId, BufferId); 3] = [
 
 pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer::STARTS, buffer::VALUES];
 
-/// A table on the device. Its contents match `generation` once all recorded work has run.
+/// A table of static objects. Its contents match `generation` once all recorded work has run.
 pub(crate) struct StaticTable {
     pub generation: u64,
-    /// The recording that built it or last moved its boxes.
+    /// The recording that built the table or last moved its boxes.
     pub written: Dependency,
     pub params: Params,
     pub sorted: KeyValueBuffers,
@@ -40,7 +40,6 @@ pub(crate) struct StaticTable {
 }
 
 impl StaticTable {
-    /// Returns true if it is valid for these objects.
     pub fn is_of(&self, generation: u64, params: &Params) -> bool {
         !self.written.is_lost() && self.generation == generation && self.params == *params
     }
@@ -84,7 +83,7 @@ pub(crate) fn sources(
     let boxes = source(device, label, moving::SOURCE_OBJECTS, statics.objects);
     let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
     if !params.has_worlds() {
-        // Not read.
+        // Never read without worlds.
         inputs.push(Input {
             variable: moving::WORLDS.into(),
             ..boxes.clone()
@@ -106,7 +105,7 @@ pub(crate) fn sources(
     inputs
 }
 
-/// The caller's range, or a buffer dropped after building.
+/// Returns the caller's range, or a buffer that is dropped when the table is built.
 fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, source: Source<'_, T>) -> Input {
     let Placement { offset, bytes, .. } = source.placement(device.limits().min_storage_buffer_offset_alignment);
     let buffer = match source {
