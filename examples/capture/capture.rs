@@ -11,12 +11,12 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Prefix of all labels.
+/// Prefix of all labels in the capture.
 pub const LABEL: &str = "gpu_broad_phase";
 
 const BOXES: usize = 1000;
 const STATICS: usize = 200;
-/// Edge of the cube that holds the lower corners.
+/// Edge of the cube in which boxes have their lower corners.
 const SIDE: f32 = 12.0;
 
 /// Runs one step that uses most features, inside a debugger capture.
@@ -58,12 +58,12 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
         ..Scene::default()
     };
 
-    // SAFETY: this device has no other capture under way.
+    // SAFETY: no other capture of this device is running.
     unsafe { device.start_graphics_debugger_capture() };
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
     broad_phase.step(&mut encoder, scene)?;
     queue.submit([encoder.finish()]);
-    // Waits for the device, so the capture ends with no work in flight.
+    // Waits for the device, so that the capture ends when all work is done.
     let result = block_on(broad_phase.read_back());
     // SAFETY: the capture was started above.
     unsafe { device.stop_graphics_debugger_capture() };
@@ -71,7 +71,7 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
 }
 
 fn corners() -> Vec<[f32; 3]> {
-    // A generator after Lehmer (1949), modulo 2^31 - 1.
+    // Pseudorandom numbers after Lehmer (1949), modulo 2^31 - 1.
     let mut state = 1u64;
     let mut unit = || {
         state = state * 48_271 % ((1 << 31) - 1);

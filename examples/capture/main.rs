@@ -1,4 +1,4 @@
-//! Takes a RenderDoc capture of one step. Each stage is a labelled group in the event browser, and each buffer is
+//! Takes a RenderDoc capture of one step. In the event browser, each stage is a labelled group, and each buffer is
 //! named.
 //!
 //! ```sh
@@ -6,11 +6,11 @@
 //! ```
 //!
 //! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`.
-//! Debian and Ubuntu package it as `renderdoccmd`; on Windows, put RenderDoc's folder on the PATH. It needs no screen.
-//! Do not use `--release`: wgpu looks for RenderDoc only with debug assertions. `--step` runs only the step, for
-//! launching from RenderDoc's window.
+//! Debian and Ubuntu have the package `renderdoccmd`; on Windows, put RenderDoc's folder on the PATH. No screen is
+//! needed. Do not use `--release`, because wgpu looks for RenderDoc only with debug assertions. `--step` only runs the
+//! step, for launching from RenderDoc's window.
 //!
-//! To capture a frame of your renderer, use the two calls in `step` of `capture.rs`.
+//! To capture a frame of your renderer, use the two capture calls in `step` of `capture.rs`.
 
 mod capture;
 

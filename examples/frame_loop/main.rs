@@ -1,6 +1,6 @@
 //! A frame loop without a window: moving and static objects, a narrow phase over the pairs, begin and end events on the
-//! host, rays through a query set, and growing outputs. Each frame is one encoder, and no call waits. Later frames
-//! recover from a dropped one. The last frame is compared with the CPU.
+//! host, rays through a query set, and growing outputs. Each frame is one encoder, and no call waits. If an encoder is
+//! dropped, later frames recover. The last frame is compared with the CPU.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -33,7 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 struct Random(u32);
 
 impl Random {
-    /// Returns a number between -1 and 1.
+    /// Returns a pseudorandom number between -1 and 1.
     fn next(&mut self) -> f32 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.0 >> 8) as f32 / (1 << 23) as f32 - 1.0
@@ -266,7 +266,7 @@ impl World {
     fn run(&mut self, dropped_frame: Option<usize>) -> Result<(), Box<dyn Error>> {
         let mut in_flight = VecDeque::new();
         for frame in 0..FRAMES {
-            // At most three frames are in flight, as with a swapchain.
+            // At most `IN_FLIGHT` frames are in flight, as with a swapchain.
             if in_flight.len() == IN_FLIGHT {
                 let submission_index = in_flight.pop_front();
                 self.device.poll(wgpu::PollType::Wait {
@@ -287,7 +287,7 @@ impl World {
                         in_flight.push_back(self.queue.submit([encoder.finish()]));
                     }
                 }
-                // The previous encoder was dropped. The next frame is correct again.
+                // The previous encoder was dropped, so this frame is skipped. The next frame is correct again.
                 Err(StepError::Dropped) => self.seen.skipped_frames += 1,
                 Err(error) => return Err(error.into()),
             }

@@ -1,5 +1,5 @@
-//! A narrow phase on the GPU: an indirect dispatch tests the spheres behind each pair of boxes for contact. The host
-//! never needs the number of pairs. It reads the contacts once at the end, to check and draw them.
+//! A narrow phase on the GPU. An indirect dispatch tests the spheres of each pair of boxes for contact. The host never
+//! needs the number of pairs. It reads the contacts once at the end, to check and draw them.
 //!
 //! ```sh
 //! cargo run --release --example narrow_phase -- [--output DIR]
@@ -16,12 +16,12 @@ use gpu_broad_phase::{
 };
 
 const SPHERES: usize = 20_000;
-/// Edge of the cube that holds the centres.
+/// Edge of the cube in which spheres have their centres.
 const SIDE: f32 = 60.0;
 /// Width and height of the picture, in pixels.
 const PIXELS: usize = 720;
 
-/// Layout of the shader.
+/// Layout as in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Sphere {
@@ -29,7 +29,7 @@ struct Sphere {
     radius: f32,
 }
 
-/// Layout of the shader.
+/// Layout as in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 struct Contact {
@@ -60,7 +60,7 @@ impl Sphere {
 }
 
 fn spheres() -> Vec<Sphere> {
-    // A generator after Lehmer (1949), modulo 2^31 - 1.
+    // Pseudorandom numbers after Lehmer (1949), modulo 2^31 - 1.
     let mut state = 1u64;
     let mut unit = || {
         state = state * 48_271 % ((1 << 31) - 1);
@@ -119,7 +119,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     let step = broad_phase.step(&mut encoder, input)?;
     let args = args.record(&mut encoder, &step, OutputRows::Pairs, 64)?;
     let pairs = step.pairs.ok_or("the descriptor asks for pairs")?;
-    // One contact for each row of the pair buffer.
+    // One contact per row of the pair buffer.
     let contacts = storage(
         device,
         "contacts",
@@ -151,10 +151,10 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     }
     queue.submit([encoder.finish()]);
 
-    // Only the check reads results back.
+    // Results are read back only for the check.
     let result = pollster::block_on(broad_phase.read_back())?;
     if !result.counters.is_whole() {
-        // In a frame loop, continue: the next step has enough room.
+        // A frame loop would continue here, because the next step has enough space.
         return Err("there are more pairs than the first step has room for".into());
     }
     let rows = result.pairs.len();
@@ -212,7 +212,7 @@ fn download<T: bytemuck::Pod>(
     Ok(rows)
 }
 
-/// Draws a slice through the middle of the cube. Spheres darken towards their rim; touching ones are coloured.
+/// Draws a slice through the middle of the cube. Spheres darken towards their rim, and touching spheres are coloured.
 fn draw(path: &Path, spheres: &[Sphere], pairs: &[Pair], contacts: &[Contact]) -> Result<(), Box<dyn Error>> {
     let mut touches = vec![false; spheres.len()];
     for (pair, _) in std::iter::zip(pairs, contacts).filter(|(_, contact)| contact.depth >= 0.0) {

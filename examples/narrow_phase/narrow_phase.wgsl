@@ -1,5 +1,5 @@
-// Contacts of spheres, one invocation per pair. Each contact is written at its pair's index, so the result does not
-// depend on the order of execution.
+// Tests spheres for contact, one invocation per pair. Each contact is written at the index of its pair, so the order of
+// execution does not matter.
 
 struct Sphere {
     center: vec3<f32>,
@@ -7,9 +7,9 @@ struct Sphere {
 }
 
 struct Contact {
-    // Unit vector from the first sphere to the second; zero without contact.
+    // Unit vector from the first sphere to the second, or zero without contact.
     normal: vec3<f32>,
-    // Penetration depth; negative without contact.
+    // Penetration depth. Negative without contact.
     depth: f32,
 }
 
@@ -33,7 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let depth = a.radius + b.radius - distance;
     var normal = vec3<f32>(0.0);
     if (depth >= 0.0) {
-        // Concentric spheres: any direction will do.
+        // If the spheres are concentric, any direction is valid.
         normal = select(vec3<f32>(0.0, 0.0, 1.0), apart / distance, distance > 0.0);
         atomicAdd(&count, 1u);
     }

@@ -1,4 +1,4 @@
-//! Feeds any bytes to any file reader of the command line. The first byte chooses the reader.
+//! Feeds arbitrary bytes to the file readers of the command line. The first byte selects the reader.
 #![no_main]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,12 +14,12 @@ use broadphase::report::Reporter;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
-/// Separates the two frames of a mesh.
+/// Separator between the two frames of a mesh.
 const NEXT_FRAME: &[u8] = b"\0next\0";
-/// Buffers that do not depend on the file. The largest is the PLY reader's initial list of up to 65,536 members.
+/// Memory of any reader. The largest buffer is the PLY reader's initial list of up to 65,536 members.
 const SMALLEST_MEMORY: usize = 1 << 20;
-/// The densest input is a text face: about eight bytes yield vertices, edges and boxes, in vectors that grow by
-/// doubling.
+/// Additional memory. A text face needs most: about eight bytes yield vertices, edges and boxes, in vectors that grow
+/// by doubling.
 const MEMORY_PER_BYTE: usize = 128;
 /// Errors are a single readable line, whatever the file holds.
 const LONGEST_ERROR: usize = 600;
@@ -34,7 +34,7 @@ fn take(bytes: usize) {
     MOST.fetch_max(held, Relaxed);
 }
 
-// SAFETY: hands every call on to the system's allocator.
+// SAFETY: every call is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // The old and the new block may exist at once.
+        // The old and the new block may exist at the same time.
         take(size);
         HELD.fetch_sub(layout.size(), Relaxed);
         unsafe { System.realloc(pointer, layout, size) }
@@ -63,11 +63,11 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const EXTENSIONS: [&str; 4] = ["csv", "npy", "ply", "obj"];
-/// Extra memory for unpacked archives and repeated glTF meshes: inputs of at most 4,096 bytes, expanded up to 1,032
-/// times by DEFLATE.
+/// Additional memory for unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up
+/// to 1,032 times.
 const UNPACKED: usize = 128 << 20;
 
-/// Picks a format by its first bytes, so that older inputs keep their meaning.
+/// Selects the format by its first bytes, so that older inputs keep their meaning.
 fn extension(bytes: &[u8], is_mesh: bool, otherwise: &'static str) -> &'static str {
     match is_mesh {
         true if bytes.starts_with(b"glTF") => "glb",

@@ -1,4 +1,4 @@
-//! Compares the CPU engine with the definition for any descriptor and scene.
+//! Compares the CPU engine with brute force, for arbitrary descriptors and scenes.
 #![no_main]
 
 #[path = "../../tests/common/agreement.rs"]
@@ -45,7 +45,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         .iter()
         .map(|bounds| query(u, *bounds))
         .collect::<Result<Vec<_>>>()?;
-    // The largest float counts as infinite.
+    // The largest float would count as infinite.
     let radius = length(u)?.min(f32::MAX.next_down());
     let half = u.arbitrary()?;
     let queries = match u.int_in_range(0..=4)? {
@@ -55,12 +55,12 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         3 => Queries::Objects(SelfQuery::Within { radius, half }),
         _ => Queries::Objects(SelfQuery::Overlaps { half }),
     };
-    // The definition supports periods only for neighbours.
+    // Brute force supports periods only for neighbours.
     let is_periodic = descriptor.periods != [0.0; 3];
     if is_periodic {
         descriptor.pairs = false;
     }
-    // Edges and grown bounds past the largest float become infinite, where grids may differ.
+    // Near the largest float, sums of bounds become infinite, and grids may then differ.
     if is_periodic || !swept.is_empty() {
         for bound in objects
             .iter_mut()
@@ -146,7 +146,7 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         Capacities {
             pairs: capacity(u)?,
             hits: capacity(u)?,
-            // Optional: with few entries, little is left to compare.
+            // Usually `None`, because few entries leave little to compare.
             entries: if flag(2) { capacity(u)? } else { None },
             ray_cells: capacity(u)?,
             results: capacity(u)?,
@@ -169,7 +169,7 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         filters: !flag(5),
         outputs: OutputOptions {
             ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
-            // All cells of a wide ray would not fit in memory.
+            // With a wide ray, all cells would not fit in memory.
             ray_cells,
             capacities,
             growth: if is_fixed || ray_cells {
@@ -203,7 +203,7 @@ const EXTREMES: [f32; 16] = [
     8.507_059e37,
 ];
 
-/// Mostly a 32-wide lattice, off by at most one float; zeros of both signs.
+/// Mostly coordinates of a lattice of 32 points, off by at most one float. Zeros have both signs.
 fn coordinate(u: &mut Unstructured<'_>, step: f32) -> Result<f32> {
     let code: u16 = u.arbitrary()?;
     let at = (f32::from(code & 31) - 16.0) * step;
@@ -243,7 +243,7 @@ fn world(u: &mut Unstructured<'_>) -> Result<u32> {
 fn object(u: &mut Unstructured<'_>, step: f32) -> Result<Aabb> {
     let (a, b) = (vector(u, step)?, vector(u, step)?);
     let flags: u8 = u.arbitrary()?;
-    // Sorts two bounds. Only case 7 below may be inverted.
+    // Sorts two bounds. Only case 7 below may have inverted bounds.
     let ordered = |axis: usize, low: bool| {
         if (a[axis] <= b[axis]) == low { a[axis] } else { b[axis] }
     };

@@ -5,16 +5,16 @@ use glam::{Mat4, UVec2, Vec2, Vec3, Vec4};
 
 use crate::Input;
 
-/// A camera on a sphere around a point; up is +y.
+/// A camera on a sphere around a point. Up is +y.
 #[derive(Clone, Copy, Debug)]
 pub struct Orbit {
     pub center: Vec3,
     pub distance: f32,
-    /// Around +y, radians; 0 looks from +z.
+    /// Angle around +y in radians. At 0, it looks from +z.
     pub yaw: f32,
-    /// Above the horizon, radians.
+    /// Angle above the horizon in radians.
     pub pitch: f32,
-    /// Vertical, radians.
+    /// Vertical, in radians.
     pub field_of_view: f32,
 }
 

@@ -8,7 +8,7 @@ use wgpu::util::{DeviceExt, initialize_adapter_from_env_or_default};
 
 use crate::targets::{DEPTH_FORMAT, SAMPLES};
 
-/// Background and fog colour of shaded boxes; linear.
+/// Linear background and fog colour of shaded boxes.
 pub const SOLID_BACKGROUND: wgpu::Color = wgpu::Color {
     r: 0.004,
     g: 0.0055,
@@ -20,17 +20,17 @@ pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub info: wgpu::AdapterInfo,
-    /// sRGB, so shaders write linear colours.
+    /// An sRGB format, so shaders write linear colours.
     pub format: wgpu::TextureFormat,
     submissions: Cell<u64>,
     bytes_read: RefCell<BTreeMap<&'static str, u64>>,
 }
 
-/// Counts without pictures.
+/// Counts, without pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub submissions: u64,
-    /// By label.
+    /// Bytes per label.
     pub bytes_read: BTreeMap<&'static str, u64>,
 }
 
@@ -113,7 +113,7 @@ impl Gpu {
         })
     }
 
-    /// Appends `source` to `solid.wgsl` and the constant `BACKGROUND`.
+    /// Compiles `source` after `BACKGROUND` and `solid.wgsl`.
     pub fn solid_shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
         let wgpu::Color { r, g, b, .. } = SOLID_BACKGROUND;
         let background = format!("const BACKGROUND: vec3<f32> = vec3<f32>({r}, {g}, {b});\n");
@@ -135,7 +135,7 @@ impl Gpu {
         })
     }
 
-    /// Uses the entry points `NAME_vertex` and `NAME_fragment`.
+    /// Uses entry points `{name}_vertex` and `{name}_fragment`.
     pub fn draw_pipeline(
         &self,
         module: &wgpu::ShaderModule,
@@ -188,7 +188,7 @@ impl Gpu {
         })
     }
 
-    /// Binds entire buffers from binding 0 on.
+    /// Binds whole buffers, from binding 0 on.
     pub fn bind_group(&self, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
         let numbered: Vec<_> = (0..).zip(buffers.iter().copied()).collect();
         self.bind_group_at(layout, &numbered)

@@ -1,7 +1,7 @@
 //! Frame loop for small wgpu programs, in a window or, without a display, into a picture.
 //!
 //! A program is a [`Demo`] and a `main` that calls [`run`]. The loop submits once per frame, and counts submissions and
-//! read-backs.
+//! bytes read back.
 
 mod camera;
 mod frame_readback;
@@ -28,17 +28,16 @@ const TIME_STEP: f32 = 1.0 / 60.0;
 
 pub trait Demo: Sized + 'static {
     type Options: clap::Args;
-    /// Name of the program and of its pictures.
+    /// Name of the program and its pictures.
     const NAME: &'static str;
-    /// One line for `--help`.
+    /// Line for `--help`.
     const ABOUT: &'static str;
 
     fn new(gpu: &Gpu, options: &Self::Options) -> Result<Self>;
 
-    /// Records a frame; the loop submits it.
+    /// Records a frame. The loop submits it.
     fn frame(&mut self, gpu: &Gpu, frame: &mut Frame<'_>) -> Result<()>;
 
-    /// Called after the submission.
     fn submitted(&mut self, _gpu: &Gpu) -> Result<()> {
         Ok(())
     }
@@ -48,19 +47,19 @@ pub trait Demo: Sized + 'static {
         Input::default()
     }
 
-    /// `None` shows the name.
+    /// Window title. `None` shows the name.
     fn title(&mut self) -> Option<String> {
         None
     }
 
-    /// Results, after the last frame.
+    /// Results, printed after the last frame.
     fn summary(&mut self, gpu: &Gpu) -> Result<String>;
 }
 
 pub struct Frame<'f> {
     pub encoder: &'f mut wgpu::CommandEncoder,
     pub index: u32,
-    /// Always 1/60 without a window, so that pictures are reproducible.
+    /// Seconds. Always 1/60 without a window, so that pictures are reproducible.
     pub time_step: f32,
     pub input: Input,
     targets: &'f Targets,
@@ -68,7 +67,7 @@ pub struct Frame<'f> {
 }
 
 impl Frame<'_> {
-    /// In pixels.
+    /// Size in pixels.
     pub fn size(&self) -> UVec2 {
         self.targets.size
     }
@@ -77,7 +76,7 @@ impl Frame<'_> {
         self.size().x as f32 / self.size().y as f32
     }
 
-    /// Begins the draw pass, once per frame.
+    /// Begins the only draw pass of the frame.
     pub fn draw(&mut self, label: &str, background: wgpu::Color) -> wgpu::RenderPass<'_> {
         self.encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some(label),
@@ -95,16 +94,16 @@ pub struct Input {
     pub pointer: Option<Vec2>,
     /// Pixels dragged with the left button.
     pub drag: Vec2,
-    /// Lines; positive away from the user.
+    /// Lines, positive away from the user.
     pub scroll: f32,
-    /// True for a click without a drag.
+    /// True after a click without a drag.
     pub clicked: bool,
     pub typed: String,
 }
 
 #[derive(Clone, Debug, clap::Args)]
 struct LoopOptions {
-    /// Number of frames. Default: 60 with `--output`, else until the window is closed.
+    /// Number of frames. Default: 60 with `--output`, otherwise until the window is closed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     frames: Option<u32>,
     /// Draws without a window and writes the last frame to DIR/NAME.png.

@@ -1,5 +1,3 @@
-//! Pictures and animations without a window.
-
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
@@ -13,7 +11,7 @@ use crate::{Demo, Gpu, Input, LoopOptions, Running, TIME_STEP};
 
 /// Longer runs skip frames.
 const ANIMATION_FRAMES: u32 = 60;
-/// Pixels.
+/// Largest width in pixels.
 const ANIMATION_WIDTH: u32 = 480;
 
 /// Runs a demo without a window, frame by frame.
@@ -101,7 +99,7 @@ fn encoder(path: &Path, size: UVec2) -> Result<png::Encoder<'static, BufWriter<F
     Ok(encoder)
 }
 
-/// The shared palette of 256 colours saves two thirds of the bytes.
+/// One palette of 256 colours saves two thirds of the bytes.
 fn write_animation(path: &Path, size: UVec2, frames: &[Vec<[u8; 4]>], sixtieths: u32) -> Result<()> {
     let colors = NeuQuant::new(10, 256, frames.concat().as_flattened());
     let mut encoder = encoder(path, size)?;

@@ -8,12 +8,12 @@ impl Random {
         Self(ChaCha8Rng::seed_from_u64(seed))
     }
 
-    /// 0 to 1, without 1.
+    /// From 0 to below 1.
     pub fn unit(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
     }
 
-    /// `low` to `high`; `high` only by rounding.
+    /// From `low` to `high`, which only rounding reaches.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.unit()
     }

@@ -1,6 +1,6 @@
-// Shared by shaders that draw boxes; put before their text.
+// Put before the source of shaders that draw boxes.
 
-// Layout of the broad phase.
+// Box layout of the broad phase.
 struct Aabb {
     low: vec3<f32>,
     layers: u32,
@@ -12,11 +12,11 @@ struct Face {
     // Corner of the unit cube.
     corner: vec3<f32>,
     normal: vec3<f32>,
-    // 0 to 1 across the face.
+    // Position on the face, 0 to 1.
     place: vec2<f32>,
 }
 
-// Counterclockwise from outside.
+// Vertices are counterclockwise from outside.
 fn face_of(vertex: u32) -> Face {
     let face = vertex / 6u;
     let axis = face >> 1u;
@@ -39,7 +39,7 @@ fn face_of(vertex: u32) -> Face {
 
 const SUN: vec3<f32> = vec3<f32>(0.48, 0.8, 0.36);
 
-// Sun and sky, with darker edges about a pixel wide. `way` is the vector from the eye.
+// Sun and sky light, with darker edges about a pixel wide. `way` is the vector from the eye.
 fn lit(color: vec3<f32>, normal: vec3<f32>, place: vec2<f32>, way: vec3<f32>) -> vec3<f32> {
     let to_sun = normalize(SUN);
     let sun = max(dot(normal, to_sun), 0.0);
@@ -50,7 +50,7 @@ fn lit(color: vec3<f32>, normal: vec3<f32>, place: vec2<f32>, way: vec3<f32>) ->
     return (color * (0.16 + 0.22 * sky + sun) + 0.06 * shine) * (1.0 - 0.55 * rim);
 }
 
-// `DebugDraw` has sRGB colours; shaders write linear ones.
+// Converts sRGB colours of `DebugDraw` to linear ones.
 fn decoded(color: vec3<f32>) -> vec3<f32> {
     return pow(color, vec3<f32>(2.2));
 }

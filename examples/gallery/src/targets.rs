@@ -2,7 +2,7 @@ use glam::UVec2;
 
 use crate::Gpu;
 
-/// Samples per pixel. WebGPU guarantees 1 and 4.
+/// Samples per pixel. WebGPU guarantees only 1 and 4.
 pub const SAMPLES: u32 = 4;
 pub const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 

@@ -111,7 +111,7 @@ impl<D: Demo> Open<D> {
             Current::Success(texture) => (texture, false),
             Current::Suboptimal(texture) => (texture, true),
             Current::Timeout | Current::Occluded => {
-                // Hidden: retry slowly.
+                // A hidden window retries slowly.
                 std::thread::sleep(Duration::from_millis(50));
                 self.window.request_redraw();
                 return Ok(());
@@ -137,7 +137,7 @@ impl<D: Demo> Open<D> {
                 ..Input::default()
             },
         );
-        // A slow device slows time down: simulations need short steps.
+        // On a slow device, time slows down, because simulations need short steps.
         self.running.frame(&texture.texture, passed.min(TIME_STEP), input)?;
         if let Some(title) = self.running.demo.title().filter(|title| *title != self.title) {
             self.window.set_title(&title);

@@ -11,9 +11,9 @@ struct Body {
 @group(0) @binding(2) var<storage, read_write> moved: array<Aabb>;
 
 const PI: f32 = 3.14159265;
-// 3D: acceleration towards the middle, per second squared.
+// 3D: acceleration towards the middle per distance, in 1/s².
 const PULL: f32 = 0.6;
-// 2D: seconds a middle-sized box takes to follow the flow.
+// 2D: seconds in which a middle-sized box follows the flow.
 const LAG: f32 = 0.22;
 
 // `waves` vortices per axis, tangential at the borders.
@@ -22,7 +22,7 @@ fn vortices(place: vec2<f32>, waves: vec2<f32>, strength: f32) -> vec2<f32> {
     return strength * vec2<f32>(sin(turn.x) * cos(turn.y) * waves.y, -cos(turn.x) * sin(turn.y) * waves.x);
 }
 
-// Half edges per second, up to about a third.
+// In half edges of the space per second, up to about a third.
 fn flow(center: vec2<f32>) -> vec2<f32> {
     let place = PI * (0.5 + 0.5 * center / params.reach.xy);
     let slow = 0.23 * params.time;
@@ -32,7 +32,7 @@ fn flow(center: vec2<f32>) -> vec2<f32> {
         + vortices(place, vec2<f32>(5.0, 4.0), 0.012 * cos(2.1 * slow));
 }
 
-// The longest is 1.35 times the body's.
+// The longest one is 1.35 `half_edge`.
 fn half_extents(body: Body) -> vec3<f32> {
     let longer = 1.0 + 0.35 * cos(2.0 * PI * (vec3<f32>(0.0, 0.5, 0.25) + 7.0 * body.phase));
     return body.half_edge * longer;
@@ -57,7 +57,6 @@ fn advance(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) gro
         body.velocity -= params.time_step * PULL * body.center;
     }
     body.center += params.time_step * body.velocity;
-    // Reflects at the walls.
     let room = max(params.reach - half, vec3<f32>(0.0));
     let is_out = abs(body.center) > room;
     body.velocity = select(body.velocity, -sign(body.center) * abs(body.velocity), is_out);

@@ -24,26 +24,26 @@ const TIME_STEP: f32 = 1.0 / 60.0;
 const LONGEST_STEP: f32 = 1.0 / 20.0;
 /// More frames in flight would only add latency.
 const FRAMES_IN_FLIGHT: u32 = 2;
-/// For slow or unknown frames, as submitted work cannot be cancelled.
+/// Used for slow or unknown frames, because submitted work cannot be cancelled.
 const SLOW_FRAMES_IN_FLIGHT: u32 = 1;
 /// Milliseconds of a slow frame, and of the pause after it.
 const SLOW_FRAME: f64 = 1e3;
 const REST: f64 = 250.0;
 /// Milliseconds.
 const WATCH_EVERY: i32 = 500;
-/// Milliseconds without a response until the status reports it, and until a notice does.
+/// Milliseconds of a wait until the status reports it, and until a notice does.
 const LONG: f64 = 3e3;
 const TOO_LONG: f64 = 10e3;
 /// Milliseconds of warning before a slow world, which may freeze the browser.
 const HEADS_UP: f64 = 5e3;
 /// Milliseconds.
 const READOUT_EVERY: f64 = 250.0;
-/// Longer, to be readable.
+/// Longer, so that stages are readable.
 const STAGES_EVERY: f64 = 1500.0;
 const FEWEST_BOXES: u32 = 1000;
-/// A device with more boxes that is lost early probably ran out of memory.
+/// A device with more boxes that is lost early is probably out of memory.
 const MANY_BOXES: u32 = 200_000;
-/// Repetitions until outputs fit.
+/// Limit on repetitions until outputs fit.
 const MOST_REPEATS: u32 = 6;
 
 pub struct App {
@@ -51,7 +51,7 @@ pub struct App {
     wanted: Settings,
     gpu: Option<Rc<Gpu>>,
     demo: Option<Demo>,
-    /// An asynchronous task owns the world or a part of it.
+    /// An asynchronous task uses the world or a part of it.
     is_busy: bool,
     has_failed: bool,
     /// True after the world's first step.
@@ -60,12 +60,12 @@ pub struct App {
     answered: Option<u32>,
     in_flight: u32,
     slow_notice_shown: bool,
-    /// Boxes of a world abandoned in mid-step.
+    /// Number of boxes of a world abandoned in mid-step.
     given_up: Option<u32>,
     offer: Offer,
-    /// It closes itself.
+    /// This notice closes when the wait ends.
     notice_is_of_wait: bool,
-    /// Title, text and button.
+    /// Title, text and button of the notice before the wait.
     notice_behind: Option<(String, String, Offer)>,
     input: Input,
     size: UVec2,
@@ -73,29 +73,25 @@ pub struct App {
     clock: Clock,
 }
 
-/// Milliseconds.
+/// All times are in milliseconds.
 #[derive(Default)]
 struct Clock {
     asked: f64,
-    /// Begin of the current wait for the device, and the last one's duration.
+    /// Begin of the current wait for the device, and duration of the last one.
     owed: f64,
     took: f64,
     frame: f64,
     readout: f64,
     stages: f64,
-    /// Since the last readout.
     frames: u32,
 }
 
 const IS_SOFTWARE: &str = "This browser's GPU is a fallback: software, on the CPU.";
 
-/// Action of the notice's button.
 #[derive(Clone, Copy, PartialEq)]
 enum Offer {
     Nothing,
-    /// With the same settings.
     Again(&'static str),
-    /// With fewer boxes.
     Fewer(u32),
 }
 
@@ -229,7 +225,7 @@ async fn build(app: Shared) {
     }
 }
 
-/// Warns before a large world in software, which cannot be cancelled. Returns false if the settings changed meanwhile.
+/// Warns before a large world in software, which cannot be cancelled. Returns `false` if settings changed meanwhile.
 async fn heads_up(app: &Shared, gpu: &Rc<Gpu>, settings: Settings) -> bool {
     let page = {
         let mut app = app.borrow_mut();
@@ -285,7 +281,7 @@ fn property(object: &JsValue, name: &str) -> Option<JsValue> {
     (!value.is_undefined() && !value.is_null()).then_some(value)
 }
 
-/// wgpu reports only the description.
+/// Asks the browser, because wgpu reports only the description.
 async fn adapter_name(page: &Page) -> String {
     let ask = || {
         let gpu = property(&page.window.navigator(), "gpu")?;
@@ -343,7 +339,7 @@ impl App {
         self.notice_is_of_wait = false;
     }
 
-    /// The previous notice returns after the wait.
+    /// After the wait, the previous notice returns.
     fn notice_of_wait(&mut self, title: &str, text: &str, offer: Offer) {
         self.show_notice(title, text, offer);
         self.notice_is_of_wait = true;
@@ -477,7 +473,7 @@ impl App {
         self.notice_of_wait("The GPU is still busy", &text, Offer::Nothing);
     }
 
-    /// Returns false if there is no fallback.
+    /// Continues with fewer boxes. Returns `false` if that is impossible.
     fn fall_back(&mut self, failure: &Failure) -> bool {
         let asked = self.wanted.boxes;
         let Some(fewer) = self.fewer() else {
@@ -516,7 +512,7 @@ impl App {
         }
         match events.lost {
             Some(reason) => {
-                // Perhaps out of memory: retry with fewer boxes.
+                // The device may be out of memory, so retry with fewer boxes.
                 let is_first = self.answered.is_none_or(|answered| answered < self.wanted.boxes);
                 if is_first && self.wanted.boxes >= MANY_BOXES {
                     let reason = Failure::NoRoom(format!("the device is lost ({reason})."));
@@ -540,7 +536,7 @@ impl App {
             return next;
         }
         self.take_answer(&gpu, self.page.now());
-        // Keeps the input for the next frame.
+        // The input stays for the next frame.
         if self.is_busy || self.demo.is_none() {
             return Next::Frame;
         }
@@ -638,9 +634,7 @@ impl App {
 
 enum Next {
     Frame,
-    /// Another world.
     Build,
-    /// Another device.
     Open,
 }
 
@@ -664,7 +658,7 @@ fn frames(app: &Shared) {
     request(&first, &on_frame);
 }
 
-/// On a timer: a browser with a busy GPU shows no frames.
+/// Runs on a timer, because a browser with a busy GPU shows no frames.
 fn watch(app: &Shared) {
     let window = app.borrow().page.window.clone();
     let app = Rc::clone(app);
@@ -759,7 +753,7 @@ fn told(boxes: u32, verdict: &Verdict, time: f64) -> (&'static str, String) {
 async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
     let lost = || Failure::ReadBack(gpu_broad_phase::ReadBackError::DeviceLost);
     for _ in 0..MOST_REPEATS {
-        // Frames and controls use the rest meanwhile.
+        // Meanwhile, frames and controls use the rest of the world.
         let taken = app
             .borrow_mut()
             .demo

@@ -10,7 +10,7 @@ pub enum Camera {
     Orbit(Orbit),
 }
 
-/// Views the x-y plane, y up.
+/// Views the x-y plane, with y up.
 #[derive(Clone, Copy, Debug)]
 pub struct Flat {
     pub center: Vec2,
@@ -18,21 +18,21 @@ pub struct Flat {
     pub pixel: f32,
 }
 
-/// On a sphere around the origin; up is +y.
+/// A camera on a sphere around the origin. Up is +y.
 #[derive(Clone, Copy, Debug)]
 pub struct Orbit {
     pub distance: f32,
-    /// Around +y, radians; 0 looks from +z.
+    /// Angle around +y in radians. At 0, it looks from +z.
     pub yaw: f32,
-    /// Above the horizon, radians.
+    /// Angle above the horizon in radians.
     pub pitch: f32,
-    /// Vertical, radians.
+    /// Vertical, in radians.
     pub field_of_view: f32,
     /// Offset of the origin, in half views.
     pub shift: Vec2,
 }
 
-/// Flips y, as pixels count downwards.
+/// Flips y, because pixels count downwards.
 const UP: Vec2 = Vec2::new(1.0, -1.0);
 
 impl Flat {
@@ -53,7 +53,7 @@ impl Flat {
 
     fn view_projection(&self, size: Vec2) -> Mat4 {
         let scale = 2.0 / (size * self.pixel);
-        // Puts z half way between the planes.
+        // z is half way between the planes.
         Mat4::from_cols(
             Vec4::new(scale.x, 0.0, 0.0, 0.0),
             Vec4::new(0.0, scale.y, 0.0, 0.0),

@@ -1,4 +1,4 @@
-// For all shaders of the page. Appended to the gallery's `solid.wgsl`.
+// Used by all shaders of the page. Appended to the gallery's `solid.wgsl`.
 
 struct Params {
     view_projection: mat4x4<f32>,
@@ -12,9 +12,9 @@ struct Params {
     // Negative without a ray.
     ray_length: f32,
     ray_direction: vec3<f32>,
-    // World units per pixel: constant in 2D, at distance 1 in 3D.
+    // World units per pixel, at distance 1 in 3D.
     pixel: f32,
-    // Scales positions when the space changes shape.
+    // Scales positions when the space changes its shape.
     stretch: vec3<f32>,
     count: u32,
     dimensions: u32,

@@ -2,7 +2,7 @@
 
 const BACKGROUND: vec3<f32> = vec3<f32>(0.031, 0.041, 0.064);
 
-// Light adds up linearly.
+// Converts linear colours to sRGB.
 fn encoded(color: vec3<f32>) -> vec3<f32> {
     return pow(max(color, vec3<f32>(0.0)), vec3<f32>(1.0 / 2.2));
 }
@@ -42,7 +42,7 @@ struct Outline {
     @location(0) color: vec4<f32>,
 }
 
-// Back faces of an enlarged box make a rim.
+// Back faces of an enlarged box look like a rim.
 fn outline(vertex: u32, object: u32, pixels: f32, color: vec3<f32>) -> Outline {
     let bounds = boxes[object];
     let width = pixels * params.pixel * distance(params.eye, 0.5 * (bounds.low + bounds.high));
@@ -78,7 +78,7 @@ fn closest_fragment(surface: Surface) -> @location(0) vec4<f32> {
     return vec4<f32>(encoded(1.6 * lit(surface.color, surface.normal, surface.place, surface.way)), 1.0);
 }
 
-// Of constant screen width: up to the hit, or beyond.
+// Part 0 of the ray ends at the hit, part 1 continues. The width on screen is constant.
 @vertex
 fn ray_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) part: u32) -> Outline {
     if (params.shows_ray == 0u || (part == 1u && found.closest == NONE)) {

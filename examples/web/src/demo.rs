@@ -22,15 +22,15 @@ pub struct Demo {
     pub settings: Settings,
     pub swarm: Swarm,
     pub finder: Finder,
-    /// Of the last step.
+    /// Ray of the last step.
     pub ray: Ray,
     draw: Draw,
     camera: Camera,
     params: wgpu::Buffer,
     time: f32,
-    /// 2D: in half edges of the space.
+    /// Origin of the 2D ray, in half edges of the space.
     start: Vec2,
-    /// 3D: does not turn with the view.
+    /// A 3D ray that does not turn with the view.
     pinned: Option<(Vec3, Vec3)>,
 }
 
@@ -138,7 +138,7 @@ impl Demo {
             .finder
             .record(gpu, &mut encoder, &self.params, &self.swarm, self.ray, &self.settings)?;
         let Some(mut found) = found else { return Ok(()) };
-        // From the eye, cells cover each other.
+        // Seen from the eye, cells of its own ray would cover each other.
         if !is_flat && self.pinned.is_none() {
             found.ray_cells = None;
         }
@@ -191,7 +191,7 @@ impl Demo {
         }
     }
 
-    /// From `start` in 2D, from the eye in 3D. An inverted ray hits nothing.
+    /// Starts at `start` in 2D, at the eye in 3D. A negative `t_max` hits nothing.
     fn aim(&self, size: Vec2, input: &Input) -> Ray {
         if !self.settings.ray {
             return Ray::new([0.0; 3], [0.0; 3], -1.0);

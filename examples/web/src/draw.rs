@@ -21,9 +21,9 @@ pub struct Draw {
     closest: wgpu::RenderPipeline,
     ray: wgpu::RenderPipeline,
     lines: wgpu::RenderPipeline,
-    /// 2D only.
+    /// Only in 2D.
     cells: Option<wgpu::RenderPipeline>,
-    /// 3D only.
+    /// Only in 3D.
     targets: Option<Targets>,
 }
 
@@ -62,7 +62,7 @@ impl Targets {
 
 const SAMPLES_3D: u32 = 4;
 
-/// Default: blended; depth tested in 3D.
+/// Default: blended, and depth tested in 3D.
 #[derive(Clone, Copy, Default)]
 struct State {
     topology: wgpu::PrimitiveTopology,
@@ -139,7 +139,7 @@ impl Draw {
         Self {
             dimensions,
             boxes: pipeline("box", &[], culls(wgpu::Face::Back)),
-            // Back faces of enlarged boxes make a rim.
+            // Back faces of enlarged boxes look like a rim.
             hits: pipeline("hit", &[], culls(wgpu::Face::Front)),
             closest: pipeline("closest", &[], over_all),
             ray: pipeline(
@@ -211,7 +211,7 @@ impl Draw {
             ..Default::default()
         });
         let corners = if is_flat { 6 } else { 36 };
-        // 2D draws cells first; 3D draws blended lines last.
+        // 2D draws cells first. 3D draws blended lines last.
         let draw_boxes = |pass: &mut wgpu::RenderPass<'_>| {
             pass.set_pipeline(&self.boxes);
             pass.set_bind_group(0, &of_box, &[]);

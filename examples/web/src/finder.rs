@@ -12,10 +12,9 @@ use crate::params::{Found, shader};
 use crate::settings::Settings;
 use crate::swarm::Swarm;
 
-/// Twelve lines per cell.
+/// Capacity for cell lines. A cell has twelve.
 const MOST_LINES: u32 = 600_000;
 const MOST_RAY_LINES: u32 = 60_000;
-/// Of 255.
 const CELL_ALPHA: u8 = 52;
 const RAY_CELL_ALPHA: u8 = 70;
 
@@ -43,13 +42,12 @@ pub struct ToDraw {
     pub hit_capacity: u32,
 }
 
-/// Output of `DebugDraw`.
 pub struct Lines {
     pub vertices: wgpu::Buffer,
     pub args: wgpu::Buffer,
 }
 
-/// Also for the CPU engine.
+/// Used by the GPU and the CPU engine.
 pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         label: Some("web"),
@@ -174,23 +172,23 @@ impl Finder {
         Ok(Some(to_draw))
     }
 
-    /// Of a recent frame.
+    /// Counters of a recent frame.
     pub fn counters(&mut self) -> Option<Counters> {
         self.broad_phase.as_mut().and_then(GpuBroadPhase::counters)
     }
 
-    /// Of the same frame.
+    /// Stage times of the same frame.
     pub fn timings(&mut self) -> Vec<StageTime> {
         let broad_phase = self.broad_phase.as_mut();
         broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.timings())
     }
 
-    /// Of a recent frame.
+    /// Ray results of a recent frame.
     pub fn found(&mut self) -> Option<Found> {
         self.watch.latest()
     }
 
-    /// Bytes.
+    /// Size of buffers in bytes.
     pub fn memory(&self) -> Option<u64> {
         self.broad_phase
             .as_ref()

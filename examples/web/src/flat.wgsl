@@ -2,7 +2,7 @@
 
 struct Flat {
     @builtin(position) position: vec4<f32>,
-    // Pixels from the middle.
+    // Pixels from the box's middle.
     @location(0) place: vec2<f32>,
     @location(1) half: vec2<f32>,
     @location(2) color: vec3<f32>,
@@ -19,7 +19,7 @@ fn at_plane(place: vec2<f32>) -> vec4<f32> {
     return params.view_projection * vec4<f32>(place, 0.0, 1.0);
 }
 
-// Enlarged by `around` pixels.
+// Vertex of a box enlarged by `around` pixels.
 fn flat_box(vertex: u32, object: u32, around: f32, color: vec3<f32>, heat: f32) -> Flat {
     let bounds = boxes[object];
     let half = 0.5 * (bounds.high.xy - bounds.low.xy) / params.pixel;
@@ -51,7 +51,7 @@ fn box_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) objec
 @fragment
 fn box_fragment(surface: Flat) -> @location(0) vec4<f32> {
     let rim = 1.0 - smoothstep(0.7, 1.7, inside(surface));
-    // Small boxes are flat: many rims would form one bright mass.
+    // Small boxes have no rim: many rims would form one bright mass.
     let smallest = min(surface.half.x, surface.half.y);
     let fill = mix(0.62, 0.20 + 0.22 * surface.heat, smoothstep(1.5, 5.0, smallest));
     let edge = mix(fill, 0.95, smoothstep(1.0, 4.0, smallest));
@@ -101,7 +101,7 @@ struct Stroke {
     @location(2) @interpolate(flat) kind: u32,
 }
 
-// Half the quads' width in pixels.
+// Half the strips' width in pixels.
 const WIDE: f32 = 9.0;
 
 @vertex
@@ -158,7 +158,7 @@ fn line_fragment(line: Line) -> @location(0) vec4<f32> {
 // Position and colour. Vertices 0 and 7 of a cell's 24 are its lower and upper corners.
 @group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
 
-// Six vertices make two triangles; the other 18 are degenerate.
+// Six vertices make two triangles. The other 18 are degenerate.
 @vertex
 fn cell_vertex(@builtin(vertex_index) vertex: u32) -> Line {
     let first = vertex / 24u * 24u;

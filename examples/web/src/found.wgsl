@@ -14,16 +14,16 @@ fn count_overlaps(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
     }
 }
 
-// Object and bits of `t`.
+// Object index and bits of `t`.
 @group(0) @binding(4) var<storage, read> hits: array<vec2<u32>>;
-// Of the only ray: 0 and the number of hits.
+// Offsets of the only ray: 0 and the number of hits.
 @group(0) @binding(5) var<storage, read> offsets: array<u32>;
 @group(0) @binding(6) var<storage, read_write> found: Found;
 @group(0) @binding(7) var<storage, read_write> hit_args: array<u32, 4>;
 
 var<workgroup> closest: array<vec2<u32>, 64>;
 
-// Bits of positive floats are ordered. Ties go to the smaller index.
+// Bits of positive floats sort like the values. Ties go to the smaller index.
 fn is_closer(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }

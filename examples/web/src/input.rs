@@ -1,19 +1,19 @@
 use glam::Vec2;
 
-/// In pixels.
+/// Pixels.
 const CLICK_REACH: f32 = 6.0;
 
-/// Canvas pixels.
+/// All positions are canvas pixels.
 #[derive(Clone, Debug)]
 pub struct Input {
     pub pointer: Option<Vec2>,
     pub drag: Vec2,
-    /// A factor; above 1 zooms in.
+    /// Factor; above 1 zooms in.
     pub zoom: f32,
     pub clicked: Option<Vec2>,
     pub last_size: Option<Vec2>,
     pressed: Vec<Pressed>,
-    /// Pixels since the press.
+    /// Pixels moved since the press.
     way: f32,
 }
 
@@ -44,7 +44,7 @@ impl Input {
         self.way = if self.pressed.len() == 1 { 0.0 } else { f32::INFINITY };
     }
 
-    /// One pointer drags if `drags`; two also zoom.
+    /// One pressed pointer drags if `drags`. Two also zoom.
     pub fn move_to(&mut self, id: i32, at: Vec2, drags: bool) {
         let count = self.pressed.len();
         let other = self
@@ -87,7 +87,7 @@ impl Input {
         }
     }
 
-    /// Pressed pointers stay.
+    /// Resets the input, except pressed pointers.
     pub fn take(&mut self, size: Vec2) -> Self {
         let taken = self.clone();
         self.drag = Vec2::ZERO;

@@ -7,7 +7,7 @@ use crate::demo::Covered;
 use crate::settings::{self, Named, Settings};
 
 const SLIDER_STEPS: f64 = 1000.0;
-/// Stages with a bar of their own.
+/// Number of stages with their own bar.
 const MOST_BARS: usize = 7;
 
 #[derive(Clone)]
@@ -47,7 +47,7 @@ fn element<T: JsCast>(document: &Document, id: &str) -> T {
 }
 
 impl Page {
-    /// Returns `None` outside a page.
+    /// `None` outside a page.
     pub fn of_window() -> Option<Self> {
         let window = web_sys::window()?;
         let document = window.document()?;
@@ -93,7 +93,7 @@ impl Page {
         self.text("status", status);
     }
 
-    /// Shown until dismissed or replaced.
+    /// The notice stays until dismissed or replaced.
     pub fn notice(&self, title: &str, text: &str, restart: Option<&str>) {
         self.text("notice-title", title);
         self.text("notice-text", text);
@@ -114,7 +114,7 @@ impl Page {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("{path}{query}")));
     }
 
-    /// Of the sliders, reads only `changed`, as addresses may exceed their range.
+    /// Of the sliders, reads only `changed`, because the address may exceed a slider's range.
     pub fn read(&self, settings: Settings, changed: &str) -> Settings {
         let number = |id: &str| self.input(id).value_as_number();
         let of_slider = |id: &str, value: f32| if changed == id { number(id) as f32 } else { value };
@@ -146,7 +146,7 @@ impl Page {
         self.choose("sizes", settings.sizes);
         let number = |id: &str, value: f64| self.input(id).set_value_as_number(value);
         number("count", (settings::slider_place(settings.boxes) * SLIDER_STEPS).round());
-        // Exact.
+        // Text keeps the exact decimal number.
         let of_f32 = |value: f32| value.to_string().parse().unwrap_or(f64::from(value));
         number("cell", of_f32(settings.cell));
         number("size", of_f32(settings.size));
@@ -207,7 +207,7 @@ impl Page {
         }
     }
 
-    /// Shows the longest stages; the rest is one bar.
+    /// Shows the longest stages. The rest is one bar.
     pub fn stages(&self, times: &[StageTime]) {
         let mut sums: Vec<(&str, f64)> = Vec::new();
         for time in times {
@@ -254,18 +254,18 @@ impl Page {
         Some(row)
     }
 
-    /// Device pixels per CSS pixel; more than 2 are not visible.
+    /// Device pixels per CSS pixel. More than 2 are not visible.
     pub fn scale(&self) -> f64 {
         self.window.device_pixel_ratio().clamp(1.0, 2.0)
     }
 
-    /// In device pixels.
+    /// Covered device pixels.
     pub fn covered(&self) -> Covered {
         let panel: Element = element(&self.document, "panel");
         let (rect, scale) = (panel.get_bounding_client_rect(), self.scale() as f32);
         let (width, height) = (self.canvas.client_width() as f32, self.canvas.client_height() as f32);
         let (left, top) = (rect.left() as f32, rect.top() as f32);
-        // A wide panel is below the scene, else beside it.
+        // A wide panel is below the scene, a narrow one beside it.
         if (rect.width() as f32) < 0.6 * width {
             Covered {
                 right: (width - left).max(0.0) * scale,
@@ -279,7 +279,7 @@ impl Page {
         }
     }
 
-    /// Monotonic, in milliseconds.
+    /// Monotonic milliseconds.
     pub fn now(&self) -> f64 {
         self.window.performance().map_or(0.0, |performance| performance.now())
     }

@@ -1,6 +1,6 @@
 use glam::{Mat4, Vec3};
 
-/// As in `common.wgsl`.
+/// Layout as in `common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Params {
@@ -21,7 +21,7 @@ pub struct Params {
     pub shows_ray: u32,
 }
 
-/// As in `common.wgsl`.
+/// Layout as in `common.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Found {

@@ -2,7 +2,7 @@
 
 use gpu_broad_phase::{Dimensions, Scheme};
 
-/// An address may exceed it.
+/// Slider range of boxes. An address may exceed it.
 pub const SLIDER: [u32; 2] = [1_000, 1_000_000];
 const MOST_BOXES: u32 = (1 << 31) - 1;
 
@@ -62,21 +62,21 @@ impl Named for bool {
 pub struct Settings {
     pub dimensions: Dimensions,
     pub scheme: SchemeKind,
-    /// Of the uniform scheme, or of the finest adaptive layer.
+    /// Cell edge of the uniform scheme, or of the finest adaptive layer.
     pub cell: f32,
     pub boxes: u32,
     pub sizes: Sizes,
-    /// Of a middle-sized box; each has one unit of space.
+    /// Edge of a middle-sized box. Each box has one unit of space.
     pub size: f32,
     pub speed: f32,
     pub paused: bool,
-    /// Of `level`, or all.
+    /// Draws cells of `level`, or of all.
     pub cells: bool,
     pub level: Option<u32>,
     pub colors: bool,
     pub ray: bool,
     pub seed: u64,
-    /// Frame at which time stops. Frame times are then fixed, so that visits end in the same picture.
+    /// Frame at which time stops. Time steps are then fixed, so that visits end in the same picture.
     pub frames: Option<u32>,
 }
 
@@ -183,7 +183,7 @@ impl Settings {
         }
     }
 
-    /// In world units.
+    /// Lengths are in world units.
     pub fn scheme(&self) -> Scheme {
         let length = self.cell * self.size;
         match self.scheme {
@@ -207,7 +207,7 @@ impl Settings {
     }
 }
 
-/// Slider position from 0 to 1; logarithmic.
+/// Logarithmic slider position, 0 to 1.
 pub fn slider_place(boxes: u32) -> f64 {
     let [least, most] = SLIDER.map(f64::from);
     ((f64::from(boxes) / least).ln() / (most / least).ln()).clamp(0.0, 1.0)

@@ -7,9 +7,9 @@ use crate::settings::Settings;
 use crate::world::{self, Body};
 
 const WORKGROUP: u32 = 64;
-/// Of WebGPU, per axis.
+/// WebGPU's limit per axis.
 const MOST_WORKGROUPS: u32 = 65_535;
-/// Boxes per upload, as WebAssembly memory never shrinks.
+/// Boxes per upload, limited because WebAssembly memory never shrinks.
 const CHUNK: usize = 1 << 16;
 
 pub struct Swarm {
@@ -47,7 +47,7 @@ impl Swarm {
             gpu.queue.write_buffer(&bodies, offset, bytemuck::cast_slice(&chunk));
             offset += size_of_val(chunk.as_slice()) as u64;
         }
-        // Closes both scopes before waiting, in reverse order.
+        // Closes both scopes in reverse order, before waiting.
         let told = [validation.pop(), memory.pop()];
         for told in told {
             if let Some(error) = told.await {

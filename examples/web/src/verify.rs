@@ -1,4 +1,4 @@
-//! Compares results of the GPU with the CPU.
+//! Compares GPU results with the CPU.
 
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
@@ -6,7 +6,7 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Sour
 
 use crate::failure::Failure;
 
-/// The cost is quadratic.
+/// Brute force has quadratic cost.
 pub const MOST_BY_FORCE: usize = 5_000;
 
 pub struct Frame {
@@ -63,7 +63,7 @@ fn sorted(pairs: &[Pair]) -> Vec<Pair> {
     sorted
 }
 
-/// Object and bits of `t`.
+/// Object index and bits of `t`.
 fn sorted_hits(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut sorted: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
     sorted.sort_unstable();

@@ -5,25 +5,25 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::settings::{Settings, Sizes};
 
-/// Shader layout.
+/// Layout as in the shader.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Body {
     pub center: Vec3,
-    /// Base edge / 2.
+    /// Half the base edge.
     pub half_edge: f32,
     pub velocity: Vec3,
-    /// 0 to 1.
+    /// From 0 to 1.
     pub phase: f32,
 }
 
-/// Largest half edge / [`Body::half_edge`], as in the shader.
+/// Largest half extent / [`Body::half_edge`], as in the shader.
 const LONGEST: f32 = 1.35;
 /// Volume per box in 3D.
 const SPACE_3D: f32 = 3.375;
 /// As in the shader.
 const PULL: f32 = 0.6;
-/// In half edges of the space.
+/// Standard deviation of positions, in half edges of the space.
 const SPREAD: f32 = 0.4;
 
 /// Half edges of the space. In 2D, it has the view's aspect.
@@ -38,7 +38,7 @@ pub fn reach(dimensions: Dimensions, boxes: u32, aspect: f32) -> Vec3 {
 struct Random(ChaCha8Rng);
 
 impl Random {
-    /// 0 to 1, without 1.
+    /// From 0 to below 1.
     fn unit(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
     }

@@ -1,5 +1,5 @@
-//! 50,000 moving entities, coloured by their overlaps. Pairs never leave the device: a render-graph compute pass counts
-//! them per object, and boxes are drawn from the step's buffers.
+//! 50,000 moving entities, coloured by their overlaps. Pairs never leave the device: a compute pass of the render graph
+//! counts them per object, and boxes are drawn from the step's buffers.
 //!
 //! `cargo run --release --example overlaps`, or `-- --screenshot FILE.png` without a window.
 
@@ -114,7 +114,7 @@ fn color(
     let buffers = [&pairs.buffer, &output.step.counters, &coloring.colors];
     let encoder = context.command_encoder();
     encoder.clear_buffer(&coloring.colors, 0, None);
-    // Invocations stride.
+    // Each invocation handles several rows.
     for (pipeline, bindings, groups) in [
         (&coloring.count, &[0, 1, 2][..], pairs.capacity.div_ceil(64).min(4096)),
         (&coloring.paint, &[2][..], objects.div_ceil(64).min(4096)),

@@ -1,5 +1,5 @@
-//! Boxes under the mouse: `PointerOver` and other events of `bevy_picking` for 5,000 entities. Hovered boxes shine,
-//! then stay marked. Without a window, a pointer moves through the picture.
+//! Boxes under the mouse, for 5,000 entities with `PointerOver` and other events of `bevy_picking`. A hovered box turns
+//! yellow, then stays orange. Without a window, a pointer moves through the picture.
 //!
 //! `cargo run --release --example picking`, or `-- --screenshot FILE.png` without a window. `--features gizmos` adds
 //! lines around all boxes.
@@ -60,7 +60,7 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
             target: bevy::camera::NormalizedRenderTarget::Image(image.clone()),
             position: Vec2::ZERO,
         };
-        // Bevy casts pointers only with a window. This one never opens.
+        // Bevy casts pointers only if a window entity exists. This window never opens.
         commands.spawn((Window::default(), PrimaryWindow));
         commands.spawn((PointerId::Touch(1), PointerLocation::new(location)));
     }
@@ -104,7 +104,7 @@ fn extract(changed: Extract<Query<(Entity, &Tint), Changed<Tint>>>, mut tints: R
     tints.0.extend(changed.iter().map(|(entity, tint)| (entity, tint.0)));
 }
 
-/// Uploads colours in the order of the step's objects.
+/// Uploads one colour per object, in the object order of the step.
 fn color(
     tints: Res<Tints>,
     output: Option<Res<BroadPhaseOutput>>,

@@ -1,5 +1,5 @@
-//! 20,000 agents that exist only on the device and fly between entities. A render-graph compute pass queries the step's
-//! table for entities near each agent. Nothing is read back.
+//! 20,000 agents that exist only on the device and fly between entities. A compute pass of the render graph queries the
+//! step's table for entities near each agent. Nothing is read back.
 //!
 //! `cargo run --release --example swarm`, or `-- --screenshot FILE.png` without a window.
 
@@ -54,7 +54,7 @@ struct Swarm {
     table: TableShader,
     table_layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
-    /// Position and velocity of each: two `vec4f`.
+    /// Position and velocity of each agent, as two `vec4f`.
     agents: wgpu::Buffer,
     bounds: wgpu::Buffer,
     colors: wgpu::Buffer,

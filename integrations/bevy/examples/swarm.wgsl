@@ -1,4 +1,4 @@
-// Agents circle the origin and turn away from entities nearby. Appended to the table's WGSL.
+// Moves agents around the origin and away from nearby entities. Appended to the table's WGSL.
 
 struct Agent {
     position: vec4f,
@@ -30,7 +30,7 @@ fn fly(@builtin(global_invocation_id) id: vec3u) {
     while (bp_next_object(&walk)) {
         let lower = bp_record_min(walk.record);
         let upper = bp_record_max(walk.record);
-        // Away from the nearest point of the box, or from its centre if the agent is inside.
+        // Direction away from the nearest point of the box, or from the box centre if the agent is inside.
         let outside = position - clamp(position, lower, upper);
         let apart = length(outside);
         let away = select(position - 0.5 * (lower + upper), outside, apart > 0.0);

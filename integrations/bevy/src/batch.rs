@@ -43,14 +43,14 @@ impl Batch {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub number: u64,
-    /// Hits of each ray, nearest first.
+    /// Hits of each ray, sorted by distance.
     #[cfg_attr(not(feature = "picking"), allow(dead_code, reason = "nothing else casts rays"))]
     pub of_rays: Vec<Vec<(Entity, f32)>>,
     pub of_queries: Vec<Vec<Entity>>,
 }
 
 impl Answer {
-    /// `entities` are those of the queried step.
+    /// `entities` are those of the step that was queried.
     pub fn new(number: u64, result: &StepResult, entities: &ObjectEntities) -> Self {
         let of_ray = |range: &[u32]| {
             let hits = &result.ray_hits[range[0] as usize..range[1] as usize];
@@ -75,12 +75,12 @@ impl Answer {
     }
 }
 
-/// Contexts of pending batches, by number.
+/// Context of each pending batch, by batch number.
 #[derive(Debug)]
 pub(crate) struct PendingBatches<T>(VecDeque<(u64, T)>);
 
 impl<T> PendingBatches<T> {
-    /// Lost devices never answer a batch, and busy ones skip some.
+    /// Limit on pending batches: lost devices never answer a batch, and busy devices skip some.
     const MOST: usize = 64;
 
     pub fn push(&mut self, number: u64, about: T) {

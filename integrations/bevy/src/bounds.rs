@@ -2,10 +2,11 @@ use bevy::camera::primitives::Aabb;
 use bevy::math::Affine3A;
 use bevy::transform::components::GlobalTransform;
 
-/// Returns the smallest `f32` box that contains the transformed local box, up to one float per bound.
+/// Returns the smallest `f32` box around the transformed local box, up to one float per bound.
 ///
-/// It contains every point of the local box, transformed in exact arithmetic. Half extents may be infinite. The result
-/// is on all layers, without an owner. `None` for a NaN, a negative half extent, or an infinite centre or translation.
+/// The box contains every point of the local box, transformed in exact arithmetic. Half extents may be infinite. The
+/// result is on all layers, without an owner. Returns `None` for a NaN, a negative half extent, or an infinite centre
+/// or translation.
 pub fn world_aabb(local: &Aabb, transform: &GlobalTransform) -> Option<gpu_broad_phase::Aabb> {
     let Affine3A { matrix3, translation } = transform.affine();
     let columns = [matrix3.x_axis, matrix3.y_axis, matrix3.z_axis].map(|axis| axis.to_array().map(f64::from));
@@ -16,12 +17,12 @@ pub fn world_aabb(local: &Aabb, transform: &GlobalTransform) -> Option<gpu_broad
     }
     let (mut min, mut max) = ([0.0; 3], [0.0; 3]);
     for row in 0..3 {
-        // Products of two `f32` are exact in `f64`.
+        // A product of two `f32` is exact in `f64`.
         let (mut middle, mut reach) = (Sum::of(translation[row]), Sum::of(0.0));
         for axis in 0..3 {
             let factor = columns[axis][row];
             middle.add(factor * center[axis]);
-            // A zero factor keeps an infinite extent out of other axes.
+            // Skips a zero factor, because 0 times an infinite extent would be a NaN.
             if factor != 0.0 {
                 reach.add(factor.abs() * half[axis]);
             }
@@ -48,12 +49,12 @@ impl Sum {
 
     fn add(&mut self, term: f64) {
         let sum = self.value + term;
-        // The exact rounding error (Knuth's two-sum), or NaN with infinities.
+        // Exact rounding error (Knuth's two-sum), or NaN with infinities.
         let taken = sum - self.value;
         let error = ((self.value - (sum - taken)) + (term - taken)).abs();
         self.value = sum;
         if error > 0.0 {
-            // Sums of errors round too, by far less than this.
+            // The factor covers the rounding of `error` sums, which is far smaller.
             self.error = (self.error + error) * 1.5;
         }
     }
@@ -65,7 +66,7 @@ impl Sum {
         }
     }
 
-    /// A lower bound of the difference.
+    /// Returns a lower bound of the exact difference.
     fn minus(self, other: Self) -> f64 {
         let mut difference = self;
         difference.add(-other.value);

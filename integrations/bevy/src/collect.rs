@@ -51,7 +51,7 @@ pub(crate) fn watch_disabling(world: &mut World) {
     }
 }
 
-/// Removed components, which change detection does not report.
+/// Readers of removed components, which change detection does not report.
 #[derive(SystemParam)]
 pub(crate) struct Removed<'w, 's> {
     objects: RemovedComponents<'w, 's, BroadPhaseObject>,

@@ -3,26 +3,26 @@ use bevy::transform::components::Transform;
 use gpu_broad_phase::Aabb;
 
 /// Adds an entity to the broad phase. Its box is its `bevy::camera::primitives::Aabb`, transformed by its
-/// `GlobalTransform`. Bevy creates the `Aabb` of meshes; insert one for other entities, which are ignored without it.
+/// `GlobalTransform`. Bevy creates the `Aabb` of meshes. Insert one for other entities, which are ignored without it.
 ///
 /// `Visibility` does not affect overlaps. Bevy's `Disabled` removes the entity while present. So does any component
-/// registered with `World::register_disabling_component` before the app's plugins are finished.
+/// that is registered with `World::register_disabling_component` before the app's plugins are finished.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[require(Transform)]
 pub struct BroadPhaseObject;
 
-/// Marks a [`BroadPhaseObject`] that seldom moves. Static entities never overlap each other, and cost almost nothing
-/// until one of them changes: then all are sorted again.
+/// Marks a [`BroadPhaseObject`] that seldom moves. Static entities never overlap each other. They cost almost nothing
+/// until one of them changes, and then all of them are sorted again.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct StaticObject;
 
-/// Layer filter. Two entities overlap if each one's `membership` shares a bit with the other's `mask`. Default, and
-/// without this component: all layers.
+/// Layer filter. Two entities overlap only if the `membership` of each shares a bit with the `mask` of the other.
+/// Default, and without this component: all layers.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapLayers {
     /// Layers of the entity, a bit each.
     pub membership: u16,
-    /// Layers that the entity can overlap, a bit each.
+    /// Layers that the entity can overlap, one bit per layer.
     pub mask: u16,
 }
 
@@ -35,8 +35,8 @@ impl Default for OverlapLayers {
     }
 }
 
-/// Owner of an entity: a number below 2^30; higher bits are ignored. Entities of one owner never overlap. 0, as without
-/// this component, is no owner.
+/// Owner of an entity: a number below 2^30; higher bits are ignored. Entities of the same owner never overlap. 0, as
+/// without this component, means no owner.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OverlapOwner(pub u32);
 
@@ -46,7 +46,7 @@ pub(crate) fn filtered(bounds: Aabb, layers: Option<&OverlapLayers>, owner: Opti
     bounds.with_layers(membership, mask).with_owner(owner)
 }
 
-/// Sends [`OverlapStart`](crate::OverlapStart) and [`OverlapEnd`](crate::OverlapEnd) to observers of the entity.
-/// Messages of these types do not need it.
+/// Sends [`OverlapStart`](crate::OverlapStart) and [`OverlapEnd`](crate::OverlapEnd) events to observers of the entity.
+/// Messages of these types are sent without it.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct OverlapEventsEnabled;

@@ -20,10 +20,10 @@ pub(crate) struct Cpu {
 }
 
 impl Engine {
-    /// Runs a step if the objects changed, then the batch.
+    /// Runs a step if the objects changed, then casts the batch.
     ///
     /// # Errors
-    /// If the device fails. The CPU can continue with the same objects.
+    /// If the device fails. The CPU can then continue with the same objects.
     pub fn step(
         &mut self,
         objects: &mut Objects,
@@ -40,7 +40,7 @@ impl Engine {
         }
     }
 
-    /// In the order of steps.
+    /// Takes the arrived pair updates, in step order.
     ///
     /// # Errors
     /// As [`step`](Self::step).
@@ -52,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// In the order of batches.
+    /// Takes the arrived batch results, in batch order.
     ///
     /// # Errors
     /// As [`step`](Self::step).

@@ -18,17 +18,17 @@ use crate::render;
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 
-/// Lines to draw in all 2D and 3D cameras. Default: none. The GPU makes them; there are none while steps run on the
-/// CPU.
+/// Lines to draw in all 2D and 3D cameras. Default: none. The GPU creates them, so none are drawn while steps run on
+/// the CPU.
 #[derive(Resource, Clone, Copy, Debug, PartialEq)]
 pub struct BroadPhaseGizmos {
     /// Colour of entities' boxes.
     pub boxes: Option<Srgba>,
-    /// True to draw the cells that entities are sorted into, with a colour per level.
+    /// True to draw the cells that entities are sorted into. Each level has its own colour.
     pub cells: bool,
-    /// Colour of lines between the box centres of overlapping pairs.
+    /// Colour of lines between centres of overlapping boxes. `None` draws none.
     pub pairs: Option<Srgba>,
-    /// Largest number of lines of each kind; 32 bytes each.
+    /// Largest number of lines of each kind. A line takes 32 bytes.
     pub max_lines: u32,
 }
 
@@ -79,7 +79,7 @@ fn ask(gizmos: Res<BroadPhaseGizmos>, mut broad_phase: ResMut<BroadPhase>) {
     let Some(gpu) = broad_phase.engine.gpu_mut() else {
         return;
     };
-    // Cells have their own colours; only alpha is used.
+    // Cells have their own colours, so only this alpha is used.
     let cells = cells.then_some(Srgba::new(0.0, 0.0, 0.0, 0.6));
     let kinds = [
         (DebugLines::Cells { levels: !0 }, cells),
@@ -122,7 +122,7 @@ fn draw(
     mut pipelines: Local<Option<Pipelines>>,
     mut context: RenderContext,
 ) {
-    // Pipelines belong to their device.
+    // A new device needs new pipelines.
     if device.is_changed() {
         *pipelines = None;
     }
@@ -230,7 +230,7 @@ impl Pipelines {
                     topology: wgpu::PrimitiveTopology::LineList,
                     ..Default::default()
                 },
-                // Depth is reversed: 1 is near.
+                // Bevy's depth is reversed: 1 is near.
                 depth_stencil: Some(wgpu::DepthStencilState {
                     format: depth,
                     depth_write_enabled: Some(false),

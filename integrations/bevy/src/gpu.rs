@@ -9,10 +9,10 @@ use crate::batch::{Answer, Batch};
 use crate::objects::{ObjectEntities, Objects};
 use crate::overlaps::Update;
 
-/// Limit on pending steps without a renderer: further frames skip their step.
+/// Largest number of pending steps without a renderer. Further frames skip their step.
 const MOST_UNDER_WAY: usize = 3;
 
-/// Limit on truncated results in a row.
+/// Limit on incomplete results in a row, after which the CPU takes over.
 const MOST_ATTEMPTS: usize = 100;
 
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub(crate) struct Gpu {
     resyncs: u64,
     #[cfg(feature = "gizmos")]
     pub lines: crate::lines::Lines,
-    /// Number of steps and batches to treat as unanswered.
+    /// Number of pending results that tests hold back.
     #[cfg(test)]
     held_back: usize,
 }
@@ -147,7 +147,7 @@ impl Gpu {
         if steps || asks || draws {
             self.queue.submit([encoder.finish()]);
         }
-        // Without a poll, nothing arrives unless something is submitted.
+        // If nothing is submitted, only a poll delivers results.
         if self.steps_under_way() > 0 || !self.batches.is_empty() {
             _ = self.device.poll(wgpu::PollType::Poll);
         }
@@ -221,7 +221,7 @@ impl Gpu {
                     self.batch_attempts = 0;
                     continue;
                 }
-                // A later batch repeats it.
+                // A later batch repeats these queries.
                 None | Some(Ok(_) | Err(ReadBackError::NotSubmitted)) => self.batch_attempts += 1,
                 Some(Err(error)) => return Err(GpuError::ReadBack(error)),
             }
@@ -307,7 +307,7 @@ mod tests {
         (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
     }
 
-    /// Answers that arrive in bursts up to eight steps late lose no event and mix up no batch.
+    /// Results in bursts, up to eight steps late, lose no event and mix up no batch.
     fn nothing_is_lost_while_the_device_is_behind(skips_frames: bool) {
         let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0));
         broad_phase.open_own();
@@ -320,7 +320,7 @@ mod tests {
             (seed >> 33) % end
         };
         let mut boxes: HashMap<Entity, Aabb> = HashMap::new();
-        // Expected pairs of each pending step.
+        // Expected pairs after each pending step.
         let mut states = VecDeque::new();
         let mut asked = HashMap::new();
         let mut overlaps = Overlaps::default();

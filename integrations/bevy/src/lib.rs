@@ -1,5 +1,5 @@
 //! A plugin for Bevy that finds overlapping entities, entities in or near a place, and entities under a pointer, on the
-//! GPU. Results arrive a frame or two later: no frame waits for the GPU.
+//! GPU. Results arrive a frame or two later, so no frame waits for the GPU.
 //!
 //! ```no_run
 //! use bevy::camera::primitives::Aabb;
@@ -19,16 +19,16 @@
 //!     .run();
 //! ```
 //!
-//! - [`BroadPhaseObject`] adds an entity, by its `Aabb` and `GlobalTransform`. [`StaticObject`] marks those that seldom
-//!   move. [`OverlapLayers`] and [`OverlapOwner`] filter overlaps.
+//! - [`BroadPhaseObject`] adds an entity, by its `Aabb` and `GlobalTransform`. [`StaticObject`] marks entities that
+//!   seldom move. [`OverlapLayers`] and [`OverlapOwner`] filter overlaps.
 //! - [`OverlapStart`] and [`OverlapEnd`] are messages, and events for observers of entities with
 //!   [`OverlapEventsEnabled`]. The resource [`Overlaps`] has all current pairs.
-//! - [`BroadPhaseQuery`] finds the entities in a box, in a sphere or at a position. [`BroadPhaseQueryResults`] is the
-//!   result.
+//! - [`BroadPhaseQuery`] finds the entities in a box, in a sphere or at a position. Its result is a
+//!   [`BroadPhaseQueryResults`].
 //! - `BroadPhasePicking` (feature `picking`): pointers of `bevy_picking` hit the boxes of entities.
 //! - `BroadPhaseOutput` (feature `render`) has pairs and tables as buffers, for your render-graph passes.
 //! - `BroadPhaseGizmos` (feature `gizmos`) draws boxes, cells and pairs as lines.
-//! - [`BroadPhaseDiagnostics`] has counts, memory use, and whether steps run on the GPU.
+//! - [`BroadPhaseDiagnostics`] has counts, memory use, and the device kind.
 //!
 //! # Timing
 //!
@@ -80,7 +80,6 @@ pub use render::BroadPhaseOutput;
 pub use schedule::BroadPhaseSystems;
 pub use state::BroadPhaseDiagnostics;
 
-/// Runs the README's examples as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

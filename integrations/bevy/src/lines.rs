@@ -6,7 +6,7 @@ use gpu_broad_phase::{
 pub(crate) type LineRequest = (DebugLines, Srgba);
 
 pub(crate) struct Lines {
-    /// Lines to draw, and the limit per kind.
+    /// Kinds of lines to draw, and the limit per kind.
     pub requested: (Vec<LineRequest>, u32),
     draws: Vec<DebugDraw>,
     descriptor: BroadPhaseDescriptor<'static>,
@@ -28,11 +28,11 @@ impl Lines {
         }
     }
 
-    /// Returns `true` if there are lines.
+    /// Records the lines. Returns `true` if there are any.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, step: Option<&StepOutput>) -> Result<bool, StepError> {
         self.outputs.clear();
         let (requested, most) = &self.requested;
-        // Frees unused buffers, too.
+        // Also frees the buffers of unused kinds.
         let label = Some("gpu_broad_phase/bevy/lines");
         self.draws
             .resize_with(requested.len(), || DebugDraw::new(&self.descriptor, label));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
 use gpu_broad_phase::{Aabb, Handle, ObjectSet, PairEvent};
 
-/// The entities of a step's objects. Results number static objects first. Cloning copies nothing.
+/// Entities of a step's objects. Static objects have the lowest indices. Cloning copies nothing.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectEntities {
     statics: Arc<Vec<Option<Entity>>>,
@@ -12,7 +12,7 @@ pub struct ObjectEntities {
 }
 
 impl ObjectEntities {
-    /// The entity of an object index in pairs, hits and table entries. `None` if the index is free.
+    /// Returns the entity of an object index in pairs, hits and table entries, or `None` if the index is free.
     pub fn entity(&self, object: u32) -> Option<Entity> {
         let index = object as usize;
         match index.checked_sub(self.statics.len()) {
@@ -21,12 +21,12 @@ impl ObjectEntities {
         }
     }
 
-    /// Number of indices that static objects use.
+    /// Number of object indices of static objects, including free ones.
     pub fn static_count(&self) -> u32 {
         self.statics.len() as u32
     }
 
-    /// Number of indices that objects use, including free slots.
+    /// Number of all object indices, including free ones.
     pub fn object_count(&self) -> u32 {
         (self.statics.len() + self.moving.len()) as u32
     }
@@ -60,18 +60,18 @@ pub(crate) struct Objects {
     pub set: ObjectSet,
     pub entities: ObjectEntities,
     handles: EntityHashMap<Handle>,
-    /// Entities of removed handles, until the events of the first step without them arrive.
+    /// Entities of removed handles, needed until the events of the first step without them arrive.
     gone: HashMap<Handle, Entity>,
     /// The handles of `gone`, each with that step.
     leaving: VecDeque<(u64, Handle)>,
     invalid: EntityHashSet,
     next_step: u64,
-    /// True if anything changed since the last step.
+    /// True if an object changed since the last step.
     pub has_changed: bool,
 }
 
 impl Objects {
-    /// Sets an entity's box; `None` if it is invalid. `is_static` may change.
+    /// Inserts an entity or changes its box, which is `None` if invalid. `is_static` may change.
     pub fn put(&mut self, entity: Entity, bounds: Option<Aabb>, is_static: bool) {
         let Some(bounds) = bounds else {
             self.take_out(entity);
@@ -123,12 +123,12 @@ impl Objects {
         self.next_step += 1;
     }
 
-    /// A number that changes whenever objects do.
+    /// A number that changes whenever objects change.
     pub fn revision(&self) -> u64 {
         self.next_step + u64::from(self.has_changed)
     }
 
-    /// Forgets removed entities whose events have arrived. The last `under_way` steps are pending.
+    /// Forgets removed entities whose events have arrived. The results of the last `under_way` steps are pending.
     pub fn end_steps(&mut self, under_way: usize) {
         let is_over = |(gone_since, _): &mut (u64, Handle)| *gone_since + (under_way as u64) < self.next_step;
         while let Some((_, handle)) = self.leaving.pop_front_if(is_over) {
@@ -136,7 +136,7 @@ impl Objects {
         }
     }
 
-    /// The entities of an event, including removed ones.
+    /// Returns the entities of an event, even if they were removed.
     pub fn entities_of(&self, event: PairEvent) -> Option<[Entity; 2]> {
         let [a, b] = <[Handle; 2]>::from(event).map(|handle| match self.set.contains(handle) {
             true => self.entities.of_handle(handle),
@@ -175,7 +175,7 @@ mod tests {
         let event = PairEvent::from([objects.handles[&b], objects.handles[&a]]);
         objects.begin_step();
         objects.remove(a);
-        // Takes the slot of the removed object.
+        // Entity `c` takes the slot of the removed object.
         objects.put(c, Some(unit), false);
         assert_eq!(objects.handles[&c].index(), 0);
         objects.begin_step();

@@ -6,32 +6,31 @@ use bevy::platform::collections::HashSet;
 
 /// Two entities started to overlap. Boxes that touch overlap.
 ///
-/// Sent as a [`Message`] once per pair, and to observers of each entity with
-/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled), which is `a` then. Events arrive a frame or two after the
-/// boxes met; the first ones of a large scene a few frames later. In one frame, [`OverlapEnd`] of a pair comes first.
+/// Sent once per pair as a [`Message`], and to observers of each entity with
+/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled), which is then `a`. Events arrive a frame or two after the
+/// boxes met. The first events of a large scene take a few frames. Within a frame, a pair's [`OverlapEnd`] comes first.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapStart {
-    /// One of the entities; for observers, their own.
+    /// One of the entities. For an observer, the entity it observes.
     #[event_target]
     pub a: Entity,
-    /// The other one.
+    /// The other entity.
     pub b: Entity,
 }
 
-/// Two entities no longer overlap, or one of them was despawned, disabled or lost its valid box. Sent like
-/// [`OverlapStart`].
+/// Two entities no longer overlap, or one was despawned, disabled or lost its valid box. Sent like [`OverlapStart`].
 ///
 /// Either entity may no longer exist. Observers of the other one are still called.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapEnd {
-    /// One of the entities; for observers, their own.
+    /// One of the entities. For an observer, the entity it observes.
     #[event_target]
     pub a: Entity,
-    /// The other one.
+    /// The other entity.
     pub b: Entity,
 }
 
-/// The current overlaps: the sum of all [`OverlapStart`] and [`OverlapEnd`] messages so far.
+/// The current overlaps, as changed by all [`OverlapStart`] and [`OverlapEnd`] messages so far.
 #[derive(Resource, Debug, Default)]
 pub struct Overlaps {
     partners: EntityHashMap<EntityHashSet>,
@@ -44,7 +43,7 @@ impl Overlaps {
         self.partners.get(&a).is_some_and(|partners| partners.contains(&b))
     }
 
-    /// Entities that overlap `entity`, in no particular order.
+    /// Returns the entities that overlap `entity`, in no particular order.
     pub fn of(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
         self.partners.get(&entity).into_iter().flatten().copied()
     }
@@ -59,7 +58,7 @@ impl Overlaps {
         self.len == 0
     }
 
-    /// All pairs, each once, in no particular order.
+    /// Iterates over all pairs, each once, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = [Entity; 2]> + '_ {
         let of_each = |(&a, partners): (&Entity, &EntityHashSet)| {
             partners
@@ -94,7 +93,7 @@ impl Overlaps {
         was_there
     }
 
-    /// Returns `true` if `update` ends pairs that `events` begins: one frame cannot send both.
+    /// Returns `true` if `update` ends pairs that `events` start. One frame cannot send both.
     pub(crate) fn contradicts(&self, update: &Update, events: &OverlapEvents) -> bool {
         if events.started.is_empty() {
             return false;
@@ -108,8 +107,8 @@ impl Overlaps {
         started.any(|&OverlapStart { a, b }| pairs.contains(&[a, b]) == are_ended)
     }
 
-    /// Applies `update` and adds the differences to `events`. A pair of an entity that only got a new handle ends and
-    /// begins in one update, and is not reported.
+    /// Applies `update` and adds the changes to `events`. If an entity only got a new handle, its pairs end and begin
+    /// in one update, without events.
     pub(crate) fn apply(&mut self, update: Update, events: &mut OverlapEvents) {
         let (ended, begun) = match update {
             Update::Changes { mut ended, begun } => {
@@ -144,7 +143,7 @@ fn ordered([a, b]: [Entity; 2]) -> [Entity; 2] {
     if a < b { [a, b] } else { [b, a] }
 }
 
-/// Pairs in either order, for look-ups.
+/// A set of pairs with the smaller entity first.
 fn set_of(pairs: &[[Entity; 2]]) -> HashSet<[Entity; 2]> {
     pairs.iter().copied().map(ordered).collect()
 }
@@ -156,11 +155,11 @@ pub(crate) enum Update {
         ended: Vec<[Entity; 2]>,
         begun: Vec<[Entity; 2]>,
     },
-    /// All pairs, each once.
+    /// All current pairs, each once.
     Whole(Vec<[Entity; 2]>),
 }
 
-/// Events to send, ended ones first.
+/// Events of a frame. `ended` is sent first.
 #[derive(Debug, Default)]
 pub(crate) struct OverlapEvents {
     pub ended: Vec<OverlapEnd>,
@@ -205,7 +204,7 @@ mod tests {
             },
             &mut events,
         );
-        // One entity has a new handle.
+        // The pair ends and begins, because one entity has a new handle.
         assert_eq!((events.ended.len(), events.started.len(), overlaps.len()), (0, 0, 2));
         for (ended, begun) in [(vec![[a, c]], Vec::new()), (Vec::new(), vec![[a, c]])] {
             overlaps.apply(Update::Changes { ended, begun }, &mut events);

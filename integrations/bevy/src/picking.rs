@@ -22,13 +22,13 @@ use crate::state::BroadPhase;
 
 /// Settings for picking by the boxes of entities. It needs Bevy's `PickingPlugin`.
 ///
-/// All pointers are cast in one batch with the frame's step. Hits arrive a frame or two later and are repeated in each
-/// frame until the next ones arrive.
+/// All pointers are cast in one batch with the frame's step. Hits arrive a frame or two later, and are sent again in
+/// every frame until newer hits arrive.
 #[derive(Resource, Clone, Copy, Debug)]
 pub struct BroadPhasePicking {
     /// True to cast pointers. Default: true.
     pub is_enabled: bool,
-    /// True to hit only entities with a [`Pickable`]. Default: false, as for meshes.
+    /// True to hit only entities with a [`Pickable`]. Default: false, as for mesh picking.
     pub requires_pickable: bool,
 }
 
@@ -44,7 +44,7 @@ impl Default for BroadPhasePicking {
 #[derive(Resource, Default)]
 struct Pointers {
     pending: PendingBatches<Vec<(RayId, Ray3d)>>,
-    /// Hits of each pointer and camera: the ray, and entities by distance.
+    /// Last known ray and hits of each pointer and camera. Hits are sorted by distance.
     known: HashMap<RayId, (Ray3d, Vec<(Entity, f32)>)>,
 }
 
@@ -90,7 +90,7 @@ fn update_hits(
             pointers.known = of_rays.map(|((id, ray), hits)| (id, (ray, hits.clone()))).collect();
         }
     }
-    // The ray left its camera's viewport.
+    // Drops hits of pointers that left the viewport.
     pointers.known.retain(|id, _| ray_map.map.contains_key(id));
     for (id, (ray, hits)) in &pointers.known {
         let Ok((camera, camera_layers)) = cameras.get(id.camera) else {

@@ -27,11 +27,12 @@ use crate::{collect, engine, queries, tell};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuBroadPhasePlugin {
-    /// True to use the CPU even if there is a device.
+    /// True to run steps on the CPU even if there is a GPU.
     pub force_cpu: bool,
     /// Number of axes to compare. [`Dimensions::Two`] ignores z, for 2D games.
     pub dimensions: Dimensions,
-    /// Grows every box by this on every side, so entities overlap up to twice this apart. Finite and not negative.
+    /// Distance by which every box grows on every side, so entities overlap up to twice this apart. Finite and not
+    /// negative.
     pub margin: f32,
 }
 

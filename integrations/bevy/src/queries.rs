@@ -17,13 +17,13 @@ use crate::state::BroadPhase;
 use crate::{collect, tell};
 
 /// Finds the entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) in or near a place in the world. The result
-/// arrives a frame or two later as [`BroadPhaseQueryResults`] on the same entity, and is updated until this component
-/// is removed.
+/// arrives a frame or two later as [`BroadPhaseQueryResults`] on the same entity. It is updated until this component is
+/// removed.
 ///
-/// The query finds entities whose boxes are within `radius` of `bounds`: those that overlap it if `radius` is 0. Boxes
-/// include the plugin's margin. [`OverlapLayers`] and [`OverlapOwner`] of the querying entity filter its results. It
-/// never finds itself, and its transform does not move the query. A query with a NaN, with `min > max` or with a
-/// negative radius finds nothing.
+/// The query finds entities whose boxes are within `radius` of `bounds`. If `radius` is 0, these are the boxes that
+/// overlap `bounds`. Boxes include the plugin's margin. [`OverlapLayers`] and [`OverlapOwner`] of the querying entity
+/// filter the results. A query never finds its own entity, and the entity's transform does not move the query. A query
+/// with a NaN, with `min > max` or with a negative radius finds nothing.
 ///
 /// ```no_run
 /// # use bevy::prelude::*;
@@ -44,9 +44,9 @@ use crate::{collect, tell};
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[component(on_remove = remove_results)]
 pub struct BroadPhaseQuery {
-    /// A box in world space; may be a point.
+    /// Box in world space. It may be a point.
     pub bounds: Aabb3d,
-    /// Largest distance from the box; may be infinite.
+    /// Largest distance from `bounds`. It may be infinite.
     pub radius: f32,
 }
 
@@ -74,12 +74,12 @@ impl BroadPhaseQuery {
     }
 }
 
-/// Result of the entity's [`BroadPhaseQuery`]. It is inserted with the first result and again with each different one,
-/// so observe `On<Insert<BroadPhaseQueryResults>>`. It is removed with the query.
+/// Result of the entity's [`BroadPhaseQuery`]. It is inserted when the first result arrives, and again whenever the
+/// result differs, so observe `On<Insert<BroadPhaseQueryResults>>`. It is removed with the query.
 #[derive(Component, Clone, Debug, Default, PartialEq, Eq)]
 #[component(immutable)]
 pub struct BroadPhaseQueryResults {
-    /// The entities, sorted. Some may have been despawned since.
+    /// The found entities, sorted. Some may have been despawned in the meantime.
     pub entities: Vec<Entity>,
 }
 
@@ -90,7 +90,7 @@ fn remove_results(mut world: DeferredWorld, context: HookContext) {
     }
 }
 
-/// Adding a query again makes it a different one.
+/// A query of an entity. `added` differs if it was removed and added again.
 #[derive(Debug, PartialEq)]
 struct Querier {
     entity: Entity,
@@ -107,7 +107,7 @@ struct Questions {
 #[derive(Resource, Default)]
 struct Queries {
     pending: PendingBatches<Questions>,
-    /// Queries of the last answer: they need not run again.
+    /// Queries of the last result, which need not run again.
     answered: Questions,
 }
 

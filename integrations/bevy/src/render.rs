@@ -10,19 +10,20 @@ use crate::gpu::Gpu;
 use crate::objects::ObjectEntities;
 use crate::state::BroadPhase;
 
-/// Outputs of the last step on the device: a render-world resource for your passes.
+/// Buffers with the results of the last step: a render-world resource for your passes.
 ///
-/// It exists from the first step on, except while the CPU runs the steps. Passes of the render graph see exactly the
-/// step of the frame they draw. Buffers may change in any frame: rebuild bind groups then.
+/// It exists after the first step, except while steps run on the CPU. Passes of the render graph see exactly the step
+/// of the frame they draw. Buffers may be replaced in any frame; bind groups must then be rebuilt.
 #[derive(Resource, Clone)]
 #[non_exhaustive]
 pub struct BroadPhaseOutput {
     /// Pairs, counters and tables.
     pub step: StepOutput,
-    /// Boxes of moving objects, 32 bytes each: box `i`, a `gpu_broad_phase::Aabb`, is object `statics + i`. Free slots
-    /// have `gpu_broad_phase::Aabb::EXCLUDED` in the owner word. The buffer may be longer.
+    /// Boxes of moving objects, 32 bytes each. Box `i`, a `gpu_broad_phase::Aabb`, is that of object index
+    /// `static_count + i`. Free slots have `gpu_broad_phase::Aabb::EXCLUDED` in the owner word. The buffer may be
+    /// longer.
     pub objects: wgpu::Buffer,
-    /// Boxes of static objects, if any: box `i` is object `i`.
+    /// Boxes of static objects, if any. Box `i` is that of object index `i`.
     pub statics: Option<wgpu::Buffer>,
     /// The entities of the objects.
     pub entities: ObjectEntities,
@@ -39,12 +40,12 @@ pub(crate) fn build(app: &mut App) -> bool {
     true
 }
 
-/// Runs between two frames, when the last one is fully recorded and all of the next sees this step. Inserts the output
-/// directly: commands of this schedule wait for the next drawn frame, and a stopped renderer draws none.
+/// Runs between two frames: the last one is fully recorded, and all of the next sees this step. Inserts the output
+/// directly, because commands of this schedule wait for the next drawn frame, and a stopped renderer draws none.
 pub(crate) fn step(world: &mut World) {
     world.resource_scope(|world, mut main: Mut<MainWorld>| {
         main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
-            // A device of another instance may compare equal.
+            // Devices are not compared, because those of two instances may be equal.
             if let Some(device) = world.get_resource_ref::<RenderDevice>()
                 && device.is_changed()
                 && let Some(queue) = world.get_resource::<RenderQueue>()

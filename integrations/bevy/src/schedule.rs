@@ -6,7 +6,7 @@ pub enum BroadPhaseSystems {
     /// In `PreUpdate`: sends messages, runs observers, and updates [`Overlaps`](crate::Overlaps) and
     /// [`BroadPhaseQueryResults`](crate::BroadPhaseQueryResults).
     SendEvents,
-    /// In `PostUpdate`, after transforms and bounds: collects changed entities and queries.
+    /// In `PostUpdate`, after transforms and bounds are updated: collects changed entities and queries.
     Collect,
     /// In `PostUpdate`, after [`Collect`](Self::Collect): runs the step, unless a renderer runs it in
     /// `ExtractSchedule`.

@@ -14,24 +14,24 @@ use crate::gpu::{self, Gpu, GpuError};
 use crate::objects::Objects;
 use crate::overlaps::Update;
 
-/// State of the broad phase. Updated in [`BroadPhaseSystems::SendEvents`](crate::BroadPhaseSystems::SendEvents).
+/// State of the broad phase. It is updated in [`BroadPhaseSystems::SendEvents`](crate::BroadPhaseSystems::SendEvents).
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BroadPhaseDiagnostics {
-    /// True if steps run on a GPU. False on the CPU, and before the device is open.
+    /// True if steps run on a GPU. False on the CPU, and until the device is open.
     pub is_on_gpu: bool,
     /// Number of valid entities.
     pub objects: usize,
-    /// Number of entities ignored because their box or transform is invalid, such as with a NaN.
+    /// Number of entities ignored because of an invalid box or transform, for example with a NaN.
     pub invalid: usize,
     /// Number of steps whose events have not been sent yet.
     pub steps_under_way: usize,
-    /// Number of times that all pairs were read instead of changes: at first, and after bursts of more events than are
-    /// copied.
+    /// Number of times that all pairs were read instead of changes: at first, and after more pairs changed than a step
+    /// copies.
     pub resyncs: u64,
     /// Bytes of buffers on the device.
     pub device_bytes: u64,
-    /// Number of removed entities whose last events have not arrived.
+    /// Number of removed entities whose last events are pending.
     pub leaving: usize,
 }
 
@@ -39,10 +39,10 @@ pub struct BroadPhaseDiagnostics {
 pub(crate) struct BroadPhase {
     pub objects: Objects,
     pub engine: Engine,
-    /// Pairs still to be sent as events.
+    /// Changed pairs, not yet sent as events.
     pub updates: VecDeque<Update>,
     pub batch: Batch,
-    /// Arrived in this frame.
+    /// Batch results that arrived in this frame.
     pub answers: Vec<Answer>,
     pub descriptor: BroadPhaseDescriptor<'static>,
 }
@@ -72,7 +72,6 @@ impl BroadPhase {
 
     pub fn open_cpu(&mut self) {
         self.engine = Engine::Cpu(Cpu::default());
-        // The CPU finds all pairs, which replaces pending results.
         self.objects.has_changed = true;
     }
 

@@ -12,7 +12,8 @@ pub(crate) fn tell(world: &mut World) {
     world.resource_scope(|world, mut broad_phase: Mut<BroadPhase>| {
         broad_phase.take_results();
         let mut overlaps = world.resource_mut::<Overlaps>();
-        // A pair that began in one step and ended in the next is sent in two frames: readers cannot see the order.
+        // If a pair began in one step and ended in the next, its end waits for the next frame, since readers cannot see
+        // the order of two events.
         let (updates, events) = (&mut broad_phase.updates, &mut events);
         while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, events)) {
             overlaps.bypass_change_detection().apply(update, events);
@@ -21,7 +22,7 @@ pub(crate) fn tell(world: &mut World) {
             overlaps.set_changed();
         }
     });
-    // Observers and message readers see the final set.
+    // Observers and message readers see the final `Overlaps`.
     let ended = events.ended.iter().map(|end| [end.a, end.b]);
     trigger(world, ended, |a, b| OverlapEnd { a, b });
     let started = events.started.iter().map(|start| [start.a, start.b]);

@@ -1,23 +1,23 @@
-//! Counts the messages of many ranks and their load balance. Ranks are threads of this process, or processes under
-//! mpirun.
+//! Counts messages and load balance of many ranks: threads, or processes under mpirun.
 //!
 //! ```sh
 //! cargo run --release --example simulate -- KIND RANKS BOXES [--per-rank]
 //! ```
 //!
-//! KIND is uniform, power-law, clustered or mesh. BOXES is the number in the world, or per rank. Each table row is a
-//! world that is partitioned by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
+//! KIND is uniform, power-law, clustered or mesh. BOXES is the number of boxes in the world, or per rank. Each table
+//! row is a world, partitioned by boxes and pairs. Then boxes move by up to a tenth along each axis, and are balanced
+//! and stepped.
 //!
 //! | column | meaning |
 //! |---|---|
 //! | ghosts | boxes that ranks receive for a step, relative to all boxes |
-//! | formula | the same for uniform cubes, by `docs/tiles.md` |
-//! | boxes, load, tests | boxes, load (boxes and pairs) and box tests of the fullest rank, relative to the mean |
-//! | messages, KiB | sent per rank and step: mean / most |
+//! | formula | expected ghosts of uniform cubes, by `docs/tiles.md` |
+//! | boxes, load, tests | boxes, load and box tests: maximum over ranks / mean |
+//! | messages, KiB | sent per rank and step: mean / maximum |
 //! | cut | collective calls of a balance, and KiB that a rank passes to them |
 //! | moved | boxes that changed their rank |
-//! | CPU, GPU | modelled milliseconds per step (`Model`), and the share that an even share of boxes takes alone |
-//! | GPU, 1M | the same share with a million boxes per rank |
+//! | CPU, GPU | modelled milliseconds per step (`Model`), and efficiency |
+//! | GPU, 1M | efficiency with a million boxes per rank |
 
 use std::convert::Infallible;
 use std::env;
@@ -26,9 +26,9 @@ use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
 use gpu_broad_phase_mpi::{Communicator, Device, Owned, Ranks, RanksDescriptor, Stage, Threads};
 
-/// Models the time of a step on the slowest rank, from counts; nothing is measured.
+/// Models the time of a step on the slowest rank from its counts. Nothing is measured.
 struct Model {
-    /// Seconds per box of a rank, including ghosts.
+    /// Seconds per box on a rank, ghosts included.
     per_box: f64,
     /// Seconds per message.
     latency: f64,
@@ -36,7 +36,7 @@ struct Model {
     bandwidth: f64,
 }
 
-/// The reference on one core of the project's test machine.
+/// The CPU engine on one core of the project's test machine.
 const CPU: Model = Model { per_box: 300e-9, ..GPU };
 /// A GPU that steps a million boxes in 3 ms, with a 100 Gbit/s link.
 const GPU: Model = Model {
@@ -47,13 +47,13 @@ const GPU: Model = Model {
 
 impl Model {
     fn time(&self, boxes: f64, ghosts: f64, messages: f64, bytes: f64, ranks: f64) -> f64 {
-        // Two sums, and the barrier of the exchange. A rank receives about as much as it sends, meanwhile.
+        // Two sums and the barrier of the exchange. Receiving overlaps with sending.
         let calls = 3.0 * self.latency * ranks.log2();
         self.per_box * (boxes + ghosts) + self.latency * messages + bytes / self.bandwidth + calls
     }
 }
 
-/// A number in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
+/// Returns a random number in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
 fn unit(index: u64, which: u64) -> f32 {
     let mut z = (index * 8 + which + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -61,7 +61,7 @@ fn unit(index: u64, which: u64) -> f32 {
     ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
 }
 
-/// Side of a world in which a unit cube overlaps two others on average.
+/// Edge of a world in which a unit cube overlaps two others on average.
 fn side(count: u64) -> f32 {
     (4.0 * count as f32).cbrt()
 }
@@ -72,12 +72,12 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
     let cube = |low: [f32; 3], edge: f32| Aabb::new(low, low.map(|low| low + edge));
     match kind {
         "uniform" => cube(numbers.map(|number| side * number), 1.0),
-        // Edges of 1 to 256, fewer the larger; the mean is near 2.
+        // Edges from 1 to 256, most of them small. The mean is near 2.
         "power-law" => {
             let edge = 1.0 / (1.0 - unit(index, 3) * (1.0 - 1.0 / 65_536.0)).sqrt();
             cube(numbers.map(|number| 3.0 * side * number), edge)
         }
-        // Mostly around the first places.
+        // Most boxes are around the first centers.
         "clustered" => {
             let place = (64.0 * unit(index, 3) * unit(index, 4)) as u64;
             let center = [5, 6, 7].map(|which| 4.0 * side * unit(u64::MAX / 16 + place, which));
@@ -86,7 +86,7 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
                 0.25,
             )
         }
-        // Triangles of a rolling surface.
+        // Triangles of a wavy surface.
         "mesh" => {
             let columns = ((count / 2) as f64).sqrt().ceil().max(1.0) as u64;
             let (x, y) = (index / 2 % columns, index / 2 / columns);
@@ -118,7 +118,7 @@ struct RankFigures {
     cut_calls: f64,
     cut_bytes: f64,
     moved: f64,
-    /// The same on all ranks.
+    /// `Balance::load`, which is the same on all ranks.
     load: f64,
 }
 
@@ -138,7 +138,7 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> RankFigures {
     let mut ranks = Ranks::new(ranks, &descriptor).expect("a descriptor that works");
     ranks.balance(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
-    // The load of pairs is known now.
+    // The first step has measured the load of pairs.
     ranks.partition(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
     for (object, &id) in owned.moving.boxes.iter_mut().zip(&owned.moving.ids) {
@@ -172,7 +172,7 @@ fn total(stages: &[Stage], name: &str) -> Stage {
         .expect("a stage of this name")
 }
 
-/// Ghosts per box for uniform unit cubes; see `docs/tiles.md`.
+/// Expected ghosts per box for uniform unit cubes; see `docs/tiles.md`.
 fn formula(kind: &str, count: u64, ranks: usize) -> Option<f64> {
     let is_known = kind == "uniform" && ranks.is_power_of_two();
     is_known.then(|| {
@@ -199,7 +199,7 @@ fn print(kind: &str, count: u64, figures: &[RankFigures]) {
         (1e3 * time, 100.0 * model.per_box * per_rank / time)
     };
     let ([cpu, gpu], many) = ([longest(&CPU), longest(&GPU)], 1e6);
-    // Ghosts grow like the surface of a volume, or the edge of a surface.
+    // The share of ghosts falls with the cube root of the boxes, or the square root on a surface.
     let shrinks = (per_rank / many).powf(if kind == "mesh" { 0.5 } else { 1.0 / 3.0 });
     let grown = many / per_rank * shrinks;
     let at_many = |figures: &RankFigures| {

@@ -1,16 +1,16 @@
 use crate::communicator::Communicator;
 
-/// An error on a rank, returned by all ranks, so that none waits for another.
+/// The error of one rank, returned by all ranks so that none waits for another.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank}: {what}")]
 pub struct RankError {
-    /// The lowest rank that failed.
+    /// Lowest rank that failed.
     pub rank: usize,
-    /// The reason.
+    /// Error message of that rank.
     pub what: String,
 }
 
-/// Shares errors, so that no rank waits for one that has left. Collective.
+/// Shares this rank's result with all ranks, so that all fail if one does. Collective.
 ///
 /// # Errors
 /// The error of the lowest rank that passes one.
@@ -18,7 +18,7 @@ pub fn agreed<C: Communicator, T>(ranks: &C, own: Result<T, String>) -> Result<T
     agree(ranks, own, &mut [])
 }
 
-/// Also sums `sums`.
+/// Like [`agreed`], and sums `sums` over all ranks.
 pub(crate) fn agree<C: Communicator, T>(ranks: &C, own: Result<T, String>, sums: &mut [u64]) -> Result<T, RankError> {
     let mut words = [&[own.is_err().into()], &*sums].concat();
     ranks.sum(&mut words);
@@ -26,7 +26,6 @@ pub(crate) fn agree<C: Communicator, T>(ranks: &C, own: Result<T, String>, sums:
     if words[0] == 0 {
         return own.map_err(|_| unreachable!("no rank failed"));
     }
-    // The lowest failed rank broadcasts its error.
     let mut lowest = [if own.is_err() { ranks.size() - ranks.rank() } else { 0 } as u64];
     ranks.largest(&mut lowest);
     let rank = ranks.size() - lowest[0] as usize;

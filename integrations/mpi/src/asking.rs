@@ -10,17 +10,17 @@ use crate::communicator::Communicator;
 use crate::owned::{put, take};
 use crate::ranks::Ranks;
 
-/// A list of rows per query: those of query `q` are `rows[offsets[q]..offsets[q + 1]]`.
+/// One list of rows per query. The list of query `q` is `rows[offsets[q]..offsets[q + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows<T> {
-    /// Start of each list, and the end of the last.
+    /// Start of each list in `rows`, then the end of the last list.
     pub offsets: Vec<u64>,
-    /// The rows of all lists.
+    /// Rows of all lists.
     pub rows: Vec<T>,
 }
 
 impl<T: Copy> Rows<T> {
-    /// The list of query `question`.
+    /// Returns the list of query `question`.
     pub fn of(&self, question: usize) -> &[T] {
         &self.rows[self.offsets[question] as usize..self.offsets[question + 1] as usize]
     }
@@ -35,7 +35,7 @@ impl<T: Copy> Rows<T> {
     }
 }
 
-/// Query indices by receiver.
+/// Query indices by receiving rank.
 pub(crate) type Routes = Vec<(usize, Vec<u32>)>;
 
 pub(crate) struct Bounds {
@@ -44,8 +44,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Ray and box tests are monotone in the box, rounding included: what hits a box hits any box around it. Ranks
-    /// apply filters and worlds.
+    /// Finds the ranks whose bounds a ray or query hits. Tests are monotone, rounding included: what hits a box also
+    /// hits any box around it. Receivers apply filters and worlds.
     fn step(&self, scene: &Scene<'_>) -> Result<StepResult, String> {
         cpu::step_scene(&self.flat, scene).map_err(|error| error.to_string())
     }
@@ -84,7 +84,7 @@ impl Bounds {
             .iter()
             .map(|query| Query {
                 bounds: Aabb::new(query.bounds.min, query.bounds.max),
-                // Devices measure distances within 4 ulps.
+                // Devices measure distances within 4 ulps, so the radius grows.
                 radius: if query.radius == 0.0 {
                     0.0
                 } else {
@@ -103,13 +103,13 @@ impl Bounds {
     }
 }
 
-/// Adds more than devices differ by.
+/// Adds more than two devices can differ by.
 pub(crate) fn farther(distance: f32) -> f32 {
     (f64::from(distance) * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Collective.
+    /// Gathers the bounds of all ranks. Collective.
     pub(crate) fn all_bounds(&self, own: &Aabb) -> Bounds {
         let corners = [own.min, own.max];
         let all = self.ranks.gather(bytemuck::bytes_of(&corners));
@@ -131,8 +131,8 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// Sends queries along `routes` and returns their rows, by ascending rank. A rank answers all in one call.
-    /// Collective.
+    /// Sends queries along `routes` and returns their rows, by ascending rank. A rank answers all received queries in
+    /// one call. Collective.
     pub(crate) fn ask<Q: Pod, T: Pod>(
         &mut self,
         questions: &[Q],
@@ -179,12 +179,12 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// Like [`agree`], and fails if calls or settings differ. Collective.
+    /// Like [`agree`], and fails if ranks make different calls or pass different settings. Collective.
     pub(crate) fn agree_on<T>(&self, call: &str, settings: u64, own: Result<T, String>) -> Result<T, RankError> {
         let mut hasher = DefaultHasher::new();
         (call, settings).hash(&mut hasher);
         let told = hasher.finish();
-        // Failed ranks do not vote.
+        // Zeros of a failed rank do not change a maximum.
         let mut ends = if own.is_ok() { [told, !told] } else { [0; 2] };
         self.ranks.largest(&mut ends);
         let same = own.and_then(|own| match ends == [told, !told] {

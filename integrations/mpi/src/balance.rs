@@ -9,24 +9,24 @@ use crate::owned::{Members, Objects, Owned, put, take};
 use crate::partition::{Span, ordered};
 use crate::ranks::Ranks;
 
-/// Load after [`Ranks::balance`], the same on all ranks.
+/// Load balance after [`Ranks::balance`]. The same on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balance {
-    /// Boxes that changed their rank.
+    /// Number of boxes that changed their rank.
     pub moved: u64,
-    /// Boxes of the fullest rank, divided by the mean.
+    /// Boxes per rank: maximum / mean.
     pub boxes: f64,
-    /// Load of the fullest rank, divided by the mean.
+    /// Load per rank: maximum / mean.
     pub load: f64,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Moves borders to even out the load, and hands each box to the rank whose region holds its lower corner. The
-    /// first call places borders freely; later ones move each along its axis by at most
+    /// Moves borders to even out the load, and sends each box to the rank whose region contains its lower corner. The
+    /// first call places borders freely. Later calls move each along its axis, by at most
     /// [`max_moved`](crate::RanksDescriptor::max_moved). Collective.
     ///
-    /// The vectors of `owned` are replaced and sorted by id: keep data in [`user`](crate::Objects::user), and no
-    /// indices.
+    /// The vectors of `owned` are replaced and sorted by id, so indices of boxes change. Data in
+    /// [`user`](crate::Objects::user) moves with its box.
     ///
     /// # Errors
     /// If `owned` is inconsistent on any rank. Nothing has been sent then.
@@ -34,8 +34,8 @@ impl<C: Communicator> Ranks<C> {
         self.balance_within(owned, self.is_cut.then_some(self.descriptor.max_moved))
     }
 
-    /// Like [`balance`](Self::balance), but places borders freely, for a world whose shape changed so that too many
-    /// boxes cross borders. Collective.
+    /// Like [`balance`](Self::balance), but moves borders without a limit. Use it after the world changed its shape,
+    /// when too many boxes cross borders. Collective.
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
@@ -88,7 +88,7 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Sends pairs charged to ghosts to their owners.
+    /// Sends pair counts of ghosts to their owners.
     fn share_pairs_of(&mut self) {
         let message = |(rank, pairs): (usize, Vec<(u64, u32)>)| {
             let mut message = Vec::new();
@@ -127,7 +127,8 @@ impl<C: Communicator> Ranks<C> {
         self.descriptor.box_load.saturating_add(of_pairs).max(1)
     }
 
-    /// Sends boxes to the ranks whose regions hold their lower corners. Returns the numbers of all and of static ones.
+    /// Sends each box to the rank whose region contains its lower corner. Returns the number of boxes sent, and of
+    /// static ones.
     fn hand_over(&mut self, owned: &mut Owned, moving: &[Aabb], statics: &[Aabb]) -> [u64; 2] {
         let own = self.ranks.rank();
         let (user_bytes, has_worlds) = (self.descriptor.user_bytes, self.has_worlds());

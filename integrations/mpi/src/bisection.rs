@@ -1,7 +1,8 @@
-//! Recursive bisection into regions of equal load.
+//! Recursive bisection of space into regions of equal load.
 //!
 //! Source: Berger and Bokhari, "A partitioning strategy for nonuniform problems on multiprocessors", 1987. A border is
-//! an exact weighted quantile, found by a radix select over a group's ranks: four histogram sums of eight bits each.
+//! an exact weighted quantile. A radix select over a group's ranks finds it, with four histogram sums of eight bits
+//! each.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -16,7 +17,7 @@ pub(crate) struct Dot {
 }
 
 pub(crate) struct Bisection<C> {
-    /// This rank's nested groups, without that of all ranks.
+    /// The groups that contain this rank, from the first half down. The group of all ranks is not stored.
     groups: Vec<C>,
 }
 
@@ -29,14 +30,14 @@ struct Quantile {
 /// The smallest coordinate at which the cumulative weight reaches a quantile.
 #[derive(Clone, Copy, Default)]
 struct Place {
-    /// As an unsigned integer of the same order.
+    /// Coordinate as an unsigned integer of the same order.
     key: u32,
     before: u64,
     at: u64,
 }
 
 const DIGIT: u32 = 8;
-/// Extra crossings allowed for a longer axis: a fifth, and one box in a thousand.
+/// Extra boxes that a longer axis may cross: a fifth, and one in a thousand.
 const SIMILAR: [u64; 2] = [5, 1000];
 
 const fn key(coordinate: i32) -> u32 {
@@ -62,8 +63,8 @@ impl<C: Communicator> Bisection<C> {
         Self { groups: Vec::new() }
     }
 
-    /// Cuts space, and returns the partition and this rank's load. With `kept`, borders stay on their axes, and pass at
-    /// most the share `kept.1` of their group's load. Collective.
+    /// Cuts space. Returns the partition and this rank's load. With `kept`, borders keep their axes, and at most the
+    /// share `kept.1` of their group's load changes sides. Collective.
     pub fn cut(&mut self, ranks: &C, mut dots: Vec<Dot>, kept: Option<(&Partition, f64)>) -> (Partition, u64) {
         let rank = ranks.rank();
         let (mut first, mut end) = (0, ranks.size());
@@ -139,7 +140,7 @@ fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: O
     let mut count = [dots.len() as u64];
     group.sum(&mut crossing);
     group.sum(&mut count);
-    // A border cannot divide boxes that begin at one coordinate.
+    // A border cannot separate boxes that begin at the same coordinate.
     let least_uneven = borders.map(|(_, uneven)| uneven).into_iter().min().unwrap_or(0);
     let is_even = |axis: &usize| borders[*axis].1 <= least_uneven + all / 50;
     let fewest = (0..3).filter(is_even).map(|axis| crossing[axis]).min().unwrap_or(0);
@@ -151,7 +152,8 @@ fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: O
 }
 
 impl Place {
-    /// Returns the border at or behind the coordinate, whichever is nearer to `wanted`, and the deviation.
+    /// Returns the border at this coordinate or directly above, whichever is nearer to weight `wanted`, and the
+    /// difference.
     fn border(&self, axis: usize, wanted: u64) -> (Cut, u64) {
         let off = [self.before, self.before + self.at].map(|below| below.abs_diff(wanted));
         let behind = usize::from(off[1] < off[0]);
@@ -163,7 +165,7 @@ impl Place {
     }
 }
 
-/// Quantiles of a group's lower corners.
+/// Finds quantiles of the group's lower corners.
 fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> Vec<Place> {
     const DIGITS: usize = 1 << DIGIT;
     let mut places = vec![Place::default(); quantiles.len()];
@@ -180,7 +182,7 @@ fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> V
         }
         group.sum(&mut histograms);
         for ((quantile, place), histogram) in quantiles.iter().zip(&mut places).zip(histograms.chunks(DIGITS)) {
-            // Rounded sums may not reach the quantile: the last digit counts then.
+            // Rounded sums may not reach the quantile. The loop then ends at the largest digit.
             for (digit, &weight) in (0..).zip(histogram) {
                 place.at = weight;
                 place.key = place.key & (u64::MAX << (shift + DIGIT)) as u32 | digit << shift;
@@ -194,7 +196,7 @@ fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> V
     places
 }
 
-/// Exchanges dots so that each half of the group has its own. Each rank sends to one of the other half.
+/// Moves boxes to their side of the cut. Each rank sends to one rank of the other half.
 fn swap<C: Communicator>(group: &C, dots: Vec<Dot>, cut: Cut, lower_ranks: usize) -> Vec<Dot> {
     let rank = group.rank();
     let in_upper = rank >= lower_ranks;

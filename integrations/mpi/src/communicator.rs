@@ -6,31 +6,31 @@ pub type Messages = Vec<(usize, Vec<u8>)>;
 ///
 /// All methods except `rank`, `size` and `rank_on_machine` are collective: each rank calls them, in the same order.
 pub trait Communicator: Sized {
-    /// This rank's number, from 0.
+    /// Number of this rank, from 0.
     fn rank(&self) -> usize;
 
     /// Number of ranks.
     fn size(&self) -> usize;
 
-    /// This rank's number on its machine, from 0.
+    /// Number of this rank on its machine, from 0.
     fn rank_on_machine(&self) -> usize;
 
-    /// Replaces each word by its sum over all ranks, modulo 2^64.
+    /// Replaces each of `words` by its sum over all ranks, modulo 2^64.
     fn sum(&self, words: &mut [u64]);
 
-    /// Replaces each word by its maximum over all ranks.
+    /// Replaces each of `words` by its maximum over all ranks.
     fn largest(&self, words: &mut [u64]);
 
-    /// Returns the rows of all ranks, concatenated by rank. All rows have the same length.
+    /// Returns the rows of all ranks, in rank order. All rows have the same length.
     fn gather(&self, row: &[u8]) -> Vec<u8>;
 
-    /// Copies `bytes` of rank `root` to all ranks. All ranks pass the same length.
+    /// Replaces `bytes` by those of rank `root`. All lengths are equal.
     fn broadcast(&self, root: usize, bytes: &mut [u8]);
 
-    /// Delivers messages, at most one per receiver, and returns those to this rank, by ascending sender. Receivers need
-    /// not know their senders. Ranks without messages for each other exchange nothing.
+    /// Delivers messages, at most one per receiver. Returns the messages to this rank, by ascending sender. Receivers
+    /// need not know their senders. Ranks without messages for each other exchange nothing.
     fn exchange(&self, messages: Messages) -> Messages;
 
-    /// Splits the ranks: those that pass the same `part` form a communicator, in their old order.
+    /// Splits the ranks. Those that pass the same `part` form a communicator, in their old order.
     fn split(&self, part: usize) -> Self;
 }

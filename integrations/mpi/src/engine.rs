@@ -9,11 +9,11 @@ use wgpu::{AdapterInfo, Backends, Buffer, BufferUsages, DeviceType, PollType};
 /// The device of a rank's broad phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// A hardware GPU of any backend except GL, else the CPU. A machine's ranks take equally good GPUs in turn. A
-    /// single best GPU runs with [`Backend::Auto`]: the CPU takes over if it cannot bind the boxes.
+    /// A hardware GPU of any backend except GL, or else the CPU. A machine's ranks take equally good GPUs in turn. A
+    /// single GPU runs with [`Backend::Auto`], so the CPU takes over if the GPU cannot bind the boxes.
     #[default]
     Auto,
-    /// An adapter of these backends, including software ones.
+    /// An adapter of these backends, including software adapters.
     Adapter(Backends),
     /// The CPU engine.
     Cpu,
@@ -21,7 +21,7 @@ pub enum Device {
 
 pub(crate) struct Engine(pub BroadPhase);
 
-/// Best first.
+/// Adapter types, best first.
 const KINDS: [DeviceType; 5] = [
     DeviceType::DiscreteGpu,
     DeviceType::IntegratedGpu,
@@ -77,7 +77,7 @@ impl Engine {
         }
         let (done, result) = mpsc::channel();
         DownloadBuffer::read_buffer(device, queue, &buffer.slice(..bytes), move |read| {
-            // The receiver is gone if the device was lost.
+            // Fails if the device was lost, which drops the receiver.
             let _ = done.send(read.map(|bytes| bytemuck::pod_collect_to_vec(&bytes)));
         });
         device

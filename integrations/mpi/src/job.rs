@@ -7,13 +7,13 @@ use crate::processes::{AbortOnPanic, Processes};
 
 /// Starts MPI and runs `program` on this rank. Call it in `main`.
 ///
-/// If `program` returns an error or panics, the rank prints its number and the error and ends the job (`MPI_Abort`)
-/// with status 1 or 101. Otherwise, the others would wait for it.
+/// If `program` returns an error or panics, the rank prints it and ends the job (`MPI_Abort`) with status 1 or 101.
+/// Otherwise the other ranks would wait for it.
 ///
 /// # Panics
 /// If MPI was started before.
 pub fn run<E: Display>(program: impl FnOnce(Processes) -> Result<(), E>) {
-    // GPU drivers have threads, which do not call MPI.
+    // GPU drivers start threads, but these never call MPI.
     let started = mpi::initialize_with_threading(Threading::Funneled);
     let (universe, _) = started.expect("MPI is started once, and by nobody else");
     let world = universe.world();

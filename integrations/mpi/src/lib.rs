@@ -1,10 +1,10 @@
 //! A broad phase for a world spread over MPI ranks, a GPU each: overlapping pairs, rays, queries and neighbours.
 //! Borders follow the load.
 //!
-//! Each rank holds some boxes ([`Owned`]) and owns a region of space. [`Ranks::balance`] moves borders and hands boxes
-//! over. [`Ranks::step`] sends boxes to the ranks whose regions they overlap and finds the pairs on each rank's device.
-//! The joined result is that of the undivided world, each pair on one rank. [`Ranks::closest_hits`], [`Ranks::query`],
-//! [`Ranks::nearest`] and [`Ranks::neighbors`] search all ranks.
+//! Each rank holds some boxes ([`Owned`]) and owns a region of space. [`Ranks::balance`] moves borders and sends boxes
+//! to their new ranks. [`Ranks::step`] sends boxes to the ranks whose regions they overlap, and finds the pairs on each
+//! rank's device. Together, results equal those of the undivided world, each pair on one rank. [`Ranks::closest_hits`],
+//! [`Ranks::query`], [`Ranks::nearest`] and [`Ranks::neighbors`] search all ranks.
 //!
 //! [`Processes`] are the ranks of an MPI communicator, and [`run`] starts MPI. [`Threads`] are ranks in one process,
 //! for tests and to count the traffic of a thousand ranks.
@@ -69,7 +69,6 @@ pub use step::StepPairs;
 pub use threads::Threads;
 pub use traffic::{Stage, Traffic};
 
-/// Runs the README's example as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

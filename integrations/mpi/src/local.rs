@@ -19,13 +19,13 @@ impl Ghosts {
     }
 }
 
-/// Sorted by id, so that a tie by index is a tie by id.
+/// Own boxes and ghosts, sorted by id, so that ties by index are ties by id.
 #[derive(Default)]
 pub(crate) struct Side {
     pub objects: Objects,
-    /// Index among the rank's own boxes; [`NONE`] for a ghost.
+    /// Index among own boxes, or [`NONE`] for a ghost.
     pub place: Vec<u32>,
-    /// Sender of each ghost; [`NONE`] for own boxes.
+    /// Sender of each ghost, or [`NONE`] for own boxes.
     senders: Vec<u32>,
 }
 
@@ -114,13 +114,13 @@ impl Local {
         side.place[place] != NONE
     }
 
-    /// The box, as passed in.
+    /// Bounds of the object, as the caller passed them.
     pub fn object(&self, object: u32) -> Aabb {
         let (side, place) = self.side(object);
         side.objects.boxes[place]
     }
 
-    /// The owner, if the object is a ghost.
+    /// Owner of the object if it is a ghost.
     pub fn sender(&self, object: u32) -> Option<usize> {
         let (side, place) = self.side(object);
         Some(side.senders[place] as usize).filter(|_| side.place[place] == NONE)

@@ -6,29 +6,29 @@ use gpu_broad_phase::Aabb;
 /// Boxes with ids that are unique across ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Objects {
-    /// The boxes.
+    /// Bounds of each box.
     pub boxes: Vec<Aabb>,
-    /// The id of each box: any number that no other box of any rank has.
+    /// Id of each box: any number that no other box on any rank has.
     pub ids: Vec<u64>,
-    /// The world of each box. Empty with one world.
+    /// World of each box. Empty with one world.
     pub worlds: Vec<u32>,
-    /// User data that moves with each box: [`user_bytes`](crate::RanksDescriptor::user_bytes) per box. Data of box `i`
-    /// starts at `i * user_bytes`.
+    /// User data that moves with its box, [`user_bytes`](crate::RanksDescriptor::user_bytes) for each. Data of box `i`
+    /// starts at byte `i * user_bytes`.
     pub user: Vec<u8>,
 }
 
-/// A rank's share of the world. Any share gives correct results, but less is sent if boxes are near the rank's region,
-/// to which [`Ranks::balance`](crate::Ranks::balance) moves them.
+/// A rank's share of the world. Any share gives correct results. Less is sent if boxes are near the rank's region, to
+/// which [`Ranks::balance`](crate::Ranks::balance) moves them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Owned {
     /// Moving boxes.
     pub moving: Objects,
     /// Boxes that seldom change. They never pair with each other; see [`Statics`](gpu_broad_phase::Statics).
     pub statics: Objects,
-    /// Version of the static boxes. If any rank's change, change it on at least one: all ranks then send theirs.
+    /// Version of the static boxes. If they change on any rank, change it on at least one. All ranks then send theirs.
     pub generation: u64,
-    /// Pairs of ids to exclude, in either order. List a row once, on a rank that holds one of its boxes;
-    /// [`balance`](crate::Ranks::balance) moves it along.
+    /// Pairs of ids to exclude, in either order. List a pair once, on a rank that holds one of its boxes.
+    /// [`balance`](crate::Ranks::balance) moves it along with the box.
     pub excluded_pairs: Vec<[u64; 2]>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn put<T: NoUninit>(message: &mut Vec<u8>, rows: impl IntoIterator<It
 }
 
 /// # Panics
-/// If the message is shorter, which none is.
+/// If the message is too short, which never happens.
 pub(crate) fn take<T: Pod>(message: &mut &[u8], count: usize) -> Vec<T> {
     let (rows, rest) = message.split_at(count * size_of::<T>());
     *message = rest;

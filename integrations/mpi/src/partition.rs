@@ -1,12 +1,12 @@
 //! Regions of space, and their owners.
 //!
-//! Coordinates are compared as in the passes: as integers in the order of the floats, with −0 as 0. So nothing is
+//! Coordinates are compared as in the GPU passes: as integers in the order of the floats, with −0 as 0. Nothing is
 //! rounded, and infinities are ordinary values.
 
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::Aabb;
 
-/// Keeps the order; a NaN maps to any integer.
+/// Maps floats to integers of the same order. A NaN maps to any integer.
 pub(crate) fn ordered(value: f32) -> i32 {
     let bits = value.to_bits();
     if bits < 1 << 31 {
@@ -42,7 +42,7 @@ impl Span {
     }
 }
 
-/// A border between two groups of ranks. It belongs to the upper one.
+/// A border between two groups of ranks. Its points belong to the upper group.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Cut {
@@ -52,10 +52,10 @@ pub(crate) struct Cut {
 
 /// A binary tree of borders, with one region per rank.
 ///
-/// Regions are half-open, and the outermost ones are unbounded, so every point is in exactly one.
+/// Regions are half-open, and the outermost ones are unbounded, so each point is in exactly one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
-    /// Borders by the first rank of their upper half; entry 0 is unused.
+    /// Borders, indexed by the first rank of their upper half. Entry 0 is unused.
     pub cuts: Vec<Cut>,
 }
 
@@ -115,7 +115,7 @@ impl Partition {
             let Cut { axis, border } = self.cuts[middle];
             let axis = axis as usize;
             if rank < middle {
-                // `ordered` never returns the smallest integer, so saturation loses no point.
+                // `ordered` never returns `i32::MIN`, so saturation loses no point.
                 part.last[axis] = part.last[axis].min(border.saturating_sub(1));
                 end = middle;
             } else {

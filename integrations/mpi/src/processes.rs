@@ -9,7 +9,7 @@ use mpi::traits::{
 
 use crate::communicator::{Communicator, Messages};
 
-/// Ends the job (`MPI_Abort`) if a panic drops it: other ranks would wait.
+/// Ends the job (`MPI_Abort`) if a panic drops this value, because other ranks would wait.
 pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -24,23 +24,23 @@ impl Drop for AbortOnPanic {
 
 /// The ranks of an MPI communicator, one process each.
 ///
-/// Messages use a duplicate of the communicator, apart from the program's own.
+/// Messages use a duplicate of the communicator, apart from the program's own messages.
 ///
-/// A panic that drops this value ends the job, as an error in [`run`](crate::run) does: other ranks would wait. A
-/// program that starts MPI itself must call `MPI_Abort` before one rank leaves alone.
+/// A panic that drops this value ends the job, because other ranks would wait. A program that starts MPI itself must
+/// call `MPI_Abort` before one rank leaves alone; [`run`](crate::run) does so.
 pub struct Processes {
     _guard: AbortOnPanic,
     ranks: SimpleCommunicator,
     rank_on_machine: usize,
-    /// Tag of the next exchange. It alternates: others may still be in the last one.
+    /// Tag of the next exchange. Tags alternate, because other ranks may still be in the last exchange.
     tag: Cell<mpi::Tag>,
 }
 
-/// Bytes per message piece: MPI counts them with an `i32`.
+/// Bytes per piece of a message. MPI counts bytes with an `i32`.
 const LARGEST_PIECE: usize = 1 << 30;
 
 impl Processes {
-    /// Uses the ranks of `ranks`. Collective.
+    /// Collective.
     pub fn new(ranks: &impl OfMpi) -> Self {
         let ranks = ranks.duplicate();
         let rank_on_machine = ranks.split_shared(ranks.rank()).rank() as usize;
@@ -57,7 +57,7 @@ impl Processes {
             let mut piece = vec![0; status.count(u8::equivalent_datatype()) as usize];
             message.matched_receive_into(&mut piece[..]);
             let from = status.source_rank() as usize;
-            // Pieces arrive in order.
+            // MPI delivers pieces in order.
             match came.iter_mut().find(|(sender, _)| *sender == from) {
                 Some((_, message)) => message.append(&mut piece),
                 None => came.push((from, piece)),
@@ -100,8 +100,8 @@ impl Communicator for Processes {
     }
 
     /// Source: Hoefler, Siebert and Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange",
-    /// 2010. Once a rank's synchronous sends were received, it enters a nonblocking barrier and keeps receiving. When
-    /// all have entered, no message is in transit.
+    /// 2010. Once a rank's synchronous sends were received, it enters a nonblocking barrier and continues to receive.
+    /// When all ranks have entered, no message is in transit.
     fn exchange(&self, messages: Messages) -> Messages {
         let tag = self.tag.get();
         self.tag.set(1 - tag);

@@ -19,12 +19,12 @@ pub struct Near {
     pub id: u64,
     /// Squared distance, as in [`NearestObject`](gpu_broad_phase::NearestObject).
     pub squared_distance: f32,
-    /// 0 for a static box, which comes first at equal distance, else 1.
+    /// 1 for a moving box, 0 for a static box. Static boxes come first at equal distances.
     pub is_moving: u32,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Finds the boxes of all ranks in the last step that match each query, by ascending id. Collective.
+    /// Finds the boxes of the last step that match each query, on all ranks. Lists ascend by id. Collective.
     ///
     /// # Errors
     /// Before the first step, if ranks make different calls, or if a device fails.
@@ -37,7 +37,7 @@ impl<C: Communicator> Ranks<C> {
             let found = ranks.ask_here(queries, QueryMode::All)?;
             let list = |query: usize| {
                 let [first, end] = [query, query + 1].map(|at| found.query_offsets[at] as usize);
-                // The owner of a ghost reports it.
+                // Ghosts are skipped: their owners report them.
                 let held = found.query_objects[first..end]
                     .iter()
                     .filter(|&&object| ranks.local.is_held(object));
@@ -51,11 +51,11 @@ impl<C: Communicator> Ranks<C> {
         })))
     }
 
-    /// Finds the `count` nearest boxes of all ranks in the last step, within each query's radius, nearest first. Ranks
-    /// that cannot have anything nearer are not searched. Collective.
+    /// Finds the `count` nearest boxes of the last step within each query's radius, on all ranks, nearest first. Only
+    /// ranks that may have a nearer box are searched. Collective.
     ///
-    /// Distances of 2^64 or more, whose squares are infinite, count as equal. So do those below 2^-63, whose squares
-    /// are 0.
+    /// Distances of 2^64 or more count as equal, because their squares are infinite. So do distances below 2^-63, whose
+    /// squares are 0.
     ///
     /// # Errors
     /// Before the first step, if `count` is 0, above 1,024 or differs between ranks, or if a device fails.
@@ -95,10 +95,10 @@ impl<C: Communicator> Ranks<C> {
             Ok(lists.collect())
         };
         let mut found: Vec<Vec<Near>> = self.ask(queries, Ok(first), near)?;
-        // The last of `count` boxes bounds the distance on other ranks.
+        // The farthest of `count` boxes limits the distance on other ranks.
         let within = |(query, found): (&Query, &Vec<Near>)| {
             let last = found.get(count as usize - 1);
-            // Squares of distances below 2^-63 are 0.
+            // The radius stays above 2^-63: squares of smaller distances are 0.
             let reach = last.map_or(f32::INFINITY, |near| farther(near.squared_distance.sqrt()).max(2e-19));
             Query {
                 radius: query.radius.min(reach),
@@ -117,8 +117,8 @@ impl<C: Communicator> Ranks<C> {
         let more = self.ask(queries, routes, near)?;
         for (found, more) in found.iter_mut().zip(more) {
             found.extend(more);
-            // Ghosts are reported, too, and devices may differ. Distances are not negative, so their bits sort like the
-            // values.
+            // A ghost is found on several ranks, and devices may differ. Distances are not negative, so their bits sort
+            // like the values.
             found.sort_unstable_by_key(|near| (near.is_moving, near.id, near.squared_distance.to_bits()));
             found.dedup_by_key(|near| (near.is_moving, near.id));
             found.sort_unstable_by_key(|near| (near.squared_distance.to_bits(), near.is_moving, near.id));
@@ -141,11 +141,11 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Finds the boxes of all ranks within `radius` of each box of this rank, by ascending id. Lists are in the order
-    /// of boxes, static ones first. No step is needed: boxes within `radius` of another rank's are sent there first.
-    /// Collective.
+    /// Finds the boxes within `radius` of each box of this rank, on all ranks. Lists ascend by id. Those of static
+    /// boxes come first, in the order of `owned`. Collective.
     ///
-    /// With `half`, each pair is listed once, by the earlier box: static before moving, then smaller ids first.
+    /// No step is needed: boxes near another rank's boxes are sent there first. With `half`, each pair is listed once,
+    /// by its static box, else by the smaller id.
     ///
     /// # Errors
     /// If `owned` is inconsistent, if settings differ between ranks, or if a device fails.
@@ -204,13 +204,13 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// Around the point and its periodic images.
+    /// Spheres around the point and its periodic images.
     fn images(&self, point: [f32; 3], radius: f32) -> Vec<Query> {
         let periods = self.descriptor.broad_phase.periods;
         let mut images = vec![point];
         let mut reach = radius;
         for (axis, period) in periods.into_iter().enumerate().filter(|&(_, period)| period > 0.0) {
-            // Images are rounded.
+            // Images have rounded coordinates, so spheres grow.
             reach = farther(reach + period * 1e-6);
             let at = point[axis];
             let shifts = [(at - reach < 0.0, period), (at + reach >= period, -period)];
@@ -244,7 +244,7 @@ impl<C: Communicator> Ranks<C> {
             statics.take(*rank, self.has_worlds(), &mut message);
             moving.take(*rank, self.has_worlds(), &mut message);
         }
-        // The next step needs its own static ghosts.
+        // The next step must send its own static ghosts.
         self.forget_statics();
         self.local.statics = Side::join(&owned.statics, &statics)?;
         self.local.moving = Side::join(&owned.moving, &moving)?;
@@ -273,7 +273,7 @@ impl<C: Communicator> Ranks<C> {
     }
 }
 
-/// The lower corner, from which neighbours are measured. `None` for infinite and ignored boxes.
+/// Lower corner, from which neighbours are measured. `None` for infinite and ignored boxes.
 fn point(object: &Aabb) -> Option<Aabb> {
     let is_finite = object
         .min

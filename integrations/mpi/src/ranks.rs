@@ -14,22 +14,22 @@ use crate::partition::Partition;
 use crate::processes::Processes;
 use crate::traffic::{Clock, Counted, Stage};
 
-/// Options of [`Ranks`]. All ranks pass the same, except for [`device`](Self::device).
+/// Options of [`Ranks`]. All ranks must pass the same, except for [`device`](Self::device).
 #[derive(Clone, Copy, Debug)]
 pub struct RanksDescriptor {
-    /// Options of each rank's broad phase. `outputs.growth` is ignored: buffers always grow. `pair_filter` must be
-    /// `None`, since object indices differ between ranks.
+    /// Options of each rank's broad phase. `outputs.growth` is ignored, because buffers always grow. `pair_filter` must
+    /// be `None`, because object indices differ between ranks.
     pub broad_phase: BroadPhaseDescriptor<'static>,
-    /// Device of the rank; a machine's ranks take its adapters in turn. Default: [`Device::Auto`].
+    /// Device of this rank. The ranks of a machine take its adapters in turn. Default: [`Device::Auto`].
     pub device: Device,
     /// Bytes of user data per box. Default: 0.
     pub user_bytes: usize,
     /// Load of a box. Default: 4.
     pub box_load: u32,
-    /// Load of a pair of the last step, charged to the box whose lower corner is larger on more axes. Default: 1.
+    /// Load of a pair of the last step, added to the box whose lower corner is larger on more axes. Default: 1.
     pub pair_load: u32,
-    /// Largest share, from 0 to 1, of the load on both sides that a border passes in one [`balance`](Ranks::balance).
-    /// Default: 0.1.
+    /// Largest share, from 0 to 1, of the load on both sides of a border that may change sides in one
+    /// [`balance`](Ranks::balance). Default: 0.1.
     pub max_moved: f64,
 }
 
@@ -46,8 +46,8 @@ impl Default for RanksDescriptor {
     }
 }
 
-/// The ranks that share a world, seen from one of them: its device, its region, and its boxes of the last step. Each
-/// rank makes the collective calls, in the same order.
+/// The ranks that share a world, seen from one of them: its device, its region, and its boxes of the last step. All
+/// ranks make the collective calls, in the same order.
 pub struct Ranks<C: Communicator = Processes> {
     pub(crate) ranks: Counted<C>,
     pub(crate) clock: Clock,
@@ -58,22 +58,22 @@ pub struct Ranks<C: Communicator = Processes> {
     pub(crate) bisection: Bisection<Counted<C>>,
     pub(crate) local: Local,
     pub(crate) has_stepped: bool,
-    /// Generation and number of static boxes that others have. `None` after borders moved.
+    /// Generation and number of static boxes whose ghosts other ranks have. `None` to send them again.
     pub(crate) statics_sent: Option<(u64, usize)>,
     /// Bounds of own boxes in the last step.
     pub(crate) bounds: Aabb,
     /// Pairs charged to own boxes in the last step: ids, ascending, and counts above 0. Until
-    /// [`share_pairs_of`](Self::share_pairs_of), only those that this rank reports.
+    /// [`share_pairs_of`](Self::share_pairs_of), only pairs that this rank reports are counted.
     ///
-    /// A pair is charged to the box with the lower corner nearer to its home point, where the work is: of a small box
-    /// within a large one, the small one.
+    /// A pair is charged to the box with the lower corner nearer to its home point, where the work is. For a small box
+    /// within a large one, this is the small one.
     pub(crate) pairs_of: Vec<(u64, u32)>,
-    /// Pairs charged to ghosts, by owner.
+    /// Pairs charged to ghosts, by the ghost's owner.
     pub(crate) pairs_of_ghosts: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Creates the ranks. Rank 0 owns all of space at first. Collective.
+    /// Opens this rank's device. Rank 0 owns all of space at first. Collective.
     ///
     /// # Errors
     /// If a rank has no device for `descriptor`, passes a `pair_filter`, or differs from rank 0.
@@ -124,22 +124,22 @@ impl<C: Communicator> Ranks<C> {
         self.ranks.ranks()
     }
 
-    /// The adapter of this rank; `None` on the CPU.
+    /// The adapter of this rank, or `None` on the CPU.
     pub fn adapter(&self) -> Option<&AdapterInfo> {
         self.engine.0.adapter_info()
     }
 
-    /// The device and queue of this rank, for your passes that move boxes; `None` on the CPU.
+    /// The device and queue of this rank, for your passes that move boxes. `None` on the CPU.
     pub fn device(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.engine.0.device().zip(self.engine.0.queue())
     }
 
-    /// Reads moved boxes from `buffer` into `objects.boxes`, one for each of `objects.ids`, because MPI messages leave
-    /// from the host. The buffer belongs to [`device`](Self::device) and has the usage `COPY_SRC`. Not collective.
+    /// Reads moved boxes from `buffer` into `objects.boxes`, one for each of `objects.ids`, because boxes are sent from
+    /// host memory. The buffer must belong to [`device`](Self::device) and have the usage `COPY_SRC`. Not collective.
     ///
     /// # Errors
     /// If the rank is on the CPU, the buffer is too short or lacks `COPY_SRC`, or the device is lost. Pass the error to
-    /// [`agreed`](crate::agreed), so that the other ranks get it.
+    /// [`agreed`](crate::agreed), so that all ranks return it.
     pub fn read_boxes(&self, buffer: &wgpu::Buffer, objects: &mut Objects) -> Result<(), String> {
         objects.boxes = self.engine.read_boxes(buffer, objects.ids.len())?;
         Ok(())

@@ -7,19 +7,19 @@ use crate::communicator::Communicator;
 use crate::engine::Engine;
 use crate::ranks::Ranks;
 
-/// A ray's hit on a box.
+/// A box that a ray hits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Hit {
     /// Id of the box.
     pub id: u64,
-    /// Hit parameter: the point is `origin + t · direction`.
+    /// Ray parameter of the hit point `origin + t · direction`.
     pub t: f32,
-    /// 0 for a static box, which comes first at equal `t`, else 1.
+    /// 1 for a moving box, 0 for a static box. Static boxes come first at equal `t`.
     pub is_moving: u32,
 }
 
-/// A ray type: [`Ray`] or [`SweptRay`].
+/// A type of ray: [`Ray`] or [`SweptRay`].
 pub trait Cast: Pod + Into<SweptRay> {
     #[doc(hidden)]
     fn all(rays: &[Self]) -> Rays<'_>;
@@ -45,7 +45,7 @@ impl Hit {
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Finds the first box of all ranks in the last step that each ray hits. Collective.
+    /// Finds the first box of the last step that each ray hits, on all ranks. Collective.
     ///
     /// # Errors
     /// Before the first step, if calls or ray types differ between ranks, or if a device fails.
@@ -60,7 +60,7 @@ impl<C: Communicator> Ranks<C> {
             .collect())
     }
 
-    /// Returns `true` for each ray that hits a box of any rank in the last step. Collective.
+    /// Returns `true` for each ray that hits a box of the last step, on any rank. Collective.
     ///
     /// # Errors
     /// As [`closest_hits`](Self::closest_hits).
@@ -71,7 +71,7 @@ impl<C: Communicator> Ranks<C> {
         Ok(hits.iter().map(|hits| !hits.is_empty()).collect())
     }
 
-    /// Finds all boxes of all ranks in the last step that each ray hits, sorted along the ray. Collective.
+    /// Finds all boxes of the last step that each ray hits, on all ranks, sorted along the ray. Collective.
     ///
     /// # Errors
     /// As [`closest_hits`](Self::closest_hits).
@@ -79,7 +79,7 @@ impl<C: Communicator> Ranks<C> {
         let hits = self.cast(rays, RayMode::All, |ranks, count, found| {
             let list = |ray: usize| {
                 let [first, end] = [ray, ray + 1].map(|at| found.ray_offsets[at] as usize);
-                // The owner of a ghost reports it.
+                // Ghosts are skipped: their owners report them.
                 let held = found.ray_hits[first..end]
                     .iter()
                     .filter(|hit| ranks.local.is_held(hit.object));
@@ -101,7 +101,7 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// `rows` converts a rank's result.
+    /// `rows` makes one list per ray.
     fn cast<R: Cast, T: Pod>(
         &mut self,
         rays: &[R],

@@ -12,30 +12,31 @@ use crate::ranks::Ranks;
 /// Result of a step on a rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepPairs {
-    /// Pairs that this rank reports, as ids, smaller first, in no particular order. Each pair of the world is on one
-    /// rank, which need not hold either box; see [`Ranks::find`].
+    /// Pairs that this rank reports, as ids, the smaller one first, in no particular order. Each pair of the world is
+    /// on one rank, which need not own its boxes; see [`Ranks::find`].
     pub pairs: Vec<[u64; 2]>,
-    /// Number of pairs of all ranks.
+    /// Number of pairs on all ranks.
     pub all_pairs: u64,
-    /// Boxes that others sent to this rank for the step.
+    /// Number of boxes that other ranks sent to this rank.
     pub ghosts: usize,
-    /// Ignored boxes of all ranks: with a NaN, inverted bounds, or a world out of range.
+    /// Number of ignored boxes on all ranks: with a NaN, inverted bounds, or a world out of range.
     pub invalid: u64,
-    /// Box tests on this rank, if the descriptor counts them.
+    /// Number of box tests on this rank, if the descriptor counts them.
     pub candidates: u64,
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// Returns a box of the last step and its owner, if the box is on this rank. Both boxes of each pair reported here
-    /// are, so the narrow phase can run in place.
+    /// Returns a box of the last step and its owner, if this rank has the box. It has both boxes of each pair that it
+    /// reports, so the narrow phase can run here.
     pub fn find(&self, id: u64) -> Option<(Aabb, usize)> {
         let object = self.local.find(id)?;
         let rank = self.local.sender(object).unwrap_or(self.ranks.rank());
         Some((self.local.object(object), rank))
     }
 
-    /// Finds the pairs of all ranks' boxes. Boxes are first sent to the ranks whose regions they overlap. A pair is
-    /// reported where its home point is: on each axis, the larger of the two lower corners. Collective.
+    /// Finds the pairs of all ranks' boxes. Boxes are first sent to the ranks whose regions they overlap. A pair's home
+    /// point has, on each axis, the larger coordinate of the two lower corners. The rank that owns this point reports
+    /// the pair. Collective.
     ///
     /// # Errors
     /// If `owned` is inconsistent, if two boxes with one id reach the same rank, or if a device fails.
@@ -49,7 +50,7 @@ impl<C: Communicator> Ranks<C> {
         let mut sums = [u64::from(self.statics_sent != Some(statics))];
         let ([moving, fixed], excluded) = agree(&self.ranks, checked, &mut sums)?;
         let sends_statics = sums[0] > 0;
-        // Until all ranks have succeeded.
+        // Set again when all ranks have succeeded.
         self.statics_sent = None;
         self.has_stepped = false;
         self.bounds = bounds_of(moving.iter().chain(&fixed));
@@ -75,7 +76,7 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Messages with boxes that overlap other ranks' regions, and excluded pairs that name them.
+    /// Messages with boxes that overlap other ranks' regions, and the excluded pairs that name these boxes.
     fn ghosts(
         &self,
         owned: &Owned,
@@ -97,7 +98,7 @@ impl<C: Communicator> Ranks<C> {
             }
             members
         };
-        // Receivers keep static ghosts, but not the excluded pairs that name them.
+        // Receivers store static ghosts but not their excluded pairs, so these pairs are sent in every step.
         let sides = [
             (&owned.moving, others(moving), &excluded.of_moving),
             (&owned.statics, others(statics), &excluded.of_statics),
@@ -126,13 +127,13 @@ impl<C: Communicator> Ranks<C> {
             put(&mut message, rows);
             message
         };
-        // Length of an empty message.
+        // Length of a message without boxes and excluded pairs.
         let nothing = size_of::<u64>() * if sends_statics { 2 } else { 1 };
         let messages = receivers.into_iter().map(|to| (to, message(to)));
         messages.filter(|(_, message)| message.len() > nothing).collect()
     }
 
-    /// Exchanges messages and merges ghosts with own boxes. Returns all known excluded pairs.
+    /// Exchanges messages and merges ghosts with own boxes. Returns own and received excluded pairs.
     fn join(&mut self, owned: &Owned, messages: Messages, sends_statics: bool) -> Result<Vec<[u64; 2]>, String> {
         let mut excluded = owned.excluded_pairs.clone();
         let [mut moving, mut statics] = [const { Ghosts::EMPTY }; 2];
@@ -215,7 +216,7 @@ impl<C: Communicator> Ranks<C> {
     }
 }
 
-/// Excluded pairs by the index of an own box that they name, ascending.
+/// Excluded pairs, each with the index of an own box that it names, ascending.
 struct Excluded {
     of_moving: Vec<(u32, [u64; 2])>,
     of_statics: Vec<(u32, [u64; 2])>,

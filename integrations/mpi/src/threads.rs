@@ -4,7 +4,7 @@ use std::thread;
 
 use crate::communicator::{Communicator, Messages};
 
-/// A rank that is a thread, for tests and for more ranks than a machine can hold.
+/// Ranks as threads of one process, for tests and for more ranks than a machine can hold.
 ///
 /// ```
 /// use gpu_broad_phase_mpi::{Communicator, Threads};
@@ -29,7 +29,7 @@ struct Shared {
     rows: Mutex<Vec<u8>>,
     inboxes: Vec<Mutex<Messages>>,
     parts: Mutex<HashMap<usize, Part>>,
-    /// Including splits.
+    /// This communicator and those split from it.
     family: Family,
 }
 
@@ -72,7 +72,7 @@ impl Shared {
         self.meet_and(|| ());
     }
 
-    /// The last to arrive first calls `last`.
+    /// Waits for all ranks. The last one to arrive calls `last` first.
     fn meet_and(&self, last: impl FnOnce()) {
         let mut meeting = locked(&self.meeting);
         meeting.present += 1;
@@ -91,7 +91,7 @@ impl Shared {
     }
 }
 
-/// Breaks all meetings if a rank panics.
+/// If this rank panics, all waiting ranks panic, too.
 struct Guard(Family);
 
 impl Drop for Guard {
@@ -106,10 +106,10 @@ impl Drop for Guard {
 }
 
 impl Threads {
-    /// Runs `work` on `size` ranks and returns the results, by rank.
+    /// Runs `work` on `size` ranks and returns the results, in rank order.
     ///
     /// # Panics
-    /// If a rank panics, or the system has no thread for one.
+    /// If a rank panics, or the system cannot start a thread for one.
     pub fn run<T: Send>(size: usize, work: impl Fn(Self) -> T + Sync) -> Vec<T> {
         let shared = Shared::new(size, &Family::default());
         thread::scope(|scope| {
@@ -145,7 +145,7 @@ impl Threads {
         self.shared.meet_and(|| locked(&self.shared.words).clear());
     }
 
-    /// Returns shared bytes into which each rank has written.
+    /// Returns shared bytes after each rank has written to them.
     fn lay_out(&self, lay: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         lay(&mut locked(&self.shared.rows));
         self.shared.meet();

@@ -8,11 +8,11 @@ use crate::communicator::{Communicator, Messages};
 /// Data sent by a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages to single ranks.
+    /// Number of messages to single ranks.
     pub messages: u64,
-    /// Bytes of those messages.
+    /// Bytes of these messages.
     pub bytes: u64,
-    /// Collective calls: sums, maxima, gathers, broadcasts, and the ends of exchanges.
+    /// Number of collective calls: sums, maxima, gathers, broadcasts, and ends of exchanges.
     pub collectives: u64,
     /// Bytes passed to collective calls.
     pub collective_bytes: u64,
@@ -43,9 +43,11 @@ impl Sub for Traffic {
 /// A stage of a call on this rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// `cut` and `hand over` of [`balance`](crate::Ranks::balance); `ghosts`, `step` and `agree` of
-    /// [`step`](crate::Ranks::step); `route`, `ask`, `answer` and `reply` of rays and queries; `route`, `ghosts`,
-    /// `step` and `agree` of [`neighbors`](crate::Ranks::neighbors).
+    /// Name of the stage:
+    /// - `cut` and `hand over` of [`balance`](crate::Ranks::balance)
+    /// - `ghosts`, `step` and `agree` of [`step`](crate::Ranks::step)
+    /// - `route`, `ask`, `answer` and `reply` of rays and queries
+    /// - `route`, `ghosts`, `step` and `agree` of [`neighbors`](crate::Ranks::neighbors)
     pub name: &'static str,
     /// Duration, including waits for other ranks.
     pub time: Duration,

@@ -1,4 +1,4 @@
-//! A rank that fails or panics ends the job. The program launches itself.
+//! A rank that fails or panics ends the job. Launches itself under mpirun.
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -9,7 +9,7 @@ use gpu_broad_phase_mpi::{Communicator as _, Device, Owned, Processes, Ranks, Ra
 const RANKS: usize = 4;
 const FAILING: usize = 2;
 
-/// Way to leave, status of the job, printed message.
+/// Way to fail, job status, printed message.
 const WAYS: [(&str, i32, &str); 5] = [
     ("error", 1, "rank 2 ends the job: user code fails"),
     ("first", 1, "rank 2 ends the job: user code fails"),
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     {
         let way = env::args().nth(1).expect("a way");
         if way == "own-panic" {
-            // A program that starts MPI itself.
+            // This way starts MPI without `run`.
             let universe = mpi::initialize().expect("MPI starts");
             program(Processes::new(&universe.world()), &way).expect("it panics");
         } else {
@@ -35,7 +35,6 @@ fn main() -> ExitCode {
     }
     for (way, status, told) in WAYS {
         let ended = Command::new("mpirun")
-            // Guards against a hang.
             .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
             .args(["-n", &RANKS.to_string()])
             .arg(env::current_exe().expect("a program has a path"))

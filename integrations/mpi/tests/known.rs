@@ -60,7 +60,7 @@ fn hello_world() {
                 expected.push(id(opposite + 1, 0));
             }
             assert_eq!(within.of(0), expected);
-            // Ties go to the smaller id.
+            // Equally near boxes are sorted by id.
             let expected = match opposite {
                 0 => vec![id(0, 0), id(0, 1), id(0, 2)],
                 _ => vec![id(opposite, 0), id(opposite - 1, 3), id(opposite, 1)],
@@ -102,7 +102,7 @@ fn unique_leaf_on_rank_0() {
             |rank| if rank == 0.0 { vec![unit] } else { Vec::new() },
             |ranks, rank| {
                 assert!(ranks.query(&[]).unwrap().rows.is_empty());
-                // More than exist.
+                // More boxes than exist.
                 let near = ranks
                     .nearest(&[Query::sphere([rank; 3], f32::INFINITY)], size as u32 + 1)
                     .unwrap();
@@ -143,7 +143,7 @@ fn do_not_exceed_capacity() {
 
 #[test]
 fn non_approximate_nearest_neighbors() {
-    // The query is within the rank's bounds, but the nearest box is elsewhere.
+    // The query is within the rank's bounds, but its nearest box is on another rank.
     let corners = |rank: f32| vec![point(rank), Aabb::point([rank + 1.0, 1.0, 1.0])];
     for size in SIZES {
         on_ranks(size, corners, |ranks, rank| {

@@ -1,4 +1,4 @@
-//! Ranks as MPI processes, launched by the program itself.
+//! Ranks as MPI processes. Launches itself under mpirun.
 
 mod common;
 
@@ -11,7 +11,7 @@ use gpu_broad_phase_mpi::{Communicator as _, Device, Objects, Processes, Ranks, 
 use wgpu::Backends;
 
 fn main() -> ExitCode {
-    // Set by Open MPI and PMI launchers.
+    // Set by the launchers of Open MPI and PMI.
     if env::var_os("OMPI_COMM_WORLD_SIZE")
         .or_else(|| env::var_os("PMI_SIZE"))
         .is_some()

@@ -1,4 +1,4 @@
-//! Ranks as threads on the CPU, against the undivided world.
+//! Compares ranks as threads on the CPU with the undivided world.
 
 mod common;
 
@@ -11,7 +11,7 @@ const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];
 /// Results of rank 0 by round.
 fn rounds<T: Send>(count: usize, check: impl Fn(&Threads, usize) -> T + Sync) -> Vec<T> {
     let run = |round: usize| {
-        // Each kind of world meets each rank count.
+        // Each kind of world is tested with each number of ranks.
         let ranks = RANKS[(round + round / RANKS.len()) % RANKS.len()];
         Threads::run(ranks, |ranks| check(&ranks, round)).remove(0)
     };
@@ -124,7 +124,7 @@ fn what_does_not_fit_together_is_an_error_on_all_ranks_and_the_next_step_is_righ
                 assert!(refused.what.contains("no step"), "{refused}");
                 ranks.step(&owned).unwrap().all_pairs
             });
-            // A static box overlaps both boxes of its rank.
+            // A rank has three pairs: its static box overlaps its two moving boxes.
             assert_eq!(found, vec![3 * size as u64; size], "{wanted}");
         }
     }

@@ -1,4 +1,4 @@
-// The measured engines. Each takes moved boxes and returns pairs and closest hits as arrays on the CPU.
+// The engines that are measured. Each takes the moved boxes of a frame and returns pairs and closest hits as arrays.
 import RAPIER from "@dimforge/rapier3d-compat";
 import { BroadPhase } from "gpu-broad-phase";
 import { Box3, BufferAttribute, BufferGeometry, Matrix4, Ray, Vector3 } from "three";
@@ -25,7 +25,7 @@ class Own {
     }
 }
 
-/** One triangle per box, with that box as its bounds. The tree is refitted to moved boxes. */
+/** A mesh with one triangle per box, which has the same bounds. Each frame refits the triangle tree. */
 class Triangles {
     #bvh;
     #positions;
@@ -106,7 +106,7 @@ class Triangles {
     end() {}
 }
 
-/** Sensors on kinematic bodies: pairs without solving. */
+/** Rapier finds pairs of sensors on kinematic bodies without solving contacts. */
 class Rapier {
     #world = new RAPIER.World({ x: 0, y: 0, z: 0 });
     #bodies = [];

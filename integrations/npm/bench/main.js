@@ -1,4 +1,4 @@
-// Every engine gets the same moving boxes and rays. Results must be equal.
+// Runs all engines on the same moving boxes and rays. Their results must be equal.
 import { ENGINES } from "./engines.js";
 import { boxesOf, moved, raysOf } from "./scene.js";
 
@@ -6,13 +6,13 @@ const query = new URLSearchParams(location.search);
 const COUNTS = (query.get("boxes") ?? "1000,10000,50000").split(",").map(Number);
 const RAYS = Number(query.get("rays") ?? 1000);
 const RUNS = Number(query.get("runs") ?? 7);
-/** Runs for compilation and growth of outputs. */
+/** Untimed frames, in which shaders are compiled and outputs grow. */
 const WARM_UP = 3;
 
 const report = document.getElementById("report");
 const say = (line) => report.append(`${line}\n`);
 
-/** Sorted rows of two words, as one number each. */
+/** Combines each pair of indices into one number, and sorts these numbers. */
 function ordered(pairs, count) {
     const keys = new Float64Array(pairs.length / 2);
     for (let row = 0; row < keys.length; row += 1) {
@@ -53,7 +53,7 @@ async function measured(count) {
                 `${count} boxes, ${name}: ${pairsOfFirst.length} pairs and ${keys.length}, which`,
                 keys.length === pairsOfFirst.length && keys.every((key, row) => key === pairsOfFirst[row]),
             );
-            // Formulas may round differently.
+            // Engines round differently.
             const isNear = (one, other) => one === other || Math.abs(one - other) < 1e-3;
             check(
                 `${count} boxes, ${name}: hits`,

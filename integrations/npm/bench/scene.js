@@ -1,6 +1,6 @@
 // Boxes and rays for all engines.
 
-/** Mulberry32. */
+/** Pseudorandom numbers from 0 to 1 (Mulberry32). */
 export function randomOf(seed) {
     let state = seed;
     return () => {
@@ -12,8 +12,8 @@ export function randomOf(seed) {
 }
 
 /**
- * Boxes with edges of 0.5 to 1.5, at a density of about 1.5 pairs per box. Lower corners are even multiples of 1/1024
- * and upper ones odd, so none touch, and centres and half extents are exact.
+ * Boxes with edges of 0.5 to 1.5 and about 1.5 pairs per box. Coordinates are multiples of 1/1024: even for lower
+ * corners and odd for upper ones, so no boxes touch. Centres and half extents are exact.
  */
 export function boxesOf(count, seed) {
     const random = randomOf(seed);
@@ -29,7 +29,7 @@ export function boxesOf(count, seed) {
     return boxes;
 }
 
-/** Moves each box by up to 0.1 per axis, by even multiples of 1/1024. */
+/** Moves each box by up to 0.1 along each axis, by even multiples of 1/1024. */
 export function moved(boxes, seed) {
     const random = randomOf(seed);
     const next = new Float32Array(boxes.length);
@@ -43,7 +43,7 @@ export function moved(boxes, seed) {
     return next;
 }
 
-/** Endless rays in random directions from among the boxes. */
+/** Rays without an end, in random directions, that start among the boxes. */
 export function raysOf(count, boxes, seed) {
     const random = randomOf(seed);
     const side = Math.cbrt(2.6 * boxes);

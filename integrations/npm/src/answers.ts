@@ -1,18 +1,18 @@
 /** Counters of a step. */
 export interface Counters {
-    /** Objects of the input, including static and ignored ones. */
+    /** Number of input objects, static and ignored ones included. */
     readonly objects: number;
-    /** Objects ignored because of a NaN or min > max. */
+    /** Number of objects ignored because of a NaN or min > max. */
     readonly invalid: number;
-    /** Objects ignored because of the flag `EXCLUDED_OBJECT`. */
+    /** Number of objects ignored because of the flag `EXCLUDED_OBJECT`. */
     readonly excluded: number;
-    /** Infinite or very large objects that fit no cell. All others are tested against them. */
+    /** Number of infinite or very large objects, which fit no cell. All other objects are tested against them. */
     readonly large: number;
-    /** Number of occupied levels. */
+    /** Number of grid levels with objects. */
     readonly levels: number;
     /** Number of cells in the table. */
     readonly tableCells: number;
-    /** Entries of non-static objects in cells. */
+    /** Number of cell entries of moving objects. */
     readonly entriesNeeded: number;
     /** Number of pairs found. */
     readonly pairsNeeded: number;
@@ -20,24 +20,24 @@ export interface Counters {
     readonly hitsNeeded: number;
     /** Number of query results found. */
     readonly resultsNeeded: number;
-    /** Rays ignored because of a NaN, an infinity, an overlong direction or a nonexistent world. */
+    /** Number of rays ignored because of a NaN, an infinity, an overlong direction or a nonexistent world. */
     readonly raysInvalid: number;
-    /** Queries ignored because of a NaN, min > max, a negative radius or a nonexistent world. */
+    /** Number of queries ignored because of a NaN, min > max, a negative radius or a nonexistent world. */
     readonly queriesInvalid: number;
-    /** Dispatches needed by the longest walk. */
+    /** Number of dispatches that the longest walk through cells needs. */
     readonly roundsNeeded: number;
-    /** Outputs that overflowed, by name; empty if the result is complete. */
+    /** Names of outputs that overflowed. Empty if the result is complete. */
     readonly missing: readonly Missing[];
 }
 
-/** Outputs that may overflow. */
+/** Names of outputs that may overflow. */
 export type Missing = "entries" | "pairs" | "hits" | "rounds" | "results" | "loops";
 
-/** Hits of rays. Arrays that the ray mode does not fill are empty. */
+/** Hits of rays. The ray mode decides which arrays are filled; the others are empty. */
 export interface RayHits {
-    /** `"closest"`: one object per ray, or `NO_OBJECT`. `"all"`: the objects of all rays, ray by ray. */
+    /** `"closest"`: one object index per ray, or `NO_OBJECT`. `"all"`: the object indices of all hits, ray by ray. */
     readonly objects: Uint32Array;
-    /** Ray parameter at the box, in units of the direction; `Infinity` without a hit. */
+    /** Ray parameter of each hit, in units of the ray's direction. `Infinity` for a ray without a hit. */
     readonly t: Float32Array;
     /** `"all"`: ray r has the hits `offsets[r]` to `offsets[r + 1] - 1`. Length: rays + 1. */
     readonly offsets: Uint32Array;
@@ -47,25 +47,25 @@ export interface RayHits {
 
 /** Results of queries. */
 export interface QueryResults {
-    /** Objects of all queries, query by query. With `nearest`: `nearest` per query, padded with `NO_OBJECT`. */
+    /** Indices of found objects, query by query. With `nearest`: `nearest` per query, padded with `NO_OBJECT`. */
     readonly objects: Uint32Array;
-    /** Without `nearest`: query q has the objects `offsets[q]` to `offsets[q + 1] - 1`. Length: queries + 1. */
+    /** Without `nearest`: query q found the objects `offsets[q]` to `offsets[q + 1] - 1`. Length: queries + 1. */
     readonly offsets: Uint32Array;
-    /** With `nearest`: the squared distance of each object, nearest first. */
+    /** With `nearest`: squared distance of each found object, smallest first per query. */
     readonly squaredDistances: Float32Array;
 }
 
 /**
- * Pairs that began or ended between the previous step and this one. Four words per pair: first object, its generation,
- * second object, its generation. Indices of static objects have the flag `STATIC_NAME` and count from the first static
- * object; others count from the first object that is not static.
+ * Pairs that began or ended between the previous step and this one. Each pair has four words: index and generation of
+ * the first object, then of the second. Static objects have the flag `STATIC_NAME` in their index. Static and other
+ * objects are numbered separately, each from 0.
  */
 export interface PairEvents {
     readonly begun: Uint32Array;
     readonly ended: Uint32Array;
 }
 
-/** Flag of static objects in `PairEvents`. */
+/** Flag in the index of a static object in `PairEvents`. */
 export const STATIC_NAME = 0x80000000;
 
 const MISSING: readonly [number, Missing][] = [
@@ -77,25 +77,25 @@ const MISSING: readonly [number, Missing][] = [
     [64, "loops"],
 ];
 
-/** Names of a status's bits. @internal */
+/** Names of the outputs whose status bits are set. @internal */
 export function missing(status: number): Missing[] {
     return MISSING.filter(([bit]) => (status & bit) !== 0).map(([, name]) => name);
 }
 
-/** Status bits of walks that ended early, as opposed to outputs that overflowed. @internal */
+/** Status bits of walks that ended early. Other status bits mean that an output overflowed. @internal */
 export const UNFINISHED = 8 | 64;
 
-/** Status bits that make a result incomplete. Any result may be affected by walks that ended early. @internal */
+/** Status bits that make each kind of result incomplete. Unfinished walks affect every kind. @internal */
 export const LACKS = {
     nothing: 0,
     pairs: 1 | 2 | UNFINISHED,
-    /** Known even if pairs overflow. */
+    /** World counts are complete even if pairs overflow. */
     worldPairs: 1 | UNFINISHED,
     hits: 1 | 4 | UNFINISHED,
     results: 1 | 16 | UNFINISHED,
 };
 
-/** Decodes the device's counters. @internal */
+/** Converts the counter words of the device. @internal */
 export function countersOf(words: Uint32Array, objects: number): Counters & { readonly status: number } {
     const word = (index: number): number => words[index]!;
     const wide = (first: number): number => word(first) + word(first + 1) * 2 ** 32;
@@ -119,7 +119,7 @@ export function countersOf(words: Uint32Array, objects: number): Counters & { re
     };
 }
 
-/** Splits rows of two words into objects and floats. @internal */
+/** Splits rows of two words into an array of objects and one of floats. @internal */
 export function split(rows: Uint32Array): [Uint32Array, Float32Array] {
     const floats = new Float32Array(rows.buffer, rows.byteOffset, rows.length);
     const [objects, values] = [new Uint32Array(rows.length / 2), new Float32Array(rows.length / 2)];

@@ -14,7 +14,7 @@ const isInNode =
 
 const NOT_IN_NODE = "Node.js is not supported: the package runs in browsers";
 
-/** Results of rays and queries, on the host. */
+/** Results that can be read to the CPU. */
 export interface Answers {
     /**
      * Returns the hits of the last rays.
@@ -25,31 +25,31 @@ export interface Answers {
     readRayHits(): Promise<RayHits>;
     /** Returns the results of the last queries, neighbours or partners. Rejects like `readRayHits`. */
     readQueryResults(): Promise<QueryResults>;
-    /** Returns the counters. Rejects like `readRayHits`, but reports overflow in `missing`. */
+    /** Returns the counters. Rejects like `readRayHits`, except that overflow is reported in `missing`. */
     readCounters(): Promise<Counters>;
 }
 
 /**
- * Rays and queries with outputs of their own, on the objects of the last step. Use one set per subsystem, such as
- * picking and sensors, so that they do not overwrite each other's results.
+ * Rays and queries with their own outputs, on the objects of the last step. Use one set per subsystem, such as picking
+ * and sensors, so that neither overwrites the other's results.
  */
 export interface QuerySet extends Answers {
     /**
      * Queries the objects of the last step. Later steps do not change the result. Never waits.
      *
-     * If that step read buffers of yours, they must still hold the same data.
+     * If the step read buffers of yours, they must have the same contents.
      *
      * @returns The output buffers, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for invalid input: the last result stays. Error before the first step.
+     * @throws TypeError, RangeError for invalid input, which changes nothing. Error before the first step.
      * DisposedError, DeviceLostError, WorkerError.
      */
     query(input: QueryInput): QueryOutput | undefined;
-    /** Frees memory. Pending promises reject with `DisposedError`. Further calls do nothing. */
+    /** Frees the memory. Pending promises reject with `DisposedError`. Further calls do nothing. */
     dispose(): void;
 }
 
 /**
- * Finds overlapping boxes, boxes hit by rays, and objects at or near a place.
+ * Finds overlapping boxes, boxes hit by rays, and objects in or near a place.
  *
  * ```ts
  * const broadPhase = await BroadPhase.create();
@@ -59,7 +59,7 @@ export interface QuerySet extends Answers {
  */
 export abstract class BroadPhase implements Answers {
     /**
-     * Creates a broad phase on a GPU device of its own, or on the CPU in a worker with `cpu: true`.
+     * Creates a broad phase on its own GPU device, or with `cpu: true` on the CPU, in a worker.
      *
      * @throws NoWebGpuError if the browser has no WebGPU or no device. WorkerError if the worker cannot start.
      * TypeError, RangeError for invalid options.
@@ -87,30 +87,30 @@ export abstract class BroadPhase implements Answers {
         return (await import("./gpu.js")).createOnGpu(given);
     }
 
-    /** The device, or `null` on the CPU. */
+    /** The GPU device, or `null` on the CPU. */
     abstract readonly device: GPUDevice | null;
 
-    /** Options of `create`. */
+    /** The options that were passed to `create`. */
     abstract readonly options: Readonly<CommonOptions>;
 
     /**
      * Finds pairs, hits and query results. Submits to the device's queue and never waits.
      *
      * @returns The output buffers, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for invalid input: the last step and its results stay. DisposedError,
-     * DeviceLostError, WorkerError.
+     * @throws TypeError, RangeError for invalid input, which changes nothing. DisposedError, DeviceLostError,
+     * WorkerError.
      */
     abstract step(input: StepInput): StepOutput | undefined;
 
     /**
-     * Returns the pairs of the last step: two words each, the smaller index first.
+     * Returns the pairs of the last step, each as two object indices, the smaller one first.
      *
      * Rejects with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError` if pairs
      * overflowed; on the CPU with `WorkerError`, or `RangeError` beyond 2^32 pairs.
      */
     abstract readPairs(): Promise<Uint32Array>;
 
-    /** Returns the number of pairs per world, with several worlds. Rejects like `readPairs`. */
+    /** Returns the number of pairs in each world. Rejects like `readPairs`. */
     abstract readWorldPairs(): Promise<Uint32Array>;
 
     abstract readRayHits(): Promise<RayHits>;
@@ -120,16 +120,16 @@ export abstract class BroadPhase implements Answers {
     abstract readCounters(): Promise<Counters>;
 
     /**
-     * Returns the pairs that began and ended with the last step. Needs the option `events`. Rejects like `readPairs`.
+     * Returns the pairs that began or ended with the last step. Needs the option `events`. Rejects like `readPairs`.
      */
     abstract readEvents(): Promise<PairEvents>;
 
-    /** Creates a query set. Missing options are taken from the broad phase. */
+    /** Creates a query set. It inherits options that are not passed from the broad phase. */
     abstract createQuerySet(options?: QueryOptions): QuerySet;
 
     /**
-     * Frees the broad phase and its query sets. On the GPU, this destroys the device with all of its buffers, so end
-     * any renderer on it first. Pending promises reject with `DisposedError`. Further calls do nothing.
+     * Frees the broad phase and its query sets. On the GPU, this destroys the device and all of its buffers, so first
+     * stop any renderer that uses the device. Pending promises reject with `DisposedError`. Further calls do nothing.
      */
     abstract dispose(): void;
 }

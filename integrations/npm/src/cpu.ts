@@ -15,14 +15,14 @@ import { Life } from "./life.js";
 import { type CommonOptions, type CpuOptions, type QueryOptions, optionsOfSet, settingsOf } from "./options.js";
 import type { Part } from "./wasm/gpu_broad_phase.js";
 
-/** An input as a message. @internal */
+/** An input in the form that is sent to the worker. @internal */
 export interface PlainParts {
     readonly rows: { readonly part: Part; readonly words: Uint32Array }[];
     readonly areSwept: boolean;
     readonly question: Question;
 }
 
-/** Message to the worker. With an id, it expects a response. @internal */
+/** Message to the worker. It expects a response if it has an id. @internal */
 export type Request = { readonly id?: number } & (
     | { readonly kind: "create"; readonly options: CommonOptions }
     | { readonly kind: "step"; readonly input: PlainParts }
@@ -32,15 +32,15 @@ export type Request = { readonly id?: number } & (
     | { readonly kind: "read"; readonly set: number | undefined; readonly what: ReadKind }
 );
 
-/** Kinds of results. @internal */
+/** Kinds of results to read. @internal */
 export type ReadKind = "pairs" | "worldPairs" | "rays" | "queries" | "counters" | "events";
 
-/** Response of the worker. @internal */
+/** Response of the worker to the request with the same id. @internal */
 export type Response = { readonly id: number } & (
     { readonly value: unknown } | { readonly error: { readonly name: string; readonly message: string } }
 );
 
-/** The worker and its pending requests. */
+/** The worker and the requests that wait for its response. */
 class Link extends Life {
     readonly #worker: Worker;
     readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
@@ -104,7 +104,7 @@ function errorOf({ name, message }: { name: string; message: string }): Error {
     return new WorkerError(`the worker failed: ${reason}${message}`);
 }
 
-/** Converts an input to a message and its transferable buffers. */
+/** Converts an input to a message and the buffers to transfer with it. */
 function plain(parts: Parts): [PlainParts, Transferable[]] {
     const onDevice = parts.device[0];
     if (onDevice !== undefined || parts.counts.length > 0) {
@@ -113,7 +113,7 @@ function plain(parts: Parts): [PlainParts, Transferable[]] {
     }
     const rows = parts.host.map((rows) => {
         const words = asWords(rows);
-        // Arrays that were not repacked belong to the caller: copy them.
+        // An array that was not repacked is still the caller's own, so it is copied before the transfer.
         return { part: rows.part, words: rows.isTight ? words : words.slice() };
     });
     return [{ rows, areSwept: parts.areSwept, question: parts.question }, rows.map(({ words }) => words.buffer)];
@@ -184,7 +184,7 @@ export class CpuBroadPhase extends BroadPhase {
     createQuerySet(options: QueryOptions = {}): CpuQuerySet {
         this.#link.check();
         const merged = optionsOfSet(this.#options, options);
-        // Validates the options.
+        // Throws if the options are invalid.
         settingsOf(merged).free();
         const set = (this.#sets += 1);
         this.#link.tell({ kind: "set", set, options: merged });

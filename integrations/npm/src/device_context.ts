@@ -3,11 +3,11 @@ import { Life } from "./life.js";
 import { Reader } from "./reading.js";
 import type { Buffer, Gpu } from "./wasm/gpu_broad_phase.js";
 
-/** The device and its state, shared by a broad phase and its sets. @internal */
+/** The GPU device and its lifetime, shared by a broad phase and its query sets. @internal */
 export class DeviceContext extends Life {
     readonly device: GPUDevice;
     readonly reader: Reader;
-    /** Buffers of `createBuffer`, with their handles in the module. */
+    /** Buffers of `createBuffer`, each with its handle in the WebAssembly module. */
     readonly buffers = new Map<GPUBuffer, Buffer>();
 
     constructor(readonly gpu: Gpu) {

@@ -1,4 +1,4 @@
-/** The browser has no WebGPU, adapter or device. `BroadPhase.create({ cpu: true })` works without them. */
+/** The browser has no WebGPU, no adapter or no device. `BroadPhase.create({ cpu: true })` works without them. */
 export class NoWebGpuError extends Error {
     override readonly name = "NoWebGpuError";
 }
@@ -8,22 +8,22 @@ export class DeviceLostError extends Error {
     override readonly name = "DeviceLostError";
 }
 
-/** The broad phase or the query set was disposed of. */
+/** The method belongs to a broad phase or query set that was disposed of. */
 export class DisposedError extends Error {
     override readonly name = "DisposedError";
 }
 
 /**
- * A result overflowed and could not be repeated: a later step has replaced it, or the device has no buffer large
- * enough. Later steps have the space. Results awaited before the next step are complete.
+ * A result overflowed, and its step could not be repeated: a later step has replaced it, or the device has no buffer
+ * large enough. Later steps have enough space. Results awaited before the next step are complete.
  */
 export class OverflowError extends Error {
     override readonly name = "OverflowError";
 }
 
 /**
- * The device refused a step or a read-back, for example because of another device's buffer, or lack of memory. The next
- * step may throw it, too.
+ * The device refused a step or a read-back, for example for another device's buffer or lack of memory. The next step
+ * may throw it, too.
  */
 export class DeviceError extends Error {
     override readonly name = "DeviceError";
@@ -34,7 +34,7 @@ export class WorkerError extends Error {
     override readonly name = "WorkerError";
 }
 
-/** Converts an exception of the module or the device. @internal */
+/** Converts an exception of the WebAssembly module or the device to an error of this package. @internal */
 export function translated(error: unknown): unknown {
     if (error instanceof DOMException) {
         return new DeviceError(error.message);
@@ -56,7 +56,7 @@ export function translated(error: unknown): unknown {
     }
 }
 
-/** Calls the module and converts its exceptions. @internal */
+/** Calls the WebAssembly module and converts its exceptions. @internal */
 export function calling<T>(call: () => T): T {
     try {
         return call();

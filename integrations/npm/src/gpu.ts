@@ -17,18 +17,18 @@ import { type Recorder, Recording } from "./recording.js";
 import { ROWS_USAGE } from "./uploads.js";
 import { Gpu, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
 
-/** Size in bytes, or initial contents of a buffer. */
+/** Size of a buffer in bytes, or its initial contents. */
 export type BufferContents = number | ArrayBuffer | ArrayBufferView;
 
 /** Options of `createBuffer`. */
 export interface BufferOptions {
-    /** Bits of `GPUBufferUsage` in addition to `STORAGE`, `COPY_SRC` and `COPY_DST`. */
+    /** Bits of `GPUBufferUsage` to add to `STORAGE`, `COPY_SRC` and `COPY_DST`. */
     readonly usage?: GPUBufferUsageFlags;
     /** Label for debugging tools. */
     readonly label?: string;
 }
 
-/** A broad phase on a GPU device of its own. Created by `BroadPhase.create`. */
+/** A broad phase on its own GPU device. Created by `BroadPhase.create`. */
 export class GpuBroadPhase extends BroadPhase {
     readonly #gpu: Gpu;
     readonly #context: DeviceContext;
@@ -46,12 +46,12 @@ export class GpuBroadPhase extends BroadPhase {
         this.#recording = new Recording(this.#context, gpu, options.rayMode ?? "closest", "step");
     }
 
-    /** The device. A renderer may use it, too. */
+    /** The GPU device. A renderer may use it, too. */
     get device(): GPUDevice {
         return this.#context.device;
     }
 
-    /** Information of the browser about the GPU. */
+    /** The browser's information about the GPU. */
     get adapter(): GPUAdapterInfo {
         return this.#context.device.adapterInfo;
     }
@@ -60,15 +60,15 @@ export class GpuBroadPhase extends BroadPhase {
         return this.#options;
     }
 
-    /** Bytes of all buffers of the broad phase, without inputs and buffers of `createBuffer`. */
+    /** Size of all buffers of the broad phase, in bytes. Inputs and buffers of `createBuffer` are not included. */
     get memory(): number {
         this.#context.check();
         return this.#gpu.memory();
     }
 
     /**
-     * Creates a buffer on the device. As an input, it is read in place. It stays until you call its `destroy`, or
-     * dispose of the broad phase.
+     * Creates a buffer on the device. Inputs in such a buffer are read in place. The buffer exists until you call its
+     * `destroy`, or dispose of the broad phase.
      *
      * @throws DeviceLostError, DisposedError.
      */
@@ -88,7 +88,7 @@ export class GpuBroadPhase extends BroadPhase {
         const buffer = calling(() => this.#gpu.create_buffer(label, bytes, ROWS_USAGE | usage));
         const js = buffer.js();
         buffers.set(js, buffer);
-        // The module must release it, too.
+        // The WebAssembly module holds a reference to the buffer, which must be released, too.
         js.destroy = () => {
             buffers.get(js)?.free();
             buffers.delete(js);
@@ -143,7 +143,7 @@ export class GpuBroadPhase extends BroadPhase {
     readEvents(): Promise<PairEvents> {
         return this.#context.promised(async () => {
             const { step, refusal } = this.#recording;
-            // Copied directly after the step, before another one can be recorded.
+            // Recorded directly after the step, before a later step can overwrite the events.
             const { events } = this.#recording.last().outputs;
             const answer = await this.#gpu.read_events();
             try {
@@ -151,7 +151,7 @@ export class GpuBroadPhase extends BroadPhase {
                 if (error !== undefined) {
                     throw error;
                 }
-                // Missing pairs would count as ended now, and as begun later.
+                // After an overflow, missing pairs would be reported as ended now and as begun in a later step.
                 if (answer.status() !== 0) {
                     throw new OverflowError("the step had no room for all of its pairs, so its events are not known");
                 }
@@ -161,7 +161,7 @@ export class GpuBroadPhase extends BroadPhase {
             } finally {
                 answer.free();
             }
-            // The next step overwrites these buffers.
+            // A later step has already overwritten the event buffers.
             if (this.#recording.step > step) {
                 throw new OverflowError(
                     "more pairs began or ended than were copied, and later steps have taken their place",
@@ -215,7 +215,7 @@ export class GpuBroadPhase extends BroadPhase {
     }
 }
 
-/** Rays and queries on the GPU, with outputs of their own. Created by `createQuerySet`. */
+/** Rays and queries on the GPU, with their own outputs. Created by `createQuerySet`. */
 export class GpuQuerySet implements QuerySet {
     readonly #context: DeviceContext;
     readonly #life = new Life();
@@ -276,7 +276,7 @@ export class GpuQuerySet implements QuerySet {
     }
 }
 
-/** Opens a device and creates a broad phase on it. @internal */
+/** Opens a GPU device and creates a broad phase on it. @internal */
 export async function createOnGpu(options: GpuOptions): Promise<GpuBroadPhase> {
     const settings = settingsOf(options);
     try {

@@ -2,176 +2,183 @@ import { SelfQueryKind, Part, Words } from "./wasm/gpu_broad_phase.js";
 import { demandNames, oneOf, whole } from "./options.js";
 
 /**
- * Rows in a GPU buffer. Buffers of `createBuffer` are read in place. Others need `GPUBufferUsage.COPY_SRC` and are
- * copied on the GPU.
+ * Rows in a GPU buffer. Buffers of `createBuffer` are read in place. Others are copied on the GPU, so they need
+ * `GPUBufferUsage.COPY_SRC`.
  */
 export interface BufferRows {
     /** A buffer on the device of the broad phase. */
     readonly buffer: GPUBuffer;
     /** Number of rows. */
     readonly count: number;
-    /** Byte offset of the first row, a multiple of 4. Default: 0. */
+    /** Byte offset of the first row. Must be a multiple of 4. Default: 0. */
     readonly offset?: number;
-    /** Bytes from row to row, a multiple of 4. Default: packed. */
+    /** Bytes from one row to the next. Must be a multiple of 4. Default: the size of a row. */
     readonly stride?: number;
 }
 
 /** Boxes in a GPU buffer. */
 export interface BufferBoxes extends BufferRows {
-    /** Meaning of the two vectors of three floats: corners, or centre and half extents. Default: `"min-max"`. */
+    /** Meaning of the two vectors of a box: its corners, or its centre and half extents. Default: `"min-max"`. */
     readonly form?: "min-max" | "center-half";
     /**
-     * Word after each of the two vectors: filters (the layers, then the owner), padding, or none. Packed rows have 32,
-     * 32 or 24 bytes. Default: `"filters"`.
+     * Word after each of the two vectors. `"filters"` (default): layers, then owner. `"padding"`: ignored words.
+     * `"none"`: no words. Packed rows have 32, 32 or 24 bytes.
      */
     readonly words?: "filters" | "padding" | "none";
 }
 
-/** Boxes on the host, with filters. */
+/** Boxes in host arrays, with optional filters. */
 export interface ArrayBoxes {
-    /** Six floats per box: min x, y, z, max x, y, z. */
+    /** Six floats per box: min x, y, z, then max x, y, z. */
     readonly boxes: Float32Array;
     /**
-     * One word per box. The low 16 bits are its layers, the high 16 bits the layers it pairs with. Two boxes pair if
-     * each one's mask contains a layer of the other. Default: all layers.
+     * One word per box: its layers in the low 16 bits, its mask in the high 16 bits. Two boxes pair only if the mask of
+     * each contains a layer of the other. Default: all layers.
      */
     readonly layers?: Uint32Array;
     /**
-     * One word per box. Boxes with the same nonzero owner (low 30 bits) never pair. `STATIC_OBJECT` and
-     * `EXCLUDED_OBJECT` are flags. Default: 0.
+     * One word per box: an owner (low 30 bits), and the flags `STATIC_OBJECT` and `EXCLUDED_OBJECT`. Boxes with the
+     * same nonzero owner never pair. Default: 0.
      */
     readonly owners?: Uint32Array;
 }
 
 /**
- * Boxes: six floats each (min x, y, z, max x, y, z), the same with filters, rows of 32 bytes (min, layers, max, owner),
- * or a GPU buffer. Touching boxes overlap. Boxes with a NaN or min > max are ignored.
+ * Boxes as one of these:
+ * - `Float32Array`: six floats each (min x, y, z, max x, y, z)
+ * - `ArrayBuffer`: rows of 32 bytes (min, layers, max, owner)
+ * - an object with host arrays, or with a GPU buffer
+ *
+ * Touching boxes overlap. Boxes with a NaN or min > max are ignored.
  */
 export type Boxes = Float32Array | ArrayBuffer | ArrayBoxes | BufferBoxes;
 
-/** Rays on the host, with optional attributes. */
+/** Rays in host arrays, with optional attributes. */
 export interface ArrayRays {
     /** Seven floats per ray: origin x, y, z, direction x, y, z, largest t. */
     readonly rays: Float32Array;
-    /** One word per ray, like those of boxes. Default: all layers. */
+    /** One word per ray, with layers and mask as for boxes. Default: all layers. */
     readonly layers?: Uint32Array;
-    /** Three floats per ray: half extents of a box swept along it. Default: 0. */
+    /** Three floats per ray: half extents of a box that is swept along the ray. Default: 0. */
     readonly halfExtents?: Float32Array;
-    /** Smallest t per ray. Default: 0. */
+    /** Smallest t of each ray. Default: 0. */
     readonly tMin?: Float32Array;
-    /** World per ray; with the option `worlds`. Default: 0. */
+    /** World of each ray. Needs the option `worlds`. Default: 0. */
     readonly worlds?: Uint32Array;
 }
 
-/** Rays in a GPU buffer: 32 bytes each (origin, largest t, direction, layers). */
+/** Rays in a GPU buffer, 32 bytes each: origin, largest t, direction, layers. */
 export interface BufferRays extends BufferRows {
-    /** True for rows of 64 bytes: a ray, then half extents, smallest t, world, three unused words. */
+    /** True if rows have 64 bytes: a ray, then half extents, smallest t, world, and three unused words. */
     readonly swept?: boolean;
 }
 
 /**
- * Rays: seven floats each (origin x, y, z, direction x, y, z, largest t), the same with attributes, rows of 32 bytes
- * (origin, largest t, direction, layers), or a GPU buffer. t is in units of the direction, which need not be
- * normalized; the largest t may be `Infinity`.
+ * Rays as one of these:
+ * - `Float32Array`: seven floats each (origin x, y, z, direction x, y, z, largest t)
+ * - `ArrayBuffer`: rows of 32 bytes (origin, largest t, direction, layers)
+ * - an object with host arrays, or with a GPU buffer
+ *
+ * t is in units of the direction, which need not be normalized. The largest t may be `Infinity`.
  */
 export type Rays = Float32Array | ArrayBuffer | ArrayRays | BufferRays;
 
 /** One word per row, in an array or a GPU buffer. */
 export type WordRows = Uint32Array | BufferRows;
 
-/** Queries for the objects that overlap boxes. */
+/** Queries that find the objects overlapping a box. */
 export interface BoxQueries {
     readonly boxes: Boxes;
-    /** Number of nearest objects to find, at most 1,024. Default: all that overlap the box. */
+    /** Number of nearest objects to find per box, at most 1,024. Default: all objects that overlap the box. */
     readonly nearest?: number;
 }
 
-/** Queries for the objects within spheres. */
+/** Queries that find the objects within a sphere. */
 export interface SphereQueries {
     /**
-     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes, in an array or a GPU
-     * buffer: a box of 32 bytes, radius, world, two unused words.
+     * `Float32Array`: centre x, y, z and radius per sphere. `ArrayBuffer` or GPU buffer: rows of 48 bytes, each a box
+     * of 32 bytes, radius, world, two unused words.
      */
     readonly spheres: Float32Array | ArrayBuffer | BufferRows;
-    /** World per sphere, for four floats per sphere; with the option `worlds`. Default: 0. */
+    /** World of each sphere in a `Float32Array`. Needs the option `worlds`. Default: 0. */
     readonly worlds?: Uint32Array;
-    /** Number of nearest objects to find, at most 1,024. Default: all. */
+    /** Number of nearest objects to find per sphere, at most 1,024. Default: all objects within the sphere. */
     readonly nearest?: number;
 }
 
-/** Queries for the objects that overlap boxes or are within spheres. */
+/** Queries that find the objects overlapping boxes, or within spheres. */
 export type Queries = BoxQueries | SphereQueries;
 
-/** Finds the objects within a radius of each object's lower corner. Meant for points. */
+/** Finds the objects within a radius of each object, measured from the object's lower corner. Meant for points. */
 export interface NeighborQuery {
-    /** Largest distance; finite and not negative. */
+    /** Largest distance. Must be finite and not negative. */
     readonly radius: number;
-    /** True to find each pair once, from the object with the smaller index. Default: false. */
+    /** True to list each pair once, for the object with the smaller index. Default: false. */
     readonly half?: boolean;
-    /** Number of nearest objects to find, at most 1,024. Default: all. */
+    /** Number of nearest objects to find per object, at most 1,024. Default: all objects within the radius. */
     readonly nearest?: number;
 }
 
-/** Finds the objects that overlap each object: the pairs as one list per object. */
+/** Finds the objects that overlap each object: the same pairs, but as one list per object. */
 export interface PartnerQuery {
-    /** True to find each pair once, from the object with the smaller index. Default: false. */
+    /** True to list each pair once, for the object with the smaller index. Default: false. */
     readonly half?: boolean;
 }
 
-/** A number that is computed on the GPU: a word of a buffer. */
+/** A count that is computed on the GPU and stored in a buffer. */
 export interface DeviceCount {
     readonly buffer: GPUBuffer;
-    /** Index of the `u32` in the buffer. Default: 0. */
+    /** Index of the count in the buffer, in words of 32 bits. Default: 0. */
     readonly word?: number;
 }
 
-/** Objects that seldom change. They are numbered first and never pair with each other. */
+/** Objects that seldom change and never pair with each other. They have the lowest object indices. */
 export interface Statics {
     readonly objects: Boxes;
-    /** Version of the objects. Change it whenever they change. Default: 0. */
+    /** Version of the static objects. Change it whenever they change. Default: 0. */
     readonly version?: number;
-    /** World per object; required with several worlds, and refused without the option `worlds`. */
+    /** World of each object. Required with several worlds, and refused without the option `worlds`. */
     readonly worlds?: WordRows;
-    /** Distinguishes successive objects with the same index, for events. */
+    /** Generation of each object, which distinguishes successive objects with the same index in events. */
     readonly generations?: WordRows;
 }
 
 /** Rays, and queries of one kind. */
 export interface QueryInput {
     readonly rays?: Rays;
-    /** Number of rays to cast, if computed on the GPU. */
+    /** Number of rays to cast, if it is computed on the GPU. */
     readonly rayCount?: DeviceCount;
     readonly queries?: Queries;
-    /** Number of queries to run, if computed on the GPU. */
+    /** Number of queries to run, if it is computed on the GPU. */
     readonly queryCount?: DeviceCount;
-    /** In place of `queries`. */
+    /** Query for each object, instead of `queries`. */
     readonly neighbors?: NeighborQuery;
-    /** In place of `queries`. */
+    /** Query for each object, instead of `queries`. */
     readonly partners?: PartnerQuery;
 }
 
-/** Input of a step. Arrays are read before `step` returns. */
+/** Input of a step. Host arrays are read before `step` returns. */
 export interface StepInput extends QueryInput {
-    /** The objects; with static ones, those that move. */
+    /** The objects, without those in `statics`. */
     readonly objects: Boxes;
-    /** Number of objects to use, from the first on, if computed on the GPU. */
+    /** Number of objects to use, from the first one on, if it is computed on the GPU. */
     readonly objectCount?: DeviceCount;
-    /** World per object; required with several worlds, and refused without the option `worlds`. */
+    /** World of each object. Required with several worlds, and refused without the option `worlds`. */
     readonly worlds?: WordRows;
-    /** Distinguishes successive objects with the same index, for events. */
+    /** Generation of each object, which distinguishes successive objects with the same index in events. */
     readonly generations?: WordRows;
     readonly statics?: Statics;
-    /** Pairs to exclude: two words each, in either order. */
+    /** Pairs to exclude, each as two object indices in either order. */
     readonly excludedPairs?: Uint32Array | BufferRows;
-    /** Words that `pairFilter` reads. */
+    /** Words that the `pairFilter` function can read. */
     readonly pairFilterData?: WordRows;
 }
 
-/** Owner flag: the object never pairs with another static one. */
+/** Owner flag of an object that never pairs with another object that has it. */
 export const STATIC_OBJECT = 0x40000000;
-/** Owner flag: the object is ignored. Combine flags with `>>> 0`, which keeps them positive. */
+/** Owner flag of an object to ignore. Combine flags with `>>> 0`, because JavaScript's `|` gives negative numbers. */
 export const EXCLUDED_OBJECT = 0x80000000;
-/** Object of a ray without a hit, and padding of nearest objects. */
+/** Object index of a ray without a hit. Also pads lists of nearest objects. */
 export const NO_OBJECT = 0xffffffff;
 const ALL_LAYERS = 0xffffffff;
 const MOST_NEAREST = 1024;
@@ -190,27 +197,27 @@ const STEP_NAMES = [
 const STATICS_NAMES = ["objects", "version", "worlds", "generations"];
 const BUFFER_NAMES = ["buffer", "count", "offset", "stride"];
 
-/** Rows of an input on the host, in a layout that the passes read. @internal */
+/** Input rows on the host, packed for the device. @internal */
 export interface HostRows {
     readonly part: Part;
     readonly count: number;
     /** Data to upload. */
     readonly words: Float32Array | Uint32Array;
-    /** True for boxes of six floats. */
+    /** True if rows are boxes of six floats, without words between. */
     readonly isTight: boolean;
 }
 
-/** Rows of an input in a GPU buffer. @internal */
+/** Input rows in a GPU buffer. @internal */
 export interface DeviceRows {
     readonly part: Part;
     readonly rows: BufferBoxes;
-    /** Bytes per row. */
+    /** Bytes of a row, without padding up to the stride. */
     readonly bytes: number;
-    /** True for boxes, which have a layout. */
+    /** True if rows are boxes, whose layout is passed on. */
     readonly areBoxes: boolean;
 }
 
-/** Kind and options of the queries. @internal */
+/** Kind and options of an input's queries. @internal */
 export interface Question {
     readonly selfQuery: SelfQueryKind;
     readonly radius: number;
@@ -218,14 +225,14 @@ export interface Question {
     readonly nearest: number | undefined;
 }
 
-/** An input split into its rows. @internal */
+/** An input, split into its rows. @internal */
 export interface Parts {
     readonly host: HostRows[];
     readonly device: DeviceRows[];
     readonly counts: { readonly of: "objects" | "rays" | "queries"; readonly count: DeviceCount }[];
     areSwept: boolean;
     question: Question;
-    /** Number of objects. */
+    /** Number of objects, without static ones. */
     objects: number;
     statics: number;
     staticVersion: number;
@@ -244,7 +251,7 @@ const NAMES: Record<Part, string> = {
     [Part.Queries]: "queries",
 };
 
-/** Name of a part in error messages. @internal */
+/** Name of an input part in error messages. @internal */
 export function nameOf(part: Part): string {
     return NAMES[part];
 }
@@ -256,7 +263,7 @@ function isBufferRows(input: object): input is BufferRows {
     return "buffer" in input && input.buffer !== undefined && !ArrayBuffer.isView(input);
 }
 
-/** Throws if rows are detached, such as after a transfer to a worker. */
+/** Throws if the buffer is detached, for example after a transfer to a worker. */
 function demandAttached(name: string, buffer: ArrayBufferLike): void {
     try {
         new Uint8Array(buffer);
@@ -265,7 +272,7 @@ function demandAttached(name: string, buffer: ArrayBufferLike): void {
     }
 }
 
-/** Number of rows of `values` values each. */
+/** Number of rows in `array`, with `values` values each. Throws if it is not whole. */
 function rowsOf(name: string, array: Float32Array | Uint32Array, values: number): number {
     if (array.length === 0) {
         demandAttached(name, array.buffer);
@@ -296,7 +303,7 @@ function demand(name: string, array: unknown, type: typeof Float32Array | typeof
     }
 }
 
-/** Throws unless an array has `values` values per row. */
+/** Throws if an array has not `values` values for each of `rows` rows. */
 function perRow(
     name: string,
     array: ArrayLike<number> | undefined,
@@ -317,7 +324,7 @@ function unfit(name: string, known: string): TypeError {
     return new TypeError(`${name} is none of these: ${known}`);
 }
 
-/** Packs rows of 32 bytes: min, layers, max, owner. */
+/** Packs boxes into rows of 32 bytes: min, layers, max, owner. */
 function packedBoxes(
     boxes: Float32Array,
     layers: Uint32Array | undefined,
@@ -341,7 +348,7 @@ function packedBoxes(
 }
 
 class Collector {
-    /** Number of worlds, if an option. */
+    /** Number of worlds, or `undefined` without this option. */
     readonly #worlds: number | undefined;
     readonly parts: Parts = {
         host: [],
@@ -432,7 +439,7 @@ class Collector {
         throw unfit(name, "a Uint32Array, an object with buffer and count");
     }
 
-    /** Checks for one word per object. */
+    /** Adds one word per object. Throws if their number differs. */
     wordsOf(part: Part, words: WordRows | undefined, objects: number): void {
         const count = this.words(part, words);
         if (words !== undefined && count !== objects) {
@@ -440,7 +447,7 @@ class Collector {
         }
     }
 
-    /** Throws if worlds are passed without the option. */
+    /** Throws if worlds are passed without the option `worlds`. */
     demandWorlds(name: string, words: WordRows | undefined): void {
         if (words === undefined || (this.#worlds ?? 1) > 1) {
             return;
@@ -598,7 +605,7 @@ function packedSpheres(spheres: Float32Array, worlds: Uint32Array | undefined): 
     return words;
 }
 
-/** Splits the input of a query. @internal */
+/** Splits the input of a query into its rows. @internal */
 export function partsOfQuery(input: QueryInput, worlds: number | undefined): Parts {
     demandNames("the input of query", "input ", input, QUERY_NAMES);
     const collector = new Collector(worlds);
@@ -606,7 +613,7 @@ export function partsOfQuery(input: QueryInput, worlds: number | undefined): Par
     return collector.parts;
 }
 
-/** Splits the input of a step. @internal */
+/** Splits the input of a step into its rows. @internal */
 export function partsOfStep(input: StepInput, worlds: number | undefined): Parts {
     demandNames("the input of step", "input ", input, STEP_NAMES);
     const collector = new Collector(worlds);
@@ -642,7 +649,7 @@ export function partsOfStep(input: StepInput, worlds: number | undefined): Parts
     return parts;
 }
 
-/** Rows in the layout of 32 bytes per box, for the CPU. @internal */
+/** Converts rows to words, and boxes to 32 bytes each, for the CPU. @internal */
 export function asWords({ words, isTight }: HostRows): Uint32Array {
     if (isTight) {
         return packedBoxes(words as Float32Array, undefined, undefined);
@@ -652,7 +659,7 @@ export function asWords({ words, isTight }: HostRows): Uint32Array {
 
 const WORDS_KINDS = { filters: Words.Filters, padding: Words.Padding, none: Words.Nothing };
 
-/** Word after each vector of boxes in a buffer. @internal */
+/** Converts the option `words` of boxes in a buffer. @internal */
 export function wordsKind({ words = "filters" }: BufferBoxes): Words {
     return WORDS_KINDS[words];
 }

@@ -2,16 +2,16 @@ import { translated } from "./errors.js";
 
 /** Lifetime of an object and its pending promises. @internal */
 export class Life {
-    /** Reason of the end. */
+    /** Error that ended the lifetime. */
     #end: Error | undefined;
-    /** Rejects the pending promises. */
+    /** Functions that reject the pending promises. */
     readonly #pending = new Set<(error: Error) => void>();
 
     get hasEnded(): boolean {
         return this.#end !== undefined;
     }
 
-    /** Ends the lifetime: pending promises reject, and later calls throw. */
+    /** Ends the lifetime. Pending promises reject with `error`, and later calls throw it. */
     end(error: Error): void {
         if (this.#end !== undefined) {
             return;
@@ -25,19 +25,19 @@ export class Life {
 
     check(): void {
         if (this.#end !== undefined) {
-            // A new error has the caller's stack.
+            // A new error object has the stack of this call.
             throw new (this.#end.constructor as new (message: string) => Error)(this.#end.message);
         }
     }
 
-    /** A promise that also rejects when this ends. */
+    /** Returns a promise that also rejects when this lifetime ends. */
     promised<T>(make: () => Promise<T>): Promise<T> {
         return new Promise((resolve, reject) => {
             this.check();
             this.#pending.add(reject);
             (async () => make())()
                 .then(resolve, async (error: unknown) => {
-                    // A lost device first refuses to map and reports the reason later.
+                    // If the device is lost, mapping fails before the loss is reported, so wait for the report.
                     if (error instanceof DOMException || (error instanceof Error && error.name === "Other")) {
                         await new Promise((later) => setTimeout(later, 100));
                     }

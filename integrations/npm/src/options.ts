@@ -2,49 +2,49 @@ import { translated } from "./errors.js";
 import { RayModeKind, SchemeKind, Settings } from "./wasm/gpu_broad_phase.js";
 
 /**
- * Grid scheme. All schemes give the same results at different speed.
+ * Grid scheme. All schemes give the same results, at different speed.
  *
- * - `"hierarchical"` has levels by size and nothing to tune. Use it when in doubt.
- * - `"uniform"` enters each object into every cell it covers, all of one size.
- * - `"adaptive"` has half-shifted power-of-two layers, the finest with cells of `minScale`.
+ * - `"hierarchical"` has levels by size, and nothing to tune. Use it when in doubt.
+ * - `"uniform"` has cells of one size, and enters each object into every cell it covers.
+ * - `"adaptive"` has half-shifted layers of power-of-two cells. `minScale` is the finest cell edge.
  */
 export type Scheme =
     | "hierarchical"
     | { readonly type: "uniform"; readonly cellSize: number }
     | { readonly type: "adaptive"; readonly minScale: number };
 
-/** Hits to find per ray: the closest, all, or only if there is any. */
+/** Hits to find per ray: the closest one, all of them, or only if there is one. */
 export type RayMode = "closest" | "all" | "any";
 
 /**
  * Order of pairs, of a ray's hits and of a query's results. `"deterministic"` depends only on the input and the device.
- * `"sorted"` is ascending, identical on every device and on the CPU, and costs two sorts.
+ * `"sorted"` is ascending, the same on every device and on the CPU, and costs two more sorts.
  */
 export type PairOrder = "deterministic" | "sorted";
 
 /** Initial capacities of outputs, in rows. Outputs grow automatically. */
 export interface Capacities {
-    /** Pairs, 8 bytes each. Default: four per object. */
+    /** Capacity for pairs, 8 bytes each. Default: four per object. */
     readonly pairs?: number;
-    /** Hits of rays with the mode `"all"`, 8 bytes each. */
+    /** Capacity for hits of the ray mode `"all"`, 8 bytes each. */
     readonly hits?: number;
-    /** Cell entries of the scheme `"uniform"`, about 24 bytes each. */
+    /** Capacity for cell entries of the scheme `"uniform"`, about 24 bytes each. */
     readonly entries?: number;
-    /** Results of queries, 4 bytes each. */
+    /** Capacity for query results, 4 bytes each. */
     readonly results?: number;
-    /** Dispatches per walk, for very crowded scenes. At most 4,096. Default: 1. */
+    /** Number of dispatches per walk, for very crowded scenes. At most 4,096. Default: 1. */
     readonly rounds?: number;
 }
 
 /** Options of rays and queries. */
 export interface QueryOptions {
-    /** Hits to find. Default: `"closest"`. */
+    /** Hits to find per ray. Default: `"closest"`. */
     readonly rayMode?: RayMode;
     /** Order of pairs, hits and results. Default: `"deterministic"`. */
     readonly pairOrder?: PairOrder;
-    /** Initial capacities. */
+    /** Initial capacities of outputs. */
     readonly capacities?: Capacities;
-    /** Limit of the total size of the buffers. Default: limits of the device. */
+    /** Limit on the size of all buffers together, in bytes. Default: only the limits of the device. */
     readonly maxBytes?: number;
 }
 
@@ -54,13 +54,13 @@ export interface CommonOptions extends QueryOptions {
     readonly scheme?: Scheme;
     /** Number of axes. With 2, z is ignored. Default: 3. */
     readonly dimensions?: 2 | 3;
-    /** Grows every box on every side, in the units of the boxes. Default: 0. */
+    /** Distance by which every box grows on every side. Default: 0. */
     readonly margin?: number;
-    /** Period per axis, 0 for none. Used only by `neighbors`. Default: none. */
+    /** Period of each axis, or 0 for an axis that is not periodic. Used only by `neighbors`. Default: 0. */
     readonly periods?: readonly [number, number, number];
-    /** Number of worlds, whose objects never meet. With more than one, a step needs `worlds`. Default: 1. */
+    /** Number of worlds. Objects of different worlds never pair. With several, a step needs `worlds`. Default: 1. */
     readonly worlds?: number;
-    /** False to skip pairs. Default: true. */
+    /** False to find no pairs. Default: true. */
     readonly pairs?: boolean;
     /** False to ignore layers and owners. Default: true. */
     readonly filters?: boolean;
@@ -72,14 +72,14 @@ export interface CommonOptions extends QueryOptions {
 export interface GpuOptions extends CommonOptions {
     readonly cpu?: false;
     /**
-     * WGSL function `fn admits_pair(a: u32, b: u32) -> bool` that decides which objects may pair. Its other names must
-     * begin with `admits_`. It may call `pair_data(index)`, `pair_data_count()`, `pair_layers(object)` and
+     * WGSL function `fn admits_pair(a: u32, b: u32) -> bool` that returns whether two objects may pair. Its other names
+     * must begin with `admits_`. It may call `pair_data(index)`, `pair_data_count()`, `pair_layers(object)` and
      * `pair_owner(object)`.
      */
     readonly pairFilter?: string;
-    /** Preferred adapter, as in WebGPU. */
+    /** Preferred kind of adapter, as in WebGPU. */
     readonly powerPreference?: "low-power" | "high-performance";
-    /** Additional device features, such as for a renderer. */
+    /** Additional device features, for example for a renderer. */
     readonly requiredFeatures?: Iterable<GPUFeatureName>;
     /** Additional device limits, by their WebGPU names. */
     readonly requiredLimits?: Readonly<Record<string, number>>;
@@ -109,7 +109,7 @@ const OPTIONS = [
 ];
 const CAPACITIES = ["pairs", "hits", "entries", "results", "rounds"] as const;
 
-/** Checks that a value is one of `known`. @internal */
+/** Returns `value` if it is one of `known`, and throws otherwise. @internal */
 export function oneOf<T>(name: string, value: unknown, known: readonly T[]): T {
     if (!known.includes(value as T)) {
         throw new TypeError(
@@ -126,7 +126,7 @@ function numeric(name: string, value: unknown): number {
     return value;
 }
 
-/** Checks for an integer of 32 bits. @internal */
+/** Returns `value` if it is an integer of 32 bits, and throws otherwise. @internal */
 export function whole(name: string, value: unknown): number {
     const number = numeric(name, value);
     if (!Number.isInteger(number) || number < 0 || number > 0xffffffff) {
@@ -140,10 +140,9 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * Throws unless `object` is an object that has only `known` names. Names with the value `undefined` are ignored.
+ * Throws unless `object` is an object with `known` properties. Properties that are `undefined` are ignored.
  *
- * @param prefix Put before a name in messages.
- * @internal
+ * @param prefix Text before a name in error messages. @internal
  */
 export function demandNames(what: string, prefix: string, object: unknown, known: readonly string[]): void {
     if (typeof object !== "object" || object === null || Array.isArray(object) || ArrayBuffer.isView(object)) {
@@ -156,23 +155,23 @@ export function demandNames(what: string, prefix: string, object: unknown, known
     }
 }
 
-/** Checks the options and drops those that are `undefined`. */
+/** Returns the options without those that are `undefined`. Throws for unknown options. */
 function given<T extends object>(options: T, known: readonly string[]): T {
     demandNames("the argument", "option ", options, known);
     return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Options of a broad phase. @internal */
+/** Returns the checked options of a broad phase. @internal */
 export function checkedOptions<T extends CommonOptions>(options: T): T {
     return given(options, OPTIONS);
 }
 
-/** Options of a query set, with defaults from the broad phase. @internal */
+/** Returns the options of a query set, with defaults from its broad phase. @internal */
 export function optionsOfSet(broadPhase: CommonOptions, options: QueryOptions): CommonOptions {
     return { ...broadPhase, ...given(options, QUERY_OPTIONS) };
 }
 
-/** Creates the module's settings. @internal */
+/** Converts options to settings of the WebAssembly module. @internal */
 export function settingsOf(options: CommonOptions & { readonly pairFilter?: string }): Settings {
     const settings = new Settings();
     try {

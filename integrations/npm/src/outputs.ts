@@ -1,68 +1,68 @@
 import { Output } from "./wasm/gpu_broad_phase.js";
 
-/** Rows in a GPU buffer, for bind groups of your own. The next step may overwrite or replace it. */
+/** Rows in a GPU buffer, for your own bind groups. The next step may overwrite or replace the buffer. */
 export interface RowsOutput {
-    /** The rows. Usages: `STORAGE` and `COPY_SRC`. */
+    /** The buffer. It has the usages `STORAGE` and `COPY_SRC`. */
     readonly buffer: GPUBuffer;
-    /** Capacity in rows. Rows behind the result are undefined. */
+    /** Capacity in rows. Rows after the last result are undefined. */
     readonly capacity: number;
 }
 
-/** Pairs of a step: two `u32` each, the smaller index first. Counter words 10 and 11 hold their number. */
+/** Pairs of a step, as two `u32` object indices, the smaller one first. Counter words 10 and 11: number of pairs. */
 export interface PairOutput extends RowsOutput {
-    /** With several worlds: the number of pairs per world, `u32`. */
+    /** Number of pairs in each world, as `u32`. `null` with one world. */
     readonly perWorld: GPUBuffer | null;
 }
 
-/** One list per ray or query, all in one buffer. */
+/** One list of rows per ray or query, all in one buffer. */
 export interface ListOutput extends RowsOutput {
-    /** `u32`, length lists + 1: list i has the rows `offsets[i]` to `offsets[i + 1] - 1`. */
+    /** Array of `u32`, of length lists + 1. List i has the rows `offsets[i]` to `offsets[i + 1] - 1`. */
     readonly offsets: GPUBuffer | null;
 }
 
-/** Events of a step: rows of four `u32`. */
+/** Pair events of a step. A row has four `u32`. */
 export interface EventOutput {
-    /** Pairs that persist, followed by those that begin. */
+    /** Pairs that already existed in the previous step, then pairs that began. */
     readonly rows: GPUBuffer;
     /** Pairs of the previous step that ended. */
     readonly ended: GPUBuffer;
-    /** Eight `u32`: word 0 counts pairs that persist, word 4 those that begin, word 6 those that ended. */
+    /** Eight `u32`. Word 0: number of pairs that persist, word 4: that began, word 6: that ended. */
     readonly counters: GPUBuffer;
-    /** Capacity of `rows`. */
+    /** Capacity of `rows`, in rows. */
     readonly capacity: number;
-    /** Capacity of `ended`. */
+    /** Capacity of `ended`, in rows. */
     readonly endedCapacity: number;
 }
 
-/** Table of the sorted objects, in the layouts of the Rust crate's module `grid`. */
+/** Cell table of the objects. The Rust crate's module `grid` describes the layouts. */
 export interface TableOutput {
-    /** First entry of each cell, `u32`. */
+    /** First entry of each cell, as `u32`. */
     readonly starts: GPUBuffer;
-    /** Boxes as ordered integers. */
+    /** Boxes, with coordinates as integers in the order of the floats. */
     readonly records: GPUBuffer;
     /** Levels of the grid. */
     readonly grid: GPUBuffer;
-    /** Object of each entry in the low 29 bits, `u32`. */
+    /** Object index of each entry, in the low 29 bits of a `u32`. */
     readonly entries: GPUBuffer | null;
 }
 
-/** Results of rays and queries on the GPU. Reading an output that was not requested throws. */
+/** Results of rays and queries on the GPU. Reading a property that the input or options did not request throws. */
 export interface QueryOutput {
     /**
-     * 32 `u32`: 0 invalid, 1 excluded, 5 and 29 status. Counts have 64 bits, low word first: 10 pairs, 12 hits, 22
-     * results.
+     * 32 `u32`. Word 0: invalid objects, 1: excluded objects, 5 and 29: status. Counts of 64 bits, low word first: 10
+     * pairs, 12 hits, 22 query results.
      */
     readonly counters: GPUBuffer;
     /**
-     * Ray mode `"closest"`: object (`u32`) and `t` (`f32`) per ray. `"all"`: such hits as a list per ray. `"any"`: a
-     * `u32` per ray.
+     * Ray mode `"closest"`: object (`u32`) and `t` (`f32`) per ray. `"all"`: the same per hit, one list per ray.
+     * `"any"`: a `u32` per ray, 1 for a hit.
      */
     readonly rays: ListOutput;
-    /** Objects, `u32`, as a list per query. With `nearest`: object (`u32`) and squared distance (`f32`). */
+    /** Object indices (`u32`), one list per query. With `nearest`: object (`u32`) and squared distance (`f32`). */
     readonly queries: ListOutput;
 }
 
-/** Results of a step on the GPU. Reading an output that was not requested throws. */
+/** Results of a step on the GPU. Reading a property that the input or options did not request throws. */
 export interface StepOutput extends QueryOutput {
     /** Overlapping pairs. */
     readonly pairs: PairOutput;
@@ -72,13 +72,13 @@ export interface StepOutput extends QueryOutput {
     readonly table: TableOutput;
 }
 
-/** Source of the last step's buffers. @internal */
+/** Source of the buffers of the last step. @internal */
 export interface OutputSource {
     output(which: Output): GPUBuffer | undefined;
     capacity(which: Output): number;
 }
 
-/** The outputs of a step. @internal */
+/** The output buffers of a step. @internal */
 export class Outputs implements StepOutput {
     readonly #of: Readonly<Record<number, GPUBuffer | undefined>>;
     readonly #capacities: Readonly<Record<number, number>>;

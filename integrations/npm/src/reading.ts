@@ -1,29 +1,29 @@
 import { DeviceError } from "./errors.js";
 import { scoped } from "./scopes.js";
 
-/** The first bytes of a buffer. @internal */
+/** Bytes to read from the start of a buffer. @internal */
 export interface Bytes {
     readonly buffer: GPUBuffer;
-    /** A multiple of 4. */
+    /** Number of bytes, a multiple of 4. */
     readonly bytes: number;
 }
 
 /** Maximum number of spare staging buffers. */
 const MOST_SPARES = 4;
-/** MAP_READ and COPY_DST. */
+/** Buffer usages MAP_READ and COPY_DST. */
 const USAGE = 0x01 | 0x08;
 
 /** Copies device buffers to the host. @internal */
 export class Reader {
     readonly #device: GPUDevice;
-    /** Unused staging buffers. */
+    /** Staging buffers that are not in use. */
     #spares: GPUBuffer[] = [];
 
     constructor(device: GPUDevice) {
         this.#device = device;
     }
 
-    /** Reads the first words of each buffer, after all earlier submissions. */
+    /** Reads the start of each buffer, as it is after all earlier submissions. */
     async read(parts: readonly Bytes[]): Promise<Uint32Array[]> {
         const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
         const [[staging, mapping], told] = scoped(this.#device, () => {

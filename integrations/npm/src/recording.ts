@@ -17,10 +17,10 @@ import { scoped } from "./scopes.js";
 import { Uploads } from "./uploads.js";
 import { SelfQueryKind, type Input, Part } from "./wasm/gpu_broad_phase.js";
 
-/** Maximum recordings of a step until its outputs fit. Known scenes need four. */
+/** Maximum number of times to record a step until its outputs fit. Known scenes need up to four. */
 const MOST_TRIES = 12;
 
-/** Sizes of a recording. */
+/** Input sizes of the last recording. */
 interface RecordedSizes {
     readonly objects: number;
     readonly rays: number;
@@ -43,44 +43,44 @@ function askedOf(parts: Parts): RecordedSizes {
     };
 }
 
-/** Output rows to read. */
+/** Rows to read from an output buffer. */
 interface RowsToRead {
     readonly buffer: GPUBuffer;
     /** Words per row. */
     readonly words: number;
-    /** Number of rows, if known. */
+    /** Number of rows, if it is known before reading. */
     readonly rows?: number;
-    /** Else the counter with their number, and the capacity. */
+    /** Otherwise the counter with the number of rows, and the capacity of the buffer in rows. */
     readonly needed?: "pairsNeeded" | "hitsNeeded" | "resultsNeeded";
     readonly capacity?: number;
 }
 
-/** Records and submits: the broad phase, or a set. @internal */
+/** Part of the module that records and submits: the broad phase, or a query set. @internal */
 export interface Recorder extends OutputSource {
     /** Records an input, or repeats it. */
     record(input: Input, isRepeated: boolean): void;
     submit(): void;
-    /** Resolves once a repetition would have enough capacity. */
+    /** Resolves when the next recording of the same input would have enough capacity. */
     settle(): Promise<void>;
 }
 
-/** The last recording of a broad phase or a set: reads its results and repeats it. @internal */
+/** The last recording of a broad phase or query set: reads its results, and repeats it after overflow. @internal */
 export class Recording {
     readonly #uploads: Uploads;
-    /** Recordings without repetitions. */
+    /** Number of recordings, without repetitions. */
     #step = 0;
-    /** Recordings with repetitions. */
+    /** Number of recordings, repetitions included. */
     #made = 0;
     #asked: RecordedSizes | undefined;
     #outputs: Outputs | undefined;
-    /** Input for a repetition. */
+    /** Last input, for a repetition. */
     #input: Input | undefined;
     #table = 0;
     #refusal: Promise<DeviceError | undefined> = Promise.resolve(undefined);
-    /** Counts of the last results read. */
+    /** Values of the counters at the last reading, as guesses of the next number of rows. */
     readonly #last = new Map<string, number>();
 
-    /** `tableOf` returns the step whose table a query set uses. */
+    /** `tableOf` returns the number of the step whose table a query set uses. */
     constructor(
         readonly context: DeviceContext,
         readonly recorder: Recorder,
@@ -95,12 +95,12 @@ export class Recording {
         return this.#step;
     }
 
-    /** Resolves with the device's error for the last recording, if any. */
+    /** Resolves with the error of the last recording if the device refused it. */
     get refusal(): Promise<DeviceError | undefined> {
         return this.#refusal;
     }
 
-    /** Records a new input. A refused one changes nothing. */
+    /** Records and submits a new input. A refused input changes nothing. */
     make(parts: Parts): Outputs {
         return this.#scoped(() => {
             let input: Input | undefined;
@@ -136,14 +136,14 @@ export class Recording {
         return this.#outputs;
     }
 
-    /** Calls in an error scope and stores its result, unless `call` throws. */
+    /** Calls in an error scope and stores the device's error as `#refusal`. */
     #scoped<T>(call: () => T): T {
         const [made, told] = scoped(this.context.device, call);
         this.#refusal = told.then((error) => {
             if (error === undefined) {
                 return undefined;
             }
-            // Rows may not have been written.
+            // The device may not have written the uploaded rows, so the next step uploads them again.
             this.#uploads.forget();
             return new DeviceError(`the device refused the ${this.what}: ${error.message}`);
         });
@@ -157,7 +157,7 @@ export class Recording {
         return { asked: this.#asked, outputs: this.#outputs };
     }
 
-    /** Reads output rows and counters. Repeats the step until it has no status bit of `lacks` and all rows are read. */
+    /** Reads output rows and counters. Repeats the step until no status bit of `lacks` is set and no row is missing. */
     async read(lacks: number, want: () => RowsToRead[]): Promise<{ rows: Uint32Array[]; counters: Counters }> {
         const step = this.#step;
         let before = "";

@@ -1,6 +1,6 @@
 const FILTERS = ["validation", "out-of-memory", "internal"] as const;
 
-/** Calls in error scopes. The promise resolves with the device's error, if any. @internal */
+/** Calls in error scopes. The returned promise resolves with the device's error, or `undefined`. @internal */
 export function scoped<T>(device: GPUDevice, call: () => T): [T, Promise<GPUError | undefined>] {
     FILTERS.forEach((filter) => device.pushErrorScope(filter));
     const close = (): Promise<(GPUError | null)[]> =>

@@ -2,34 +2,29 @@ import type { DeviceContext } from "./device_context.js";
 import { COUNT_NAMES, type DeviceRows, type HostRows, type Parts, nameOf, wordsKind } from "./input.js";
 import { type Buffer, Counted, Input, Part, Words } from "./wasm/gpu_broad_phase.js";
 
-/** STORAGE, COPY_DST and COPY_SRC. @internal */
+/** Buffer usages STORAGE, COPY_DST and COPY_SRC. @internal */
 export const ROWS_USAGE = 0x80 | 0x08 | 0x04;
 
 const COPY_SRC = 0x04;
 const COUNTED = { objects: Counted.Objects, rays: Counted.Rays, queries: Counted.Queries };
 const STATIC_PARTS = new Set([Part.Statics, Part.StaticWorlds]);
 
-/** A buffer for uploaded rows. */
+/** A buffer for the uploaded rows of one part. */
 interface Slot {
     readonly buffer: Buffer;
     readonly js: GPUBuffer;
-    /** Key of the cached rows, if any. */
+    /** Key of the rows that the buffer holds, if these need not be uploaded again. */
     holds: string | undefined;
 }
 
-/**
- * Upload buffers for an input's rows. They are written only by `commit`, so a refused input leaves the previous rows
- * unchanged.
- *
- * @internal
- */
+/** Upload buffers. Only `commit` writes them, so a refused input leaves the previous rows unchanged. @internal */
 export class Uploads {
     readonly #context: DeviceContext;
     readonly #label: string;
     readonly #slots = new Map<string, Slot>();
-    /** Work of `commit`. */
+    /** Writes that `commit` will do. */
     #writes: ((encode: () => GPUCommandEncoder) => void)[] = [];
-    /** New slots and those they replace. */
+    /** New slots, each with the slot that it replaces. */
     #replaced: [name: string, slot: Slot, before: Slot | undefined][] = [];
 
     constructor(context: DeviceContext, label: string) {
@@ -37,7 +32,7 @@ export class Uploads {
         this.#label = label;
     }
 
-    /** Passes the rows of an input to the module. */
+    /** Passes the rows of an input to the WebAssembly module. */
     input(parts: Parts): Input {
         const input = new Input();
         try {
@@ -109,7 +104,7 @@ export class Uploads {
         return this.#put(slot, bytes, holds, (to, encode) => encode().copyBufferToBuffer(from, offset, to, 0, bytes));
     }
 
-    /** Returns a slot's buffer. `commit` writes the rows, unless they are cached. */
+    /** Returns the buffer of slot `name`. `commit` writes the rows, unless the buffer holds them already. */
     #put(
         name: string,
         bytes: number,
@@ -126,7 +121,7 @@ export class Uploads {
         return slot.buffer;
     }
 
-    /** Returns a slot of at least `bytes`. */
+    /** Returns a slot of at least `bytes` bytes. */
     #room(name: string, bytes: number): Slot {
         const slot = this.#slots.get(name);
         if (slot !== undefined && slot.js.size >= bytes && slot.js.size <= 4 * bytes + 65536) {
@@ -136,7 +131,7 @@ export class Uploads {
         if (bytes > limit) {
             throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
         }
-        // Grows by more, as it will probably grow again.
+        // A buffer that grows gets half as much again, since it will probably grow further.
         const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
         const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
         const buffer = this.#context.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
@@ -146,7 +141,7 @@ export class Uploads {
         return made;
     }
 
-    /** Writes the rows after the step or query was recorded. */
+    /** Writes the rows. Call it after the step or query was recorded. */
     commit(): void {
         const { device } = this.#context;
         let encoder: GPUCommandEncoder | undefined;
@@ -162,7 +157,7 @@ export class Uploads {
         this.#settle();
     }
 
-    /** Undoes the changes of a refused input. */
+    /** Restores the slots after a refused input. */
     revert(): void {
         for (const [name, slot, before] of this.#replaced) {
             destroy(slot);
@@ -180,7 +175,7 @@ export class Uploads {
         this.#replaced = [];
     }
 
-    /** Drops cached rows after an error: they may not have been written. */
+    /** Marks all rows for upload after an error, because the device may not have written them. */
     forget(): void {
         for (const slot of this.#slots.values()) {
             slot.holds = undefined;

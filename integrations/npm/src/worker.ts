@@ -13,7 +13,7 @@ const scope = globalThis as unknown as {
 
 let cpu: Cpu | undefined;
 const sets = new Map<number, { settings: Settings; query: HostQuery | undefined }>();
-/** A failure of a request without response. It is final. */
+/** Error of a request that expects no response. All later requests fail with it. */
 let failure: unknown;
 
 function inputOf({ rows, areSwept, question }: PlainParts): HostInput {
@@ -114,7 +114,7 @@ scope.onmessage = async ({ data: request }) => {
         scope.postMessage({ id, error: { name, message } }, []);
     }
 };
-// Errors thrown here reach the page.
+// An error that is thrown here is reported to the page.
 scope.onmessageerror = () => {
     throw new Error("a message could not be read");
 };

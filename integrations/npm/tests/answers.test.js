@@ -1,4 +1,4 @@
-// Compares results with the definition, for every scheme, on GPU and CPU.
+// Compares results with brute force, for every scheme, on GPU and CPU.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { suite } from "./suite.js";
@@ -58,7 +58,7 @@ for (const cpu of [false, true]) {
             broadPhase.step({ objects: { boxes: objects, layers, owners } });
             const filtered = await broadPhase.readPairs();
             if (equal(filtered, pairsOf(objects, admits), "filters") < 200) throw new Error("few pairs");
-            // The same as rows of 32 bytes.
+            // The same boxes as rows of 32 bytes.
             const rows = new ArrayBuffer(32 * count);
             const [floats, words] = [new Float32Array(rows), new Uint32Array(rows)];
             for (let row = 0; row < count; row += 1) {
@@ -98,7 +98,7 @@ for (const cpu of [false, true]) {
         const hits = await run(async (cpu) => {
             const objects = boxes(11, 2000, 1.5);
             const cast = rays(12, 400, 12);
-            // The definition in doubles. Only objects are compared, and t up to rounding.
+            // Brute force in doubles. Tests compare objects, and t up to rounding.
             const enter = (box, ray, grow = [0, 0, 0]) => {
                 let [low, high] = [0, cast[7 * ray + 6]];
                 for (let axis = 0; axis < 3; axis += 1) {
@@ -148,7 +148,7 @@ for (const cpu of [false, true]) {
                         : Math.abs(t - enter(best, ray)) <= 1e-5 * (1 + t) && wanted[ray].includes(object);
                 if (!is) throw new Error(`ray ${ray}: ${object} at ${t}, not ${best} at ${enter(best, ray)}`);
             }
-            // A query set does not change the step's results.
+            // A query of a set does not change the step's own results.
             const set = closest.createQuerySet({ rayMode: "any" });
             set.query({ rays: { rays: cast, halfExtents: new Float32Array(1200).fill(0.25) } });
             const { any } = await set.readRayHits();
@@ -191,7 +191,7 @@ for (const cpu of [false, true]) {
             const near = await broadPhase.readQueryResults();
             if (hits.objects.length < 50 || near.objects.length < 50)
                 throw new Error(`${hits.objects.length} hits, ${near.objects.length} near`);
-            // Without worlds, results of other worlds are added.
+            // A broad phase without worlds also finds results of other worlds.
             const whole = await lib.BroadPhase.create({ cpu, rayMode: "all" });
             whole.step({ objects: both, rays: cast, queries: { spheres } });
             const pairs = [
@@ -219,7 +219,7 @@ for (const cpu of [false, true]) {
             broadPhase.step({ ...input, queries: { spheres: rows.buffer } });
             const again = await broadPhase.readQueryResults();
             equal(lists(again.objects, again.offsets), lists(near.objects, near.offsets), "rows of spheres");
-            // Rays in rows of 32 bytes use world 0.
+            // Rays in rows of 32 bytes are in world 0.
             const plain = new Float32Array(8 * 90);
             for (let ray = 0; ray < 90; ray += 1) {
                 plain.set(cast.subarray(7 * ray, 7 * ray + 3), 8 * ray);
@@ -362,7 +362,7 @@ for (const cpu of [false, true]) {
 
 test("GPU: a crowd needs repeated steps, and the answer is whole", async () => {
     const pairs = await run(async () => {
-        // 700 boxes at one place: 244,650 pairs, far more than four per object.
+        // 700 boxes at one place have 244,650 pairs, far more than the initial four per object.
         const objects = boxes(41, 700, 0.1, 0.05).map((value, index) => (index % 6 < 3 ? value : value + 1));
         const broadPhase = await lib.BroadPhase.create({ scheme: { type: "uniform", cellSize: 0.02 }, events: true });
         broadPhase.step({ objects });
@@ -429,7 +429,7 @@ test("GPU: what has no room, and a later step has overwritten, is an error by na
         broadPhase.step({ objects: boxes(82, 10, 1) });
         equal(sorted(await broadPhase.readPairs()), pairsOf(boxes(82, 10, 1)));
         const { pairsNeeded, missing } = await counters;
-        // Bounded outputs hold a prefix.
+        // With `maxBytes`, not all pairs fit, so reading them fails.
         const small = await lib.BroadPhase.create({ maxBytes: 300000 });
         small.step({ objects: crowd });
         lost.push(thrown(() => small.readPairs()));
@@ -478,7 +478,7 @@ for (const cpu of [false, true]) {
             early.query({ rays: cast });
             await early.readCounters();
             early.query({ rays: cast });
-            // Refused steps change nothing: invalid input, and on the GPU more than maxBytes.
+            // Refused steps change nothing: one with invalid input, and on the GPU one that exceeds `maxBytes`.
             refusals.push(await thrown(() => broadPhase.step({ objects: second, neighbors: { radius: -1 } })));
             if (!cpu) refusals.push(await thrown(() => broadPhase.step({ objects: boxes(104, 50000, 1) })));
             late.query({ rays: cast });
@@ -536,7 +536,7 @@ test("GPU: what lacks room for pairs has its hits, and no events", async () => {
         const broadPhase = await lib.BroadPhase.create({ capacities: { pairs: 100 }, events: true });
         const input = { objects: crowd, rays: cast, partners: {} };
         broadPhase.step(input);
-        // Results start with space for four per object, like pairs.
+        // Like pairs, results have initial space for four per object.
         const [hits, pairs, results, events] = [
             broadPhase.readRayHits(),
             ...["readPairs", "readQueryResults", "readEvents"].map((name) => thrown(() => broadPhase[name]())),
@@ -547,7 +547,7 @@ test("GPU: what lacks room for pairs has its hits, and no events", async () => {
         await broadPhase.readPairs();
         const late = await broadPhase.readRayHits();
         equal(early.objects, late.objects);
-        // Later steps have the space. Events are right once the previous step was complete.
+        // Later steps have enough space. Events are correct if the previous step was complete.
         broadPhase.step({ objects: crowd });
         await broadPhase.readPairs();
         broadPhase.step({ objects: crowd.subarray(0, 1200) });
@@ -581,7 +581,7 @@ test("GPU: what the device refuses of a repeated step is an error by name", asyn
         const { createBuffer } = GPUDevice.prototype;
         broadPhase.step({ objects: crowd });
         const pending = thrown(() => broadPhase.readPairs());
-        // Makes the pair buffer unusable for shaders.
+        // Makes the device refuse the pair buffer as a shader binding.
         GPUDevice.prototype.createBuffer = function (descriptor) {
             const isOfPairs = /pairs$/.test(descriptor.label);
             return createBuffer.call(this, isOfPairs ? { ...descriptor, usage: GPUBufferUsage.COPY_DST } : descriptor);

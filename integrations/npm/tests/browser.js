@@ -1,4 +1,4 @@
-// Chromium with software WebGPU and without external requests.
+// Starts Chromium with software WebGPU and without external requests.
 import { chromium } from "playwright-core";
 
 const FLAGS = [
@@ -16,12 +16,12 @@ const GPU_FLAGS = [
     "--enable-unsafe-webgpu",
     "--use-webgpu-adapter=swiftshader",
     "--enable-features=Vulkan",
-    // Without these, the device is lost at the first canvas texture.
+    // Without these flags, the device is lost when a canvas texture is first used.
     "--use-angle=vulkan",
     "--use-vulkan=swiftshader",
 ];
 
-/** Timeout in milliseconds, ample even on a busy machine. */
+/** Timeout in milliseconds, long enough for a busy machine. */
 const GUARD = 600000;
 
 export function launch({ gpu = true, flags = [] } = {}) {
@@ -48,12 +48,12 @@ export async function open(browser, address) {
     return page;
 }
 
-/** Number of live JavaScript objects, arrays and functions, without V8's compiled code. */
+/** Number of live JavaScript objects, arrays and functions. V8's compiled code is not counted. */
 export async function liveObjects(page) {
     const session = await page.context().newCDPSession(page);
     const chunks = [];
     session.on("HeapProfiler.addHeapSnapshotChunk", ({ chunk }) => chunks.push(chunk));
-    // Snapshots collect garbage first. The second collection frees finalized objects.
+    // A snapshot collects garbage first. This extra collection also frees objects with finalizers.
     await session.send("HeapProfiler.collectGarbage");
     await session.send("HeapProfiler.takeHeapSnapshot");
     await session.detach();

@@ -1,4 +1,4 @@
-// The three.js example draws, counts and highlights on the broad phase's device.
+// The three.js example draws, counts overlaps and highlights boxes on the broad phase's device.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -23,7 +23,7 @@ after(async () => {
     server?.close();
 });
 
-/** Mean colour of nine pixels around a place of the page. */
+/** Mean colour of nine pixels around a point of the page. */
 async function colorAt(page, x, y) {
     const picture = (await page.screenshot({ clip: { x: x - 1, y: y - 1, width: 3, height: 3 } })).toString("base64");
     return page.evaluate(async (picture) => {
@@ -64,7 +64,7 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     const dark = await colorAt(page, x, y);
     assert.ok(dark[1] < lit[1] - 30, `without the mouse it is not: ${dark}`);
     const { overlaps } = await page.evaluate(() => ({ ...document.documentElement.dataset }));
-    // Roughly one overlap per two boxes.
+    // About one overlap per two boxes.
     assert.ok(overlaps > 300 && overlaps < 4000, `${overlaps} overlaps`);
     assert.deepEqual(page.said, []);
     await page.close();

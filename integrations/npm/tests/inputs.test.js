@@ -21,7 +21,7 @@ test("buffers of the device are read in place, others are copied, and outputs ar
         if (!(own instanceof GPUBuffer) || own.size !== 24000 || (own.usage & VERTEX) === 0 || own.label !== "boxes")
             throw new Error("no such buffer");
         await step("own, six floats", { buffer: own, count: 1000, words: "none" });
-        // Rows of 80 bytes with centre and half extents, behind 16 others.
+        // Rows of 80 bytes, in which 16 bytes precede centre and half extents.
         const wide = new Float32Array(20 * 1000);
         for (let row = 0; row < 1000; row += 1) {
             for (let axis = 0; axis < 3; axis += 1) {
@@ -51,7 +51,7 @@ test("buffers of the device are read in place, others are copied, and outputs ar
         broadPhase.step({ objects, objectCount: { buffer: far } });
         equal(await broadPhase.readPairs(), pairsOf(objects.subarray(0, 3000)), "count in a foreign buffer");
 
-        // Outputs equal the results that were read.
+        // Output buffers equal the arrays that are read.
         const cast = rays(2, 50, 10);
         broadPhase.step({ objects, rays: cast, queries: { boxes: boxes(3, 20, 3, 10) } });
         await broadPhase.readPairs();
@@ -76,7 +76,7 @@ test("buffers of the device are read in place, others are copied, and outputs ar
             if (!(output.table[name] instanceof GPUBuffer)) throw new Error(name);
         }
         if (!(broadPhase.memory > 0) || typeof broadPhase.adapter.vendor !== "string") throw new Error("memory");
-        // Outputs bind in a user's shader.
+        // Output buffers can be bound to a user's shader.
         const module = device.createShaderModule({
             code: `@group(0) @binding(0) var<storage, read> pairs: array<vec2u>;
                    @group(0) @binding(1) var<storage, read> counters: array<u32>;
@@ -410,7 +410,7 @@ test("GPU: buffers that cannot be used are told", async () => {
         /^RangeError: a buffer of \d+ bytes cannot be made: the device allows \d+$/,
         /^DeviceError: the device refused the step: /,
         /^DeviceError: the device refused the step: /,
-        // Without rays, the list of hits is empty.
+        // Without rays, reading hits throws nothing and returns an empty list.
         /^nothing$/,
         /^Error: the step has no events/,
         /^Error: the step has no events/,
@@ -437,7 +437,7 @@ test("GPU: static rows are kept with their version, and only as they lie", async
                 what,
             );
         };
-        /** The same boxes in a copied buffer: rows of 32 bytes, or of 48 with centre and half extents. */
+        /** The same boxes in a buffer to copy: rows of 32 bytes, or of 48 with centre and half extents. */
         const foreign = (still, wide) => {
             const rows = new Float32Array((wide ? 12 : 8) * 200);
             for (let box = 0; box < 200; box += 1) {
@@ -455,14 +455,14 @@ test("GPU: static rows are kept with their version, and only as they lie", async
             return { buffer, count: 200, words: "padding", ...(wide ? { stride: 48, form: "center-half" } : {}) };
         };
         await step("an array", 1, of(91));
-        // An unchanged version is not read again.
+        // Static objects with an unchanged version are not read again.
         broadPhase.step({ objects: moving, statics: { objects: of(92), version: 1 } });
         equal(
             await broadPhase.readPairs(),
             pairsOf(new Float32Array([...of(91), ...moving]), (a, b) => b >= 200),
             "kept",
         );
-        // The same version with another row layout: the table is cached or rebuilt.
+        // The version stays, but the row layout changes.
         for (const [what, rows] of [
             ["copied rows", foreign(of(91), false)],
             ["centres", foreign(of(91), true)],

@@ -87,7 +87,7 @@ for (const cpu of [false, true]) {
             broadPhase.step({ objects });
             await broadPhase.readPairs();
             const told = [];
-            // On the GPU, hits overflow: the query is read, settled, and repeated.
+            // On the GPU, hits overflow, so the query is read, settled and repeated.
             for (const delay of [undefined, 0, 5, 10, 20]) {
                 const set = broadPhase.createQuerySet({ capacities: { hits: 1 } });
                 set.query({ rays: cast, queries: { boxes: objects.subarray(0, 60) } });
@@ -156,7 +156,7 @@ test("5,000 frames: memory of the module, buffers and the heap stay as they are"
         late.created - early.created <= 8,
         `${early.created} buffers after 1,000 frames, ${late.created} after 5,000`,
     );
-    // The heap grows by a few bytes per frame, for V8's compiled code.
+    // The heap grows by a few bytes per frame for V8's compiled code, so objects are compared.
     assert.ok(Math.abs(late.objects - early.objects) <= 50, `${early.objects} objects, then ${late.objects}`);
     console.log(`after each 1,000 frames: ${JSON.stringify(marks)}`);
 });

@@ -1,4 +1,4 @@
-// The package loads in a plain page and in a Vite build, and reports missing support.
+// The package loads in a plain page and in a Vite build. It reports a missing GPU or worker.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -44,7 +44,7 @@ async function titleOf(address) {
     }
 }
 
-/** A folder with the packed package and a page. */
+/** Creates a folder with the packed package and a page. */
 function project(html, more = {}) {
     const folder = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
     const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
@@ -109,7 +109,7 @@ test("CPU: a worker that cannot start or fails is an error by name, under an ans
     const told = await tab.evaluate(async (other) => {
         const foreign = await import(`${other}/dist/index.js`);
         const told = [await thrown(() => foreign.BroadPhase.create({ cpu: true }))];
-        // Too many pairs for the module's memory.
+        // These identical boxes have more pairs than fit the module's memory.
         const broadPhase = await lib.BroadPhase.create({ cpu: true, events: true });
         broadPhase.step({ objects: new Float32Array(6 * 33000) });
         const reads = ["readPairs", "readEvents"];

@@ -7,7 +7,7 @@ import { suite } from "./suite.js";
 
 const { run, data, root } = suite();
 const targets = process.env.CARGO_TARGET_DIR ?? join(root, "../../target");
-// Mesa needs a user folder.
+// Mesa needs a runtime folder of the user.
 const env = { XDG_RUNTIME_DIR: data, ...process.env };
 const broadphase = (...words) =>
     execFileSync(join(targets, "debug/broadphase"), ["--quiet", ...words], { cwd: data, env });

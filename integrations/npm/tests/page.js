@@ -1,7 +1,7 @@
-// Helpers for tests in the page.
+// Helper functions for tests that run in the page.
 import * as lib from "gpu-broad-phase";
 
-/** Reads a NumPy file as floats or words. */
+/** Reads a NumPy file as a typed array. */
 async function npy(url) {
     const bytes = await (await fetch(url)).arrayBuffer();
     const start = 10 + new DataView(bytes).getUint16(8, true);
@@ -10,7 +10,7 @@ async function npy(url) {
     return new { f4: Float32Array, f8: Float64Array, u4: Uint32Array }[type](bytes.slice(start));
 }
 
-/** Mulberry32. */
+/** Pseudorandom numbers from 0 to 1 (Mulberry32). */
 function random(seed) {
     let state = seed;
     return () => {
@@ -21,7 +21,7 @@ function random(seed) {
     };
 }
 
-/** Boxes of edges up to `size` in a cube. With `step`, they are on a lattice and share faces. */
+/** Boxes with edges up to `size` in a cube. With `step`, coordinates are on a lattice, so boxes share faces. */
 function boxes(seed, count, size = 1, side = Math.cbrt(count), step = 0) {
     const next = random(seed);
     const on = (value) => (step > 0 ? Math.round(value / step) * step : value);
@@ -61,7 +61,7 @@ function overlap(array, a, b, margin = 0) {
     return true;
 }
 
-/** All pairs by definition, ascending. */
+/** All pairs by brute force, ascending. */
 function pairsOf(array, admits = () => true) {
     const found = [];
     const count = array.length / 6;
@@ -75,7 +75,7 @@ function pairsOf(array, admits = () => true) {
     return found;
 }
 
-/** Sorted rows of `width` words. */
+/** Sorts rows of `width` words. */
 function sorted(words, width = 2) {
     const rows = [];
     for (let row = 0; row < words.length; row += width) {
@@ -88,7 +88,7 @@ function sorted(words, width = 2) {
     return rows.flat();
 }
 
-/** Lists of CSR offsets, each sorted. */
+/** Converts CSR offsets to lists and sorts each list. */
 function lists(objects, offsets) {
     return Array.from({ length: offsets.length - 1 }, (_, list) =>
         [...objects.subarray(offsets[list], offsets[list + 1])].sort((a, b) => a - b),
@@ -110,7 +110,7 @@ function equal(found, wanted, what = "rows") {
     return a.length;
 }
 
-/** Name and message of the exception. */
+/** Name and message of the exception that `call` throws. */
 async function thrown(call) {
     try {
         await call();
@@ -120,7 +120,7 @@ async function thrown(call) {
     return "nothing";
 }
 
-/** Words of a buffer. */
+/** Reads all words of a GPU buffer. */
 async function download(device, buffer) {
     const staging = device.createBuffer({
         size: buffer.size,

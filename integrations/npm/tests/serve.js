@@ -11,7 +11,7 @@ const TYPES = {
     ".wasm": "application/wasm",
 };
 
-/** Serves folders under path prefixes: `{ "/": "dist" }`. Resolves to the server's address. */
+/** Serves folders under path prefixes, such as `{ "/": "dist" }`. Resolves to the server's address. */
 export async function serve(folders) {
     const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
     const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-// A browser, a server of this package and test pages, for the tests of one file.
+// A browser, a server of this package and test pages, shared by the tests of a file.
 import { after, before } from "node:test";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { serve } from "./serve.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Returns `run(function, argument)`, which calls a function in a fresh page and requires a silent console. */
+/** Returns `run(function, argument)`, which calls a function in a new page and requires an empty console. */
 export function suite(options = {}) {
     const data = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
     let browser;

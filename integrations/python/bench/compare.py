@@ -112,7 +112,7 @@ def has(*modules: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in modules)
 
 
-# Comparison: one number per pair.
+# Comparison of results.
 
 
 def keys_of(first: npt.NDArray[Any], second: npt.NDArray[Any], count: int) -> Keys:
@@ -136,7 +136,7 @@ def same(found: Keys, expected: Keys) -> str:
     return ""
 
 
-# Boxes that overlap.
+# Scenes of overlapping boxes.
 
 
 def pairs(options: Options) -> Iterator[Row]:
@@ -169,7 +169,7 @@ def box_columns(boxes: scenes.Boxes, options: Options) -> list[Column]:
             return tree.intersection_v(lower, upper)
 
         def check(found: Any) -> str:
-            # Each box finds itself, and each pair is found from both sides.
+            # A query finds each box itself, and each pair twice.
             first, second = np.repeat(ids, found[1].astype(np.int64)), found[0]
             return same(keys_of(first, second, count)[first < second], expected)
 
@@ -181,7 +181,7 @@ def box_columns(boxes: scenes.Boxes, options: Options) -> list[Column]:
     return columns
 
 
-# Points near each other.
+# Scenes of points and their neighbours.
 
 
 def neighbors(options: Options) -> Iterator[Row]:
@@ -278,7 +278,7 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
         import freud.box
         import freud.locality
 
-        # freud requires periods; without ours, they are too long to matter. Its box is centred, and positions are
+        # freud requires periods. If we have none, its periods are too long to matter. Its box is centred; positions are
         # float32.
         space = freud.box.Box.cube(period or box)
         centered = np.ascontiguousarray(points - (period or float(points.max())) / 2, np.float32)
@@ -324,7 +324,7 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
     columns += [Column("scipy cKDTree", scipy)] if half and has("scipy") else []
     if not half and has("freud"):
         columns += [Column("freud AABBQuery", partial(freud, "AABBQuery"))]
-        # Measured from 1,000 to 10,000 points: ten times the points take 40 times as long, at any cell width.
+        # From 1,000 to 10,000 points, the measured time grows 40-fold, at any cell width.
         columns += [Column("freud LinkCell", partial(freud, "LinkCell"), power=1.6)]
     columns += [Column("matscipy", matscipy)] if not half and has("matscipy") else []
     columns += [Column("ase", ase, largest=10_000)] if not half and has("ase") else []
@@ -363,7 +363,7 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
         """How far the boxes of candidates lie apart, in float64."""
         are_faces, pairs = some >= count * count, some % (count * count)
         lower, upper = np.minimum(mesh.start, mesh.end) - inflation, np.maximum(mesh.start, mesh.end) + inflation
-        # Corners of both elements, up to three each.
+        # Vertices of both elements, repeated up to three.
         first, second = pairs // count, pairs % count
         edge_corners = mesh.edges[:, [0, 1, 1]]
         of_first = np.where(are_faces[:, None], mesh.faces[first * are_faces], edge_corners[first * ~are_faces])
@@ -386,7 +386,7 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
     def ipctk(method: str) -> Call:
         import ipctk as library
 
-        # Layouts that ipctk takes without a copy.
+        # ipctk takes this layout without a copy.
         start, end = np.asfortranarray(mesh.start), np.asfortranarray(mesh.end)
         edges, faces = np.asfortranarray(mesh.edges, np.int32), np.asfortranarray(mesh.faces, np.int32)
 
@@ -403,12 +403,12 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
             faces_vertices = np.fromiter(of_faces, np.dtype((np.int64, 2)))
             seconds = time.perf_counter() - began
             answer = keys(edges_edges, faces_vertices)
-            # Only its LBVH has float32 bounds, rounded outward.
+            # Only LBVH has float32 bounds, rounded outward.
             if method != "LBVH":
                 return same(answer, expected)
             more = np.setdiff1d(answer, expected)
             same(np.setdiff1d(answer, more), expected)
-            # Each bound is at most 1.5 units in the last place farther out: rounded to nearest, plus one unit.
+            # Each bound is at most 1.5 units in the last place farther out: half from rounding to nearest, plus one.
             tolerance = 3 * float(np.spacing(np.float32(max(np.abs(start).max(), np.abs(end).max()) + inflation)))
             if len(answer) != len(expected) + len(more) or (gaps(more) > tolerance).any():
                 raise Differs(f"{len(more)} more candidates, with gaps of up to {gaps(more).max(initial=0.0)}")
@@ -426,7 +426,7 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
     return columns
 
 
-# Rays.
+# Scenes of rays.
 
 
 def rays(options: Options) -> Iterator[Row]:
@@ -451,7 +451,7 @@ def ray_columns(
         different = np.flatnonzero(found != expected)
         if len(different) == 0:
             return ""
-        # Entry into each box in float64, with the box shrunk and grown by some units in the last place.
+        # Entry into each box in float64, with the box shrunk or grown by some units in the last place.
         extent = float(np.abs(origins).max())
         tolerance = 16 * extent * float(np.finfo(np.float32).eps)
         start, way = origins[different].astype(np.float64), directions[different].astype(np.float64)
@@ -470,7 +470,7 @@ def ray_columns(
         wide_theirs, theirs_may_be_met = entry(found[different], tolerance)
         may_be = (expected[different] < 0) | mine_may_be_met
         may_be &= (found[different] < 0) | theirs_may_be_met
-        # A box that is surely hit before the other one would be in both results.
+        # If a box is surely entered before the other one, both libraries must find it.
         late_theirs = np.where(found[different] < 0, np.inf, wide_theirs)
         late_mine = np.where(expected[different] < 0, np.inf, wide_mine)
         wrong = ~may_be | (mine_is_met & (at_mine < late_theirs)) | (theirs_is_met & (at_theirs < late_mine))
@@ -508,7 +508,7 @@ def ray_columns(
         corners = boxes.reshape(-1, 2, 3)
         choices = itertools.product((0, 1), repeat=3)
         vertices = np.stack([corners[:, choice, (0, 1, 2)] for choice in choices], axis=1)
-        # Two triangles per side; corner index = 4 x + 2 y + z.
+        # Two triangles per face. Corner index = 4 x + 2 y + z.
         quads = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
         triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
         faces = (np.arange(len(boxes))[:, None, None] * 8 + triangles).reshape(-1, 3)
@@ -528,7 +528,7 @@ def ray_columns(
     return columns
 
 
-# Times and tables.
+# Formatting of times and tables.
 
 
 def shown(seconds: float) -> str:

@@ -87,7 +87,7 @@ def main() -> None:
                         result = broad_phase.step(boxes)
                         whole.append(time.perf_counter() - began)
                         answers.append(float(broad_phase.stats()["seconds"]))
-                        # Frees results outside of the measured time, as between frames.
+                        # Frees results outside the measured time, as between frames.
                         del result
                 added = statistics.median(all_of - part for all_of, part in zip(whole, native, strict=True))
                 crate = crate_seconds(given.crate, backend, sort, name)

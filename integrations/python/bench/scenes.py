@@ -12,7 +12,7 @@ Array = npt.NDArray[np.float64]
 Boxes = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int32]
 
-# Coordinates are multiples of this, so float32 holds them and their differences exactly.
+# All coordinates are multiples of this, so float32 holds them and their differences exactly.
 STEP = 2.0**-16
 RADIUS = 1.5
 
@@ -85,7 +85,7 @@ def cloth(count: int) -> Mesh:
     across = np.linspace(-2.4, 2.4, rows)
     x, y = (axis.ravel() for axis in np.meshgrid(across, across, indexing="ij"))
     along, angle = np.hypot(x, y), np.arctan2(y, x)
-    # Rests on the ball within a quarter circle; beyond it, hangs down in folds.
+    # The cloth rests on the ball within a quarter circle. Beyond, it hangs down in folds.
     lying, hanging = np.minimum(along, np.pi / 2), np.maximum(along - np.pi / 2, 0.0)
     out = np.sin(lying) * (1.0 + 0.35 * hanging * np.cos(14 * angle))
     hung = np.stack([out * np.cos(angle), out * np.sin(angle), np.cos(lying) - hanging], axis=1)

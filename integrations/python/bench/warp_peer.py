@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import warp as wp
 
-# Only tables go to standard output.
+# Standard output is only for tables.
 wp.config.log_level = wp.LOG_ERROR
 wp.config.enable_backward = False
 wp.init()
@@ -117,7 +117,7 @@ def cast(
     found = int(-1)
     query = wp.bvh_query_ray(tree, origin, way)
     j = int(0)
-    # Skips boxes beyond the closest one.
+    # Skips boxes beyond the closest hit so far.
     while wp.bvh_query_next(query, j, closest):
         near = wp.cw_div(lowers[j] - origin, way)
         far = wp.cw_div(uppers[j] - origin, way)
@@ -146,7 +146,7 @@ def near(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
     """Points within a radius of each other by a `HashGrid`, and their distances."""
     extent = period or float(np.ptp(points, axis=0).max())
-    # Warp's cells repeat. With a period, they must fill it, and positions must be positive.
+    # Warp's grid repeats. With a period, the grid must fill it, and positions must be positive.
     cells = max(1, min(128, int(extent / radius)))
     width = period / cells if period else radius
     placed = _vectors(points + period)

@@ -1,4 +1,4 @@
-//! NumPy arrays of both float types and any strides, read in place.
+//! NumPy arrays of float32 or float64 with any strides, read in place.
 
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -48,7 +48,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// Numbers of a row, padded with 0.
+    /// Numbers of a row. Missing columns are 0.
     pub fn row(&self, row: usize) -> [f64; 3] {
         fn of<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, row: usize) -> [f64; 3] {
             let mut numbers = [0.0; 3];
@@ -64,7 +64,7 @@ impl Numbers<'_> {
     }
 }
 
-/// One number per row, or one for all.
+/// One number per row, or one number for all rows.
 pub enum Each<'py, T: numpy::Element> {
     All(T),
     Row(PyReadonlyArray1<'py, T>),
@@ -108,12 +108,12 @@ impl<T: Copy> EachView<'_, T> {
     }
 }
 
-/// Converts without a copy.
+/// Converts rows to words without a copy.
 pub fn words<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> Bound<'py, PyArray1<u32>> {
     PyArray1::from_vec(py, bytemuck::allocation::cast_vec(rows))
 }
 
-/// As [`words`], in two dimensions.
+/// Like [`words`], but in two dimensions.
 pub fn table<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> PyResult<Bound<'py, PyArray2<u32>>> {
     let shape = [rows.len(), size_of::<T>() / 4];
     words(py, rows).reshape(shape)

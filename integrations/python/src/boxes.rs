@@ -8,10 +8,10 @@ use rayon::prelude::*;
 
 use crate::arrays::{EachView, Numbers};
 
-/// Boxes per task.
+/// Boxes per parallel task.
 const SHARE: usize = 4096;
 
-/// Largest float ≤ `number`. Branches would be mispredicted.
+/// Largest float ≤ `number`. Branches would be mispredicted, so there are none.
 pub fn round_down(number: f64) -> f32 {
     let nearest = number as f32;
     stepped(nearest, -i32::from(f64::from(nearest) > number))
@@ -23,10 +23,10 @@ pub fn round_up(number: f64) -> f32 {
     stepped(nearest, i32::from(f64::from(nearest) < number))
 }
 
-/// A step never crosses zero: rounding keeps the sign, and steps lead away from zero.
+/// The next float up or down. It never crosses 0, because rounding keeps the sign.
 fn stepped(float: f32, step: i32) -> f32 {
     let bits = float.to_bits() as i32;
-    // Negative floats descend as their bits ascend.
+    // Bits of negative floats ascend as the floats descend.
     let sign = 1 | (bits >> 31);
     f32::from_bits((bits + sign * step) as u32)
 }
@@ -58,24 +58,24 @@ impl Bound for f64 {
 
 #[derive(Clone, Copy)]
 pub struct BoxArrays<'a> {
-    /// For messages.
+    /// Argument name in error messages.
     pub name: &'static str,
     pub lower: Numbers<'a>,
     pub upper: Numbers<'a>,
     pub layers: EachView<'a, u32>,
     pub owners: EachView<'a, u32>,
-    /// Fail on ignored boxes.
+    /// True to fail on ignored boxes.
     pub checked: bool,
 }
 
-/// Rounds bounds outward.
+/// Reads boxes and rounds their bounds outward.
 pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
     let empty = Aabb::point([0.0; 3]);
     boxes.resize(given.lower.rows(), empty);
     let first_bad = match (given.lower, given.upper) {
         (Numbers::Single(lower), Numbers::Single(upper)) => fill(given, lower, upper, boxes),
         (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes),
-        // Both are halves of one array.
+        // Both corners come from one array.
         _ => return Err(Bad::mixed(given.name)),
     };
     match first_bad {
@@ -84,7 +84,7 @@ pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
     }
 }
 
-/// Returns the first bad row, or `usize::MAX`.
+/// Fills `boxes`. Returns the first bad row, or `usize::MAX`.
 fn fill<T: Bound>(
     given: BoxArrays<'_>,
     lower: ArrayView2<'_, T>,
@@ -105,7 +105,7 @@ fn fill<T: Bound>(
                 is_good &= low <= high;
             }
             if !is_good {
-                // Rounding may have put the bounds in order.
+                // Keeps the box invalid, even if rounding has ordered its bounds.
                 min[0] = f32::NAN;
             }
             *aabb = Aabb {

@@ -1,4 +1,4 @@
-//! Mesh elements whose boxes overlap, and that share no vertex.
+//! Finds mesh elements whose boxes overlap and that share no vertex.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Scene};
 use numpy::ndarray::{ArrayView1, ArrayView2};
@@ -12,7 +12,7 @@ use crate::boxes::{round_down, round_up};
 use crate::engine::{Engine, Finder};
 use crate::work;
 
-/// Excludes elements with a common vertex. Each element has three words, its vertices.
+/// Pair filter that excludes elements with a common vertex. An element has three words, its vertices.
 pub const NOT_INCIDENT: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     for (var i = 0u; i < 3u; i += 1u) {
@@ -25,7 +25,7 @@ fn admits_pair(a: u32, b: u32) -> bool {
 }
 ";
 
-/// Result order. Element kinds are 0 vertices, 1 edges, 2 faces.
+/// Pair kinds in result order. Element kinds: 0 vertices, 1 edges, 2 faces.
 const KINDS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [1, 2], [2, 0], [2, 2]];
 
 type Bounds = [[f64; 3]; 2];
@@ -41,13 +41,13 @@ fn around(a: &Bounds, b: &Bounds) -> Bounds {
     ]
 }
 
-/// Of the pair kind's first kind, then of its second, if different.
+/// Elements of one or two kinds, whose pairs are to be found.
 #[derive(Default)]
 struct Elements {
     bounds: Vec<Bounds>,
-    /// The last one is repeated up to three.
+    /// Vertices per element. The last one is repeated up to three.
     vertices: Vec<[u32; 3]>,
-    /// First element of the second kind.
+    /// Index of the first element of the second kind.
     second: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Elements {
         self.vertices.extend_from_slice(vertices);
     }
 
-    /// With two kinds, layers pair each only with the other.
+    /// With two kinds, layers exclude pairs of one kind.
     fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
         let aabb = |(element, bounds): (usize, &Bounds)| {
             // An element has the owner of its first vertex.
@@ -86,7 +86,7 @@ impl Elements {
     }
 }
 
-/// Checks vertex indices and pads rows to three.
+/// Checks vertex indices and pads rows to three vertices.
 fn corners(name: &str, rows: ArrayView2<'_, u32>, vertices: usize) -> PyResult<Vec<[u32; 3]>> {
     let corner = |(row, of_row): (usize, ArrayView1<'_, u32>)| {
         if let Some(vertex) = of_row.iter().find(|&&vertex| vertex as usize >= vertices) {
@@ -119,8 +119,8 @@ fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bound
     Ok((0..count).into_par_iter().map(vertex).collect())
 }
 
-/// Returns a table per wanted kind, in the order of [`KINDS`]. Runs one step per kind, as a common step would find and
-/// reject other pairs.
+/// Returns one table per wanted pair kind, in the order of [`KINDS`]. Runs one step per kind, because a common step
+/// would also find pairs of the others.
 #[pyfunction]
 #[pyo3(signature = (engine, start, end, edges, faces, *, inflation, owners, wanted, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
@@ -166,7 +166,7 @@ pub fn candidates<'py>(
     lists.into_iter().map(|list| table(py, list)).collect()
 }
 
-/// Indices count within their kinds.
+/// Returned indices count within each kind.
 fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
     let boxes = elements.boxes(owners);
     finder.choose(&boxes);
@@ -181,16 +181,16 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
     };
     let admits = |a: u32, b: u32| !elements.are_incident(a, b) && elements.meet(a, b);
     let result = finder.step(&descriptor, &scene, Some(&admits));
-    // The table does not hold the caller's boxes.
+    // The caller cannot query this table: it has elements, not the caller's boxes.
     finder.has_table = false;
     let mut pairs = result?.pairs;
     if finder.broad_phase.gpu().is_some() {
-        // The device compared single precision.
+        // The device compared in single precision.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();
     }
     if let Some(second) = elements.second {
-        // The first kind has the smaller indices.
+        // Indices of the second kind start at `second`.
         pairs.par_iter_mut().for_each(|pair| pair.b -= second as u32);
     }
     Ok(pairs)

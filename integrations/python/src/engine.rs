@@ -20,9 +20,9 @@ use crate::work::{self, FairMutex};
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct Engine {
     state: FairMutex<State>,
-    /// Fork count at creation.
+    /// Number of forks at creation.
     forks: usize,
-    /// `None` on the CPU.
+    /// GPU adapter at creation. `None` on the CPU.
     adapter: Option<AdapterInfo>,
     uses_gpu: Arc<AtomicBool>,
 }
@@ -30,7 +30,7 @@ pub struct Engine {
 pub struct State {
     pub finder: Finder,
     pub last: LastStep,
-    /// Being checked: a refused step keeps the last boxes.
+    /// Boxes being checked. A refused step keeps those in `last`.
     pub spare: Vec<Aabb>,
 }
 
@@ -41,15 +41,15 @@ pub struct Finder {
     uses_gpu: Arc<AtomicBool>,
     pub plain: BroadPhaseDescriptor<'static>,
     pub number: u64,
-    /// Open choices are made by the first boxes.
+    /// The scheme, or the kind whose cell size the first boxes decide.
     scheme: Choice,
     counters: Counters,
     taken: Duration,
-    /// True if there is a table to query.
+    /// True if the caller may query the table.
     pub has_table: bool,
 }
 
-/// Objects as numbered in results.
+/// Objects of the last step, in result order.
 #[derive(Default)]
 pub struct LastStep {
     pub boxes: Vec<Aabb>,
@@ -64,7 +64,7 @@ enum Choice {
     Adaptive,
 }
 
-/// Fails for GPUs in a forked process.
+/// Fails if a forked process requests a GPU.
 fn backend_of<'a>(name: &str, adapter: Option<&'a str>) -> PyResult<Backend<'a>> {
     let backends = match name {
         "auto" | "gpu" => Backends::all(),
@@ -179,7 +179,7 @@ impl Engine {
         let backend = backend_of(backend, adapter)?;
         let broad_phase = py.detach(|| block_on(BroadPhase::with_backend(&descriptor, backend)));
         let broad_phase = broad_phase.map_err(errors::raised)?;
-        /// Identifies the device that holds objects.
+        /// Number of the next engine. Object sets store it with their device buffers.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let adapter = broad_phase.adapter_info().cloned();
         let uses_gpu = Arc::new(AtomicBool::new(adapter.is_some()));
@@ -204,7 +204,7 @@ impl Engine {
         })
     }
 
-    /// The adapter in the format of [`adapters`]; `None` on the CPU.
+    /// Describes the adapter like [`adapters`], or returns `None` on the CPU.
     #[getter]
     fn adapter<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.gpu().map(|info| described(py, info)).transpose()
@@ -228,7 +228,7 @@ impl Engine {
 }
 
 impl Engine {
-    /// Takes no lock, as progress callbacks may call it.
+    /// Takes no lock, because progress callbacks may call it.
     fn gpu(&self) -> Option<&AdapterInfo> {
         self.adapter.as_ref().filter(|_| self.uses_gpu.load(Ordering::Relaxed))
     }
@@ -246,16 +246,16 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        // A device waits for threads of its process.
+        // Dropping a device waits for threads, which a forked process lacks.
         if self.forks == work::forks() {
-            // SAFETY: nobody looks at it afterwards.
+            // SAFETY: the field is not used after `drop`.
             unsafe { ManuallyDrop::drop(&mut self.state.get_mut().finder.broad_phase) };
         }
     }
 }
 
 impl Finder {
-    /// Makes an open choice.
+    /// Lets the first boxes decide an open cell size.
     pub fn choose(&mut self, boxes: &[Aabb]) {
         let dimensions = self.plain.dimensions;
         self.plain.scheme = match self.scheme {
@@ -267,7 +267,7 @@ impl Finder {
         self.scheme = Choice::Fixed;
     }
 
-    /// `admits` must equal the descriptor's pair filter.
+    /// `admits` must match the descriptor's pair filter.
     pub fn step(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'static>,

@@ -15,7 +15,7 @@ create_exception!(
     "The GPU refused the work, was lost, or did not answer in time."
 );
 
-/// Includes the sources, in one line.
+/// Message of the error and its sources.
 fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

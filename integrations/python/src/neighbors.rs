@@ -1,4 +1,4 @@
-//! Neighbours, exact in double precision.
+//! Finds neighbours, exact in double precision.
 //!
 //! The broad phase finds candidates in single precision, with a radius enlarged by the rounding error. Double precision
 //! then decides.
@@ -14,7 +14,7 @@ use crate::boxes;
 use crate::engine::Engine;
 use crate::work;
 
-/// Rows per task.
+/// Rows per parallel task.
 const SHARE: usize = 1024;
 const LARGEST: f64 = f32::MAX as f64;
 
@@ -28,12 +28,12 @@ struct Near {
 
 struct Space {
     positions: Vec<[f64; 3]>,
-    /// Infinite on an axis without a period.
+    /// Infinite on axes without a period.
     periods: [f64; 3],
 }
 
 impl Space {
-    /// Vector to the nearest image of `to`, and that image's shift in periods.
+    /// Vector to the nearest image of `to`, and the image's shift in periods.
     fn way(&self, from: usize, to: usize) -> ([f64; 3], [i32; 3]) {
         let (mut way, mut shift) = ([0.0; 3], [0; 3]);
         for axis in 0..3 {
@@ -50,7 +50,8 @@ impl Space {
         (way, shift)
     }
 
-    /// Single precision, close to zero, and the largest error of a distance. Fails if out of range.
+    /// Returns points in single precision, moved close to 0, and the largest error of a distance. Fails if out of
+    /// range.
     fn points(&self) -> Result<(Vec<Aabb>, f64), String> {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         if self.positions.is_empty() {
@@ -103,7 +104,7 @@ impl Space {
     }
 }
 
-/// Avoids squares, which may overflow or vanish.
+/// Avoids squares, which may overflow or become 0.
 fn length(way: [f64; 3]) -> f64 {
     way.into_iter().fold(0.0, f64::hypot)
 }
@@ -163,7 +164,7 @@ pub fn neighbors<'py>(
             ..finder.plain
         };
         let result = finder.step(&descriptor, &scene, None);
-        // The table does not hold the caller's boxes.
+        // The caller cannot query this table: it has points, not the caller's boxes.
         finder.has_table = false;
         let result = result?;
         let limit = radius * radius;

@@ -11,18 +11,18 @@ use crate::arrays::{Each, EachView, Matrix};
 use crate::boxes::{self, BoxArrays};
 use crate::work::{self, FairMutex};
 
-/// A handle has 64 bits: generation (high), slot (low).
+/// An object set. A handle has 64 bits: generation (high), slot (low).
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct ObjectTable {
     objects: FairMutex<Objects>,
-    /// Fork count at creation.
+    /// Number of forks at creation.
     forks: usize,
 }
 
 pub struct Objects {
     pub set: ObjectSet,
     pub has_events: bool,
-    /// Handles, ascending.
+    /// Pairs of the last step as ascending handles.
     pub pairs: Vec<[u64; 2]>,
     /// Number of the engine whose device holds the boxes, or 0.
     pub device_owner: u64,
@@ -86,9 +86,9 @@ impl Events {
 }
 
 impl Objects {
-    /// Also returns the step's pairs as handles.
+    /// Returns the events, and the step's pairs as handles.
     pub fn events(&self, pairs: &[Pair]) -> (Events, Vec<[u64; 2]>) {
-        // Free slots are ignored, so pairs have handles.
+        // Free slots never pair, so `object` has a handle.
         let number = |object: u32| self.set.handle_of(object).map_or(u64::MAX, number_of);
         let mut now: Vec<_> = pairs.par_iter().map(|pair| [number(pair.a), number(pair.b)]).collect();
         now.par_sort_unstable();
@@ -121,7 +121,7 @@ impl ObjectTable {
 impl Drop for ObjectTable {
     fn drop(&mut self) {
         if self.forks != work::forks() {
-            // The device buffers are those of another process.
+            // The device buffers belong to the parent process.
             forget(take(&mut self.objects.get_mut().set));
         }
     }
@@ -171,7 +171,7 @@ impl ObjectTable {
         Ok(PyArray1::from_vec(py, bounds.into_iter().map(insert).collect()))
     }
 
-    /// Keeps layers and owners. Checks all handles first.
+    /// Keeps layers and owners. Moves nothing if a handle is invalid.
     #[pyo3(signature = (handles, *, lower, upper))]
     fn move_to<'py>(
         &self,
@@ -191,7 +191,7 @@ impl ObjectTable {
         Ok(())
     }
 
-    /// Checks all handles first.
+    /// Removes nothing if a handle is invalid.
     fn remove<'py>(&self, py: Python<'py>, handles: PyReadonlyArray1<'py, u64>) -> PyResult<()> {
         let mut objects = self.lock(py)?;
         let handles = handles.as_array();
@@ -213,7 +213,7 @@ impl ObjectTable {
         Ok(PyArray1::from_vec(py, handles.iter().map(contains).collect()))
     }
 
-    /// As numbered in results.
+    /// Object indices, as in results.
     fn objects_of<'py>(
         &self,
         py: Python<'py>,
@@ -245,7 +245,7 @@ impl ObjectTable {
         ))
     }
 
-    /// Handles in the order of results, and boxes as min, max.
+    /// Handles in result order, and boxes as min, max.
     fn all<'py>(&self, py: Python<'py>) -> PyResult<All<'py>> {
         let objects = self.lock(py)?;
         let (handles, bounds): (Vec<_>, Vec<_>) = objects

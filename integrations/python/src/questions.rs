@@ -21,16 +21,16 @@ fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<us
         .find_first(|&row| numbers.row(row).into_iter().any(&is_bad))
 }
 
-/// Hits, and offsets or words.
+/// Hits, and offsets or words per ray.
 type Hits<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>);
-/// Nearest objects, objects and offsets; unused ones are empty.
+/// Nearest objects, objects and offsets. Unused ones are empty.
 type Results<'py> = (
     Bound<'py, PyArray2<u32>>,
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<u32>>,
 );
 
-/// Returns hits and offsets; with `any`, one word per ray.
+/// Returns hits and offsets. With `any`, returns one word per ray.
 #[pyfunction]
 #[pyo3(signature = (
     engine, *, origins, directions, t_min, t_max, half_extents, layers, worlds, mode, checked, progress
@@ -113,7 +113,7 @@ pub fn rays<'py>(
     } else {
         result.ray_offsets
     };
-    // Without rays, the step has no offsets.
+    // Without rays, the engine returns no offsets.
     let offsets = if mode == RayMode::All && offsets.is_empty() {
         vec![0]
     } else {
@@ -127,7 +127,7 @@ pub fn rays<'py>(
     Ok((table(py, hits)?, words(py, offsets)))
 }
 
-/// Returns objects and offsets; with `nearest`, rows of object and squared distance.
+/// Returns objects and offsets. With `nearest`, returns rows of object and squared distance.
 #[pyfunction]
 #[pyo3(signature = (engine, *, name, lower, upper, radius, layers, owners, worlds, nearest, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]

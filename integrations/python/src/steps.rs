@@ -100,7 +100,7 @@ pub fn step_objects<'py>(
             None => objects.set.scene(),
             Some((device, queue)) => {
                 if objects.device_owner != finder.number {
-                    // Buffers of another instance's device may have equal names.
+                    // Buffers of another device may compare equal, so boxes are uploaded again.
                     objects.set.invalidate();
                     objects.device_owner = finder.number;
                 }
@@ -119,7 +119,7 @@ pub fn step_objects<'py>(
         let events = (pairs && objects.has_events).then(|| objects.events(&result.pairs));
         Ok::<_, PyErr>((result, events))
     })??;
-    // Once the call cannot be cancelled any more.
+    // The step can no longer be cancelled here.
     let events = events.map(|(events, now)| {
         objects.pairs = now;
         events.into_arrays(py)

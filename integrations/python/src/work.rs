@@ -1,4 +1,4 @@
-//! Long work on a thread pool, without the interpreter's lock. Ctrl-C ends it.
+//! Runs long work on a thread pool, without the interpreter's lock. Ctrl-C cancels it.
 
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,10 +14,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// Forks since this module was loaded. Threads and driver state do not survive a fork.
+/// Number of forks since this module was loaded. A fork loses threads and driver state.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// One pool per fork depth, as one locked during a fork is unusable.
+/// One pool per fork depth, because a pool locked during a fork is unusable.
 static POOLS: [OnceLock<Result<ThreadPool, String>>; 64] = [const { OnceLock::new() }; 64];
 
 #[pyfunction]
@@ -42,10 +42,10 @@ fn pool() -> PyResult<&'static ThreadPool> {
     pool.map_err(|error| PyRuntimeError::new_err(format!("no threads could be started: {error}")))
 }
 
-/// Runs `work` on the pool. Calls `progress` regularly with the current pass's rows done and total. Its exceptions and
-/// signals end the work.
+/// Runs `work` on the pool. Calls `progress` regularly with the current pass's rows done and total. Exceptions of
+/// `progress` and signals cancel the work.
 ///
-/// `work` must not wait for a lock: a waiting pool thread may run other work.
+/// `work` must not wait for a lock, because a waiting pool thread may run other work.
 pub fn run<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -88,10 +88,10 @@ pub fn run<T: Send>(
     })
 }
 
-/// A fair mutex: waiting threads get their turn.
+/// A fair mutex: threads get it in turn.
 pub struct FairMutex<T> {
     value: Mutex<T>,
-    /// Fork count of the last owner.
+    /// Fork count when last locked.
     forks: AtomicUsize,
 }
 
@@ -113,13 +113,13 @@ impl<T: Send> FairMutex<T> {
             return Ok(locked(guard));
         }
         loop {
-            // Guards cannot leave their thread: takes over only the lock.
+            // A guard cannot change threads, so it is forgotten while locked.
             let is_locked = py.detach(|| self.value.try_lock_for(GLANCE).map(forget).is_some());
             if is_locked {
                 // SAFETY: this thread has the lock, and its guard was forgotten.
                 return Ok(locked(unsafe { self.value.make_guard_unchecked() }));
             }
-            // Owners in this process have stored their count by now.
+            // An owner in this process would have stored its count by now.
             if self.forks.load(Ordering::Relaxed) != forks() {
                 return Err(PyRuntimeError::new_err(
                     "another thread was at work with this when the process was forked: make a new one",

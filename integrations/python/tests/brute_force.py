@@ -102,7 +102,7 @@ def boxes(kind: str, rows: int, dimensions: int, seed: int) -> tuple[Array, Arra
     elif kind == "tiny":
         lower, upper = lower * 1e-44, upper * 1e-44
     elif kind == "huge":
-        # Beyond the largest float32, which stands for infinity too.
+        # Some exceed the largest float32 and become infinity.
         lower, upper = lower * 1e38, upper * 1e38
     return lower, upper
 
@@ -137,7 +137,7 @@ def ray_hits(
         half = rounded_outward(*[np.asarray(half_extents)] * 2)[1].astype(np.float64)
     answers = []
     for slack in (0.0, 4e-7):
-        # Boxes are grown for swept rays, and rounded outward.
+        # Boxes are grown by the half extents and rounded outward.
         spare = np.where(half > 0, slack, 0.0)[:, None]
         bounds = []
         for bound, sign in ((low, -1), (high, 1)):

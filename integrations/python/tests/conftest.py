@@ -13,7 +13,7 @@ import pytest
 from gpu_broad_phase import BroadPhase, NoAdapterError
 from hypothesis import HealthCheck, settings
 
-# Adapters and peers named here are required.
+# Tests fail if an adapter or peer named here is missing.
 REQUIRED = [name for name in os.environ.get("GPU_BROAD_PHASE_ADAPTERS", "").split(",") if name]
 GPU = REQUIRED[0] if REQUIRED else "gpu"
 

@@ -13,7 +13,7 @@ from gpu_broad_phase.candidates import KINDS
 from hypothesis import given
 from hypothesis import strategies as st
 
-# Names in ipctk of each kind and of a pair's elements.
+# ipctk's names of each kind, and of the elements of its pairs.
 PEER_NAMES = {
     "vertices_vertices": ("vertex_vertex", "vertex0_id", "vertex1_id"),
     "edges_vertices": ("edge_vertex", "edge_id", "vertex_id"),
@@ -116,7 +116,7 @@ def test_candidates_are_those_of_brute_force(
 
 @pytest.mark.parametrize("name", PEERS)
 @pytest.mark.parametrize("mesh", ["random", "cloth"])
-# ipctk rounds outward, so with these inflations no grid elements just touch.
+# ipctk rounds outward. With these inflations, no elements just touch, so rounding does not matter.
 @pytest.mark.parametrize("inflation", [0.0, 0.03])
 def test_ipctk_finds_the_same(backend: str, name: str, mesh: str, inflation: float) -> None:
     ipctk = peer("ipctk")
@@ -152,7 +152,7 @@ def test_two_dimensions(backend: str, inflation: float) -> None:
 
 
 def test_doubles_nearer_than_single_precision(backend: str) -> None:
-    # Stacked faces with a gap below float32 precision, and a vertex that just touches.
+    # Stacked faces with a gap below float32 precision, or none.
     triangle = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     for gap, expected in ((1e-10, 0), (0.0, 1)):
         vertices = np.vstack([triangle + 1000, triangle + [1000, 1000, 1000 + gap]])

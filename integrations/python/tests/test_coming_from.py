@@ -45,7 +45,7 @@ def test_code_of_the_guide(name: str, tmp_path: Path) -> None:
     for library in PARTS[name]:
         peer(library)
     beginning, of_names = parts()
-    # In a file, as warp reads the source of its kernels.
+    # Warp reads the source of its kernels from this file.
     script = tmp_path / "part.py"
     script.write_text("\n".join([beginning, *blocks(of_names[name])]), encoding="utf-8")
     runpy.run_path(str(script))

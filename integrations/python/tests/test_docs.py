@@ -57,13 +57,13 @@ def test_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks:
         at = text[: text.index(block)].count("\n")
-        # Keeps the README's line numbers in errors.
+        # Keeps the README's line numbers in error messages.
         exec(compile("\n" * at + block, str(README), "exec"), names)
 
 
 def test_the_first_example_needs_nothing_but_what_the_install_brings(tmp_path: Path) -> None:
     first = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)[0]
-    # Only numpy comes with the package.
+    # Only numpy comes with the package, so other libraries are hidden.
     hidden = f"import sys\nsys.modules |= dict.fromkeys({PEERS!r})\n"
     run = subprocess.run(
         [sys.executable, "-c", hidden + first], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False

@@ -69,7 +69,7 @@ def test_random_cells_have_the_neighbors_of_ase(pbc: tuple[bool, bool, bool]) ->
     random = np.random.default_rng([3, *pbc])
     rows = 0
     for case in range(12):
-        # Cells from far smaller to larger than the cutoff.
+        # Cell edges from far below to above the cutoff.
         edge = 1.5 * 1.7 ** (case % 6)
         cell = edge * (np.eye(3) + random.uniform(-0.35, 0.35, (3, 3)))
         atoms = some_atoms(random, cell, pbc, int(random.integers(1, 30)))
@@ -82,7 +82,7 @@ def test_lattices_have_the_neighbors_of_ase_and_matscipy(lattice: str) -> None:
     options = {"name": "Cu", "crystalstructure": lattice, **LATTICES[lattice]}
     crystal = peer("ase.build").bulk(**options)
     for atoms in (crystal, crystal * (2, 1, 3), crystal * 3):
-        # No bond lengths, which rounding puts on either side.
+        # No bond lengths, which rounding could put on either side.
         for cutoff in (3.217, 6.513):
             compare(atoms, cutoff)
             found = ascending(ours.neighbor_list("ijS", atoms, cutoff))
@@ -108,7 +108,7 @@ def test_slabs_have_the_neighbors_of_ase(pbc: tuple[bool, bool, bool]) -> None:
     slab.rattle(0.1, seed=4)
     assert compare(slab, 3.3) > 0
     assert compare(slab, 9.1) > 0
-    # A slab whose cell lacks a third vector.
+    # A slab whose cell has only two vectors.
     flat = peer("ase.build").fcc100("Cu", size=(2, 2, 2))
     assert flat.cell.rank == 2
     assert compare(flat, 5.3) > 0
@@ -141,7 +141,7 @@ def test_atoms_far_outside_of_the_cell_are_near_all_the_same() -> None:
     far = SimpleNamespace(positions=[[1e6 + 0.1, 0.2, -1e6 + 0.3], [0.5, 0.2, 0.3]], pbc=True, cell=np.eye(3))
     i, j, d, shifts = ours.neighbor_list("ijdS", far, 0.7)
     assert (i.tolist(), j.tolist()) == ([0, 0, 1, 1], [1, 1, 0, 0])
-    # Positions at a million are exact to 1e-10.
+    # Positions near a million are exact only to 1e-10.
     np.testing.assert_allclose(np.sort(d), [0.4, 0.4, 0.6, 0.6], rtol=0, atol=1e-9)
     assert sorted(shifts[:2].tolist()) == [[10**6 - 1, 0, -(10**6)], [10**6, 0, -(10**6)]]
 
@@ -313,7 +313,7 @@ def test_all_of_ipctk_that_takes_a_broad_phase_takes_ours(ipctk: Any, all_may_co
 
     def both(name: str, *given: Any) -> Any:
         answers = [getattr(ipctk, name)(mesh, *given, broad_phase=each) for each in (own, other)]
-        # Steps depend on the order of threads.
+        # ipctk's steps depend on the order of threads.
         assert answers[0] == pytest.approx(answers[1], abs=1e-5)
         return answers[0]
 

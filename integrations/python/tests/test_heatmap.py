@@ -18,7 +18,7 @@ def counted(drawn: Heatmap, lower: Any, upper: Any) -> tuple[Any, Any]:
     height, width = drawn.counts.shape
     left, right, bottom, top = drawn.extent
     x, y = np.linspace(left, right, width + 1), np.linspace(bottom, top, height + 1)
-    # Edges of cells are rounded.
+    # Cell edges are rounded.
     slack = 1e-9 * max(right - left, top - bottom)
     answers = []
     for by in (-slack, slack):
@@ -106,7 +106,7 @@ def test_bad_arguments_are_refused(given: dict[str, Any], error: type[Exception]
 
 
 def test_a_box_with_a_min_above_its_max() -> None:
-    # Ignored, as in a step.
+    # The second box is ignored, as in a step.
     drawn = heatmap([[0, 0, 4, 4], [3, 3, 1, 1]], cells=4)
     assert (drawn.counts == 1).all()
 
@@ -127,6 +127,6 @@ def test_plot_returns_an_image(tmp_path: Any) -> None:
     figure.savefig(tmp_path / "heatmap.png")
     assert (tmp_path / "heatmap.png").stat().st_size > 1000
     pyplot.close(figure)
-    # By default, plots into the current figure.
+    # `plot` draws into the current figure by default.
     assert drawn.plot().axes is pyplot.gca()
     pyplot.close("all")

@@ -38,7 +38,7 @@ def spread_out(array: Any) -> Any:
 
 
 def broadcast(array: Any) -> Any:
-    # Stride 0.
+    # An array with stride 0.
     return np.broadcast_to(array[:1], array.shape)
 
 
@@ -267,7 +267,7 @@ def test_bad_boxes_are_refused_with_row_and_axis(
         mine.step(boxes)
     with pytest.raises(ValueError, match=message):
         ObjectSet().insert(boxes)
-    # The table is empty or that of the boxes before, never a mixture.
+    # A refused step leaves no mixture of boxes.
     assert len(mine.step(np.zeros((2, 6)))) == 1
 
 
@@ -279,7 +279,7 @@ def test_bad_points_name_no_corner(backend: str) -> None:
 
 
 def test_a_double_above_another_in_the_same_float_is_refused(backend: str) -> None:
-    # Rounded outward, this would be valid.
+    # Rounded outward, this box would be valid.
     with pytest.raises(ValueError, match=r"boxes\[0\] has a min x"):
         broad_phase(backend).step([[1 + 1e-12, 0, 0, 1, 1, 1]])
 
@@ -307,7 +307,7 @@ def test_a_refused_step_does_not_change_what_is_asked(backend: str) -> None:
 def test_candidates_leave_no_boxes_to_ask(backend: str, mode: Any) -> None:
     mine = BroadPhase(backend=backend)
     mine.step([[0, 0, 0, 1, 1, 1]])
-    # Elements of a mesh are not the caller's boxes.
+    # The table of mesh elements cannot be queried.
     collision_candidates([[5, 5, 5], [6, 5, 5], [5, 6, 5], [5.2, 5.2, 5]], None, None, [[0, 1, 2]], broad_phase=mine)
     with pytest.raises(RuntimeError, match="call step"):
         mine.rays([[5.1, 5.1, 0]], [[0, 0, 1]], mode=mode)

@@ -29,7 +29,7 @@ needs_fork = pytest.mark.skipif(not HAS_FORK, reason="this system has no fork")
 LOWER, UPPER = brute_force.boxes("spread", 500, 3, 1)
 BOXES = np.hstack([LOWER, UPPER])
 
-# Timeout in seconds, ample even on a busy machine.
+# Timeout in seconds, long enough for a busy machine.
 GUARD = 600.0
 
 BEGINNING = """
@@ -96,7 +96,7 @@ def test_threads_share_one_and_have_one_each(backend: str) -> None:
     scenes = [brute_force.boxes("spread", 200 + 20 * index, 3, index) for index in range(8)]
     expected = [brute_force.pairs(*brute_force.rounded_outward(*scene)).tobytes() for scene in scenes]
     shared = broad_phase(backend)
-    # Devices are slow to create: half of the threads have one.
+    # Devices are slow to create, so half of the threads share one.
     own = [shared if index % 2 else BroadPhase(backend=backend) for index in range(8)]
 
     def work(index: int) -> None:
@@ -157,7 +157,7 @@ def test_a_busy_thread_leaves_others_their_turn() -> None:
 def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
     mine = broad_phase(backend)
     boxes = np.zeros((20_000 if backend == "cpu" else 6_000, 6))
-    # Boxes of one owner do not pair: much work, no result.
+    # Boxes of one owner never pair: much work, no result.
     mine.step(boxes[:100], owners=1)
     counted, over = 0, False
 
@@ -170,7 +170,7 @@ def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
     thread = threading.Thread(target=count)
     thread.start()
     began, most = time.perf_counter(), 0
-    # Two cores may be busy with other work.
+    # Other work may keep both cores busy.
     while most < 10 and time.perf_counter() - began < GUARD:
         before = counted
         mine.step(boxes, owners=1)
@@ -242,7 +242,7 @@ CALLS: dict[str, Callable[[BroadPhase, int], object]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_a_call_between_two_parts(backend: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = broad_phase(backend)
-    # Boxes for rays and queries, whose layers meet none of them.
+    # Boxes that rays and queries miss because of their layers.
     mine.step(crowd(6_000), layers=2, masks=2, pairs=False)
     mine.rays([[0, 0, 0]], [[0, 0, 1]], mode="all")
     looks = 0
@@ -374,7 +374,7 @@ def test_forks(backend: str, way: str) -> None:
 
 @needs_fork
 def test_a_fork_while_another_thread_is_at_work() -> None:
-    # The child must not wait for its parent's threads.
+    # The child process must not wait for threads of its parent.
     text = """
         import threading, warnings
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -506,7 +506,7 @@ print((resident() - before) / 2**20)
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the size of a process is read from /proc")
 def test_memory_does_not_grow(backend: str) -> None:
-    # A leak of 24 bytes per iteration on the CPU would be seen.
+    # A leak of 24 bytes per iteration on the CPU would exceed this.
     grown = float(script(MEMORY, backend, 10_000 if backend == "cpu" else 1000))
     assert grown < 4.0
 

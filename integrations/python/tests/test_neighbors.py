@@ -30,7 +30,7 @@ def check(found: Any, points: Any, radius: float, period: Any = None, *, half: b
     apart = np.sqrt((way**2).sum(axis=2))
     near = apart <= radius
     near &= np.triu(np.ones((rows, rows), bool), 1) if half else ~np.eye(rows, dtype=bool)
-    # Rounding in float64 decides at the radius.
+    # Near the radius, both results are valid.
     is_close = np.isclose(apart, radius, rtol=1e-12, atol=0)
     assert (found.offsets.dtype, found.objects.dtype) == (np.int64, np.uint32)
     assert (found.distances.dtype, found.shifts.dtype) == (np.float64, np.int32)
@@ -45,7 +45,7 @@ def check(found: Any, points: Any, radius: float, period: Any = None, *, half: b
     assert np.array_equal(np.lexsort((found.j, found.i)), np.arange(len(found.objects)))
     np.testing.assert_allclose(found.distances, apart[found.i, found.j], rtol=1e-12, atol=1e-300)
     assert (found.distances <= radius).all()
-    # The vector to the shifted image has the reported distance.
+    # The vector to the shifted image must have the reported distance.
     moved = np.where(found.shifts == 0, 0.0, found.shifts * np.where(np.isfinite(periods), periods, 0.0))
     along = points[found.j] + moved - points[found.i]
     scale = np.abs(points).max(initial=0.0) + np.abs(moved).max(initial=0.0)
@@ -120,7 +120,7 @@ def test_scipy_finds_the_same_periodic_pairs(backend: str, period: Any, wraps: i
     lengths = np.broadcast_to(period, 3)
     points = random.random((4000, 3)) * np.where(lengths == 0, 12, lengths)
     expected = spatial.cKDTree(points, boxsize=period).query_pairs(1.0, output_type="ndarray")
-    # Images some periods outside are the same points.
+    # Points moved by whole periods are the same points.
     outside = points + random.integers(-wraps, wraps + 1, points.shape) * lengths
     found = broad_phase(backend).neighbors(outside, 1.0, period=period, half=True)
     assert np.array_equal(np.stack([found.i, found.j], axis=1), brute_force.ascending(expected))
@@ -140,7 +140,7 @@ def test_freud_finds_the_same(backend: str, dimensions: int) -> None:
     query = freud.locality.AABBQuery(box, points).query(points, {"r_max": radius, "exclude_ii": True})
     theirs = query.toNeighborList()
     found = broad_phase(backend, dimensions=dimensions).neighbors(points[:, :dimensions], radius, period=side)
-    # float32: skips distances close to the radius.
+    # freud computes in float32, so distances close to the radius are skipped.
     is_clear = np.abs(theirs.distances - radius) > 1e-5
     expected = np.stack([theirs.query_point_indices, theirs.point_indices], axis=1)[is_clear]
     mine = np.abs(found.distances - radius) > 1e-5
@@ -174,7 +174,7 @@ def test_warp_finds_the_same(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_
         expected = counts.numpy()
     found = broad_phase(backend).neighbors(points, radius)
     assert expected.sum() > 5000
-    # float32.
+    # Warp computes in float32, so distances close to the radius may differ.
     near = np.bincount(found.i[np.abs(found.distances - radius) < 1e-5], minlength=3000)
     assert (np.abs(np.diff(found.offsets) - expected) <= near).all()
     assert near.sum() < 100
@@ -210,20 +210,20 @@ def test_duplicates_are_neighbors_at_radius_zero(backend: str) -> None:
 
 
 def test_squares_that_vanish(backend: str) -> None:
-    # Their squares are 0 in float64.
+    # Squares of these distances are 0 in float64.
     found = broad_phase(backend).neighbors([[0, 0, 0], [1e-180, 0, 0]], 1e-190)
     assert found.of(0).tolist() == []
 
 
 def test_a_distance_of_just_the_radius_counts(backend: str) -> None:
-    # float32 cannot resolve these differences.
+    # float32 cannot represent these differences.
     points = 1e6 + np.array([[0, 0, 0], [0.25, 0, 0], [0.25 + 2.0**-30, 0, 0]])
     found = broad_phase(backend).neighbors(points, 0.25, half=True)
     assert np.stack([found.i, found.j], axis=1).tolist() == [[0, 1], [1, 2]]
 
 
 def test_the_nearest_image_counts_alone(backend: str) -> None:
-    # Points have several images within the radius, but are one neighbour, and none of themselves.
+    # Several images of each point are within the radius, but only the nearest of the other point is found.
     found = broad_phase(backend).neighbors([[0.1, 0.5, 0.5], [0.9, 0.5, 0.5]], 50.0, period=1.0)
     assert [found.of(0).tolist(), found.of(1).tolist()] == [[1], [0]]
     np.testing.assert_allclose(found.distances, 0.2, rtol=1e-12)
@@ -303,7 +303,7 @@ FAR = 1e300
         ({"radius": FAR}, "radius is 1e300, and less than 3.4028234663852886e38 is needed"),
         ({"points": [[FAR, 0, 0], [-FAR, 0, 0]]}, "points reach from -1e300 to 1e300 on axis 0, and may be at most"),
         ({"points": [[0, 0, 0], [0, 0, 1e39]]}, "points reach from 0.0 to 1e39 on axis 2, and may be at most"),
-        # Too far from the middle for single precision, and all in one place.
+        # Too far from the middle for single precision, although two points coincide.
         ({"points": [[2e40, 0, 0], [2e40, 0, 0], [0, 0, 0]]}, "points reach from 0.0 to 2e40 on axis 0"),
         ({"period": [1, FAR, 1]}, "period is 1e300 on axis 1, and at most 3.4028234663852886e38 is possible"),
     ],

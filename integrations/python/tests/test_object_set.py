@@ -24,7 +24,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # By handle: lower corner, upper corner, layers, mask, owner, static.
+        # Expected objects by handle: lower corner, upper corner, layers, mask, owner, static.
         self.model: dict[int, tuple[Any, Any, int, int, int, bool]] = {}
         self.gone: set[int] = set()
         self.pairs: set[tuple[int, int]] = set()
@@ -258,7 +258,7 @@ def test_handles_of_other_shapes_and_types() -> None:
     assert objects.contains(handles.tolist()).all()
     assert objects.contains(handles.astype(np.int64)[::-1]).all()
     assert not objects.contains([-1]).any()
-    # numpy alone would convert these to floats.
+    # numpy alone would convert this list to floats.
     mixed = [handles[0], int(handles[1]), np.int64(handles[2])]
     assert objects.contains(mixed).all()
     assert objects.objects_of([mixed]).tolist() == [[0, 1, 2]]
@@ -287,7 +287,7 @@ def test_an_insertion_of_static_objects_moves_the_rows_of_others(backend: str) -
     walls = objects.insert(np.zeros((5, 6)), static=True)
     assert (objects.objects_of(balls) > before).all()
     result = broad_phase(backend).step(objects)
-    # Each ball pairs with each wall and the other ball; walls do not pair.
+    # Each ball pairs with each wall and the other ball. Walls do not pair.
     assert len(result) == 11
     named = objects.handles_of(result.pairs)
     assert not np.isin(named, walls).all(axis=1).any()

@@ -125,7 +125,7 @@ def test_tqdm_draws_it(capsys: pytest.CaptureFixture[str]) -> None:
 def test_nothing_breaks_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "tqdm"]:
         monkeypatch.delitem(sys.modules, name)
-    # Makes the import fail.
+    # `None` makes the import fail.
     monkeypatch.setitem(sys.modules, "tqdm", None)
     with pytest.raises(ImportError):
         importlib.import_module("tqdm")

@@ -126,7 +126,7 @@ def test_the_nearest_come_first(
     np.testing.assert_allclose(result.distances, nearest, rtol=1e-6, atol=1e-30)
     assert np.array_equal(result.objects < 0, np.isinf(result.distances))
     if kind in ("lattice", "points", "same"):
-        # Squared distances are exact here; ties go to the smaller row.
+        # Squared distances are exact here. Of equal ones, the smaller row comes first.
         assert np.array_equal(result.objects, np.where(np.isinf(nearest), -1, order))
     for row in range(count):
         named = result.objects[row][result.objects[row] >= 0]
@@ -193,7 +193,7 @@ def test_special_queries(backend: str) -> None:
     assert mine.query(points=[[0, 0, 0]], worlds=(1 << 32) - 1).of(0).tolist() == []
     assert mine.query(points=[[1e30, 0, 0]], radius=np.inf).of(0).tolist() == [0, 1]
     assert mine.query(boxes=[[-np.inf] * 3 + [np.inf] * 3]).of(0).tolist() == [0, 1]
-    # A float64 radius is rounded outward: the next one above 1 still reaches.
+    # A float64 radius is rounded up, so 1 + 1e-15 still reaches.
     assert mine.query(points=[[5, 0, 0]], radius=1 + 1e-15).of(0).tolist() == [1]
 
 

@@ -65,7 +65,7 @@ def check(
         order = np.lexsort((lists.objects, of_ray))
         assert np.array_equal(order, np.arange(len(order)))
     assert np.array_equal(met, found.any(axis=1))
-    # Closest: smallest t, then smallest row.
+    # The closest hit has the smallest t, then the smallest row.
     assert np.array_equal(closest.objects >= 0, met)
     entered = np.full(surely.shape, np.inf, np.float32)
     entered[of_ray, lists.objects] = lists.t
@@ -119,7 +119,7 @@ def test_rays_meet_what_a_slab_test_says(
         may &= (masks[:count, None] & words[None, count:]) != 0
     if has_worlds:
         worlds = random.integers(0, 3, rows)
-        # The last world is empty.
+        # World 3 has no boxes.
         of_rays = random.integers(0, 4, count)
         of_boxes["worlds"], rays["worlds"] = worlds, of_rays
         may &= of_rays[:, None] == worlds[None]
@@ -164,7 +164,7 @@ def test_embree_finds_the_same_closest_hits(backend: str) -> None:
     sides += [(2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]
     faces = (np.array(sides)[None] + 8 * np.arange(500)[:, None, None]).reshape(-1, 3)
     mesh = trimesh.Trimesh(vertices, faces, process=False)
-    # From outside, as Embree also hits boxes from inside.
+    # Rays start outside, because Embree also hits boxes from inside.
     away = random.normal(size=(2000, 3))
     origins = 5 + 20 * away / np.linalg.norm(away, axis=1, keepdims=True)
     directions = random.random((2000, 3)) * 10 - origins
@@ -179,7 +179,7 @@ def test_embree_finds_the_same_closest_hits(backend: str) -> None:
     assert (expected >= 0).sum() > 1000
     assert np.array_equal(hits.objects, expected)
     lengths = np.linalg.norm(places - origins[rays], axis=1)
-    # Embree uses float32, at distances of about 20.
+    # Embree computes in float32, at distances of about 20.
     np.testing.assert_allclose(hits.t[rays], lengths, rtol=1e-4)
 
 
@@ -245,10 +245,10 @@ def test_a_change_of_mode_keeps_an_object_set(backend: str) -> None:
 def test_special_rays(backend: str) -> None:
     mine = broad_phase(backend)
     mine.step([[0, 0, 0, 1, 1, 1], [3, 0, 0, 4, 1, 1]])
-    # A zero direction queries its origin.
+    # With direction zero, a ray hits boxes that contain its origin.
     still = mine.rays([[0.5, 0.5, 0.5], [2, 0.5, 0.5]], np.zeros((2, 3)))
     assert (still.objects.tolist(), still.t.tolist()) == ([0, -1], [0.0, np.inf])
-    # Inside a box, t is t_min.
+    # If a ray starts inside a box, t is t_min.
     assert mine.rays([[0.5, 0.5, 0.5]], [[1, 0, 0]], t_min=0.25).t.tolist() == [0.25]
     origin, way = [[0.5, 0.5, 0.5]], [[2, 0, 0]]
     assert mine.rays(origin, way, t_min=0.5).objects.tolist() == [1]
@@ -257,7 +257,7 @@ def test_special_rays(backend: str) -> None:
     # Empty ranges of t.
     assert mine.rays(origin, way, t_max=-1).objects.tolist() == [-1]
     assert mine.rays(origin, way, t_min=2, t_max=1).objects.tolist() == [-1]
-    # Rays along a side touch it; -0 equals 0.
+    # Rays along a face touch the box, and -0 equals 0.
     assert mine.rays([[-1, 1, 1]], [[1, -0.0, 0.0]]).t.tolist() == [1.0]
     assert mine.rays(origin, way, worlds=(1 << 32) - 1).objects.tolist() == [-1]
     lists = mine.rays([[-1, 0.5, 0.5]], [[1, 0, 0]], mode="all")

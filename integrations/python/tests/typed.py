@@ -23,7 +23,7 @@ assert_type(broad_phase.step(objects).began, npt.NDArray[np.uint64] | None)
 assert_type(gbp.collision_candidates([[0, 0]], None, None, None).edges_vertices, npt.NDArray[np.uint32])
 assert_type(gbp.heatmap([[0, 0, 1, 1]]).counts, npt.NDArray[np.int64])
 
-# Must be refused: mypy reports ignores without an error.
+# mypy must reject these calls. It reports an `ignore` comment without an error.
 gbp.BroadPhase(backend="cuda")  # type: ignore[arg-type]
 broad_phase.rays([[0, 0, 0]], [[1, 0, 0]], mode="first")  # type: ignore[call-overload]
 broad_phase.query(points=[[0, 0, 0]], k="1")  # type: ignore[call-overload]

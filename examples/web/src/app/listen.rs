@@ -22,7 +22,7 @@ pub(super) fn listen(app: &Shared) {
         app.say_running();
     });
     let of = Rc::clone(app);
-    // On `change`, not `input`: browsers limit how often the address may change.
+    // `change` instead of `input`, because browsers limit how often the address may change.
     page.on("controls", "change", move |_: Event| {
         let app = of.borrow();
         app.page.set_query(&app.wanted);
@@ -73,7 +73,7 @@ pub(super) fn listen(app: &Shared) {
     let of = Rc::clone(app);
     page.on("canvas", "wheel", move |event: WheelEvent| {
         event.prevent_default();
-        // Pixels per unit of the wheel: pixel, line or page.
+        // Pixels per wheel unit: pixel, line or page.
         let unit = [1.0, 30.0, 300.0][(event.delta_mode() as usize).min(2)];
         of.borrow_mut().input.zoom *= (-0.0016 * unit * event.delta_y() as f32).exp().clamp(0.2, 5.0);
     });

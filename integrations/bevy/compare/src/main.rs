@@ -1,7 +1,7 @@
 //! Compares the plugin with avian's broad phase and Bevy's mesh ray cast. Exits with status 1 if pairs or nearest hits
 //! differ.
 //!
-//! Run `cargo run --release -p bevy_gpu_broad_phase_compare`; an argument sets the number of timed frames.
+//! Run `cargo run --release -p bevy_gpu_broad_phase_compare`. An argument sets the number of timed frames.
 
 mod overlaps;
 mod picking;
@@ -41,7 +41,7 @@ fn ready(mut app: App) -> App {
     app
 }
 
-/// Median milliseconds per frame, and the median of `behind`.
+/// Returns the median milliseconds of a frame, and the median of `behind`, which is called after each frame.
 fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -> [f64; 2] {
     let mut times: [Vec<f64>; 2] = Default::default();
     for _ in 0..frames {
@@ -56,18 +56,18 @@ fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -
     })
 }
 
-/// The same in all apps.
+/// Number of a box, the same in all apps.
 #[derive(Component, Clone, Copy)]
 struct Number(u32);
 
-/// A position at which a box overlaps about four others.
+/// A position at which the box overlaps about four others.
 fn place(number: u32, count: u32) -> Vec3 {
     let side = (2.4 * count as f32).cbrt();
     let of = |axis| (noise(number * 3 + axis) * side * 8.0).floor() / 8.0;
     Vec3::new(of(0), of(1), of(2))
 }
 
-/// Moves boxes by up to half a unit.
+/// Moves each box by up to half a unit.
 fn jostle(mut all: Query<(&Number, &mut Transform)>, mut frame: Local<u32>) {
     *frame += 1;
     let (frame, count) = (*frame, all.iter().len() as u32);

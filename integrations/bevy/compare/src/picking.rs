@@ -14,14 +14,14 @@ use bevy_gpu_broad_phase::{BroadPhaseObject, GpuBroadPhasePlugin};
 
 use crate::{COUNTS, EDGE, Number, app, noise, place, ready, time};
 
-/// Rays, and the first hit of each with its distance.
+/// Rays. `met` has the first box of each ray and its distance.
 #[derive(Resource, Default)]
 struct Rays {
     rays: Vec<Ray3d>,
     met: HashMap<usize, (u32, f32)>,
 }
 
-/// Prints the table. Returns `true` if first hits match.
+/// Prints the table. Returns `true` if first hits are the same.
 pub fn compare(frames: usize) -> bool {
     println!("\n| entities | rays per frame | plugin, device | `MeshRayCast` |");
     println!("|--:|--:|--:|--:|");
@@ -52,7 +52,7 @@ pub fn compare(frames: usize) -> bool {
             let [theirs, _] = time(&mut bevy, frames, |_| 0.0);
             println!("| {count} | {rays} | {took:.2} ms | {theirs:.2} ms |");
             let [ours, theirs] = [&ours, &bevy].map(|app| &app.world().resource::<Rays>().met);
-            // Faces may be coplanar: then any of the boxes may be first.
+            // If faces are coplanar, any of their boxes may be the first hit.
             let is_alike = |(ray, &(number, distance)): (&usize, &(u32, f32))| {
                 let theirs = theirs.get(ray);
                 theirs.is_some_and(|&(other, at)| number == other || (distance - at).abs() < 1e-3)

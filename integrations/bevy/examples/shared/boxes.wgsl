@@ -1,7 +1,7 @@
-// Boxes with a colour each: 36 vertices per box, without a vertex buffer.
+// Draws boxes with one colour each. A box has 36 vertices, made without a vertex buffer.
 
 struct View {
-    // The rest of the block is unused.
+    // Further fields of Bevy's uniform are not used.
     clip_from_world: mat4x4f,
 }
 struct Box {
@@ -24,7 +24,7 @@ fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: 
     let side = index / 6u;
     let axis = side % 3u;
     let is_upper = side >= 3u;
-    // Two triangles per square.
+    // A face has two triangles.
     let turn = index % 6u;
     let corner = select(turn, turn - 2u, turn >= 3u);
     let in_side = vec2f(f32(corner & 1u), f32(corner >> 1u));
@@ -38,7 +38,7 @@ fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: 
     let light = 0.45 + 0.55 * max(dot(normal, normalize(vec3f(0.4, 0.9, 0.55))), 0.0);
     let color = unpack4x8unorm(colors[instance]).rgb * light;
     var position = view.clip_from_world * vec4f(mix(drawn.lower, drawn.upper, at), 1.0);
-    // Hides free slots.
+    // Free slots have the top bit of `owner` set. They are moved out of view.
     if ((drawn.owner >> 31u) == 1u) {
         position = vec4f(0.0, 0.0, -1.0, 1.0);
     }

@@ -1,4 +1,4 @@
-//! An app with a window or a picture, and boxes drawn from buffers.
+//! An app that draws boxes from buffers, into a window or a picture.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 
 const PICTURE: UVec2 = UVec2::new(640, 360);
 
-/// Output file and frame count, if there is no window.
+/// Output file and number of frames of a run without a window.
 #[derive(Resource, Clone)]
 struct Picture {
     file: PathBuf,
@@ -33,7 +33,7 @@ struct Picture {
 pub struct Target(pub RenderTarget);
 
 /// An app with Bevy's plugins. `--screenshot FILE` saves the last frame without a window. `--frames N` sets the number
-/// of frames, `--count N` that of entities.
+/// of frames, `--count N` the number of entities.
 pub fn app(title: &str, frames: u32) -> App {
     let mut app = App::new();
     let plugins = DefaultPlugins.build();
@@ -66,7 +66,7 @@ pub fn app(title: &str, frames: u32) -> App {
             frames,
             target,
         })
-        // Fast, and the same in each run.
+        // A fixed time step: fast, and the same in each run.
         .insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_millis(
             16,
         )))
@@ -74,7 +74,7 @@ pub fn app(title: &str, frames: u32) -> App {
     app.take()
 }
 
-/// Tone mapping would need a Bevy feature, and dithering is part of it.
+/// Tone mapping would need another Bevy feature, which dithering belongs to.
 pub fn camera(target: &Target) -> impl Bundle {
     (
         Camera3d::default(),
@@ -100,7 +100,7 @@ fn take_picture(
     mut exit: MessageWriter<AppExit>,
 ) {
     *frame += 1;
-    // No window limits the frame rate, so a slow device would fall behind.
+    // Without a window, nothing limits the frame rate, so a slow device would fall behind.
     _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely());
     if *frame == picture.frames {
         commands
@@ -122,7 +122,7 @@ impl Take for App {
     }
 }
 
-/// `gpu_broad_phase::Aabb`s, with an RGBA colour of four bytes each.
+/// Buffers of boxes: a `gpu_broad_phase::Aabb` and an RGBA colour of four bytes each.
 #[derive(Clone)]
 pub struct Boxes {
     pub bounds: wgpu::Buffer,
@@ -130,7 +130,7 @@ pub struct Boxes {
     pub count: u32,
 }
 
-/// Boxes drawn in 3D cameras, set by a system in `RenderGraph`.
+/// Boxes that 3D cameras draw. A system in `RenderGraph` sets them.
 #[derive(Resource, Default)]
 pub struct Drawn(pub Vec<Boxes>);
 

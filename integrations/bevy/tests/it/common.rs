@@ -17,10 +17,10 @@ use bevy_gpu_broad_phase::{
     world_aabb,
 };
 
-/// Guards against a hang.
+/// Timeout of hanging tests.
 pub const GUARD: Duration = Duration::from_secs(600);
 
-/// Software adapters use all processors.
+/// Software adapters use all processors, so tests run one at a time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -42,7 +42,7 @@ pub fn rendered(pipelined: bool, force_cpu: bool) -> App {
     ready(with_renderer(pipelined, force_cpu, RenderPlugin::default()), !force_cpu)
 }
 
-/// Plugins are not finished yet.
+/// The caller must finish the app's plugins.
 pub fn with_renderer(pipelined: bool, force_cpu: bool, renderer: RenderPlugin) -> App {
     let mut app = App::new();
     let window = WindowPlugin {
@@ -76,17 +76,17 @@ fn ready(mut app: App, on_gpu: bool) -> App {
     app
 }
 
-/// Destroys the renderer's device. Returns the tick at which it was set.
+/// Destroys the renderer's device. Returns the tick at which the device resource was last changed.
 pub fn lose_device(app: &App) -> Tick {
     let device = app.world().resource_ref::<RenderDevice>();
     device.wgpu_device().destroy();
-    // It is reported once the device is idle.
+    // The loss is reported only when the device is idle.
     _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely());
     device.last_changed()
 }
 
-/// Runs a frame and waits for the renderer's device, so that a busy machine needs no more frames. The plugin's own
-/// device cannot be waited for.
+/// Runs a frame and waits for the renderer's device, so that busy machines need no more frames. The plugin's own device
+/// cannot be waited for.
 pub fn frame(app: &mut App) {
     app.update();
     match app.world().get_resource::<RenderDevice>() {
@@ -195,7 +195,7 @@ pub fn settle(app: &mut App) {
         app.update();
         let diagnostics = app.world().resource::<BroadPhaseDiagnostics>();
         if diagnostics.steps_under_way == 0 && diagnostics.leaving == 0 {
-            // The last answer may have requested another step.
+            // The last results may have caused another step.
             app.update();
             app.update();
             if app.world().resource::<BroadPhaseDiagnostics>().steps_under_way == 0 {

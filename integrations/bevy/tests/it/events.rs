@@ -10,7 +10,7 @@ use bevy_gpu_broad_phase::{
 
 use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
 
-/// Pairs by messages and by observers.
+/// Current pairs by messages, and counts of observer events.
 #[derive(Resource, Default)]
 struct Heard {
     pairs: Pairs,
@@ -141,7 +141,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     for _ in 0..100 {
         all.push(spawn(app.world_mut(), &mut random));
     }
-    // Pairs of frames whose events may still arrive.
+    // Expected pairs of frames whose events may still arrive.
     let mut expected = VecDeque::from([Pairs::new()]);
     let mut most_behind = 0;
     for frame in 0..frames {
@@ -149,7 +149,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
         app.update();
         expected.push_back(brute_force(app.world_mut()));
         let now = told(app.world());
-        // Each state is that of a frame, in order.
+        // The pairs must be those of some frame, in frame order.
         let place = expected.iter().position(|pairs| *pairs == now);
         let place = place.unwrap_or_else(|| panic!("frame {frame}: {} pairs as in no frame", now.len()));
         expected.drain(..place);
@@ -166,7 +166,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     heard.messages
 }
 
-/// Waits as a window would.
+/// Waits for the device, like a window.
 fn hold_back(app: &App, behind: usize) {
     if behind > 2
         && let Some(device) = app.world().get_resource::<bevy::render::renderer::RenderDevice>()
@@ -203,7 +203,7 @@ fn on_the_renderers_device_while_it_draws() {
     events_follow(rendered(true, false), 500, 3);
 }
 
-/// More events than are copied.
+/// More pairs change than a step copies.
 #[test]
 fn a_burst_is_made_good() {
     let _alone = alone();
@@ -271,7 +271,7 @@ fn a_box_that_is_not_valid_is_left_out_and_counted() {
     assert_eq!(state(&mut app), (false, 1, 0));
 }
 
-/// Hides entities from queries, like Bevy's `Disabled`.
+/// Hides its entity from queries, like Bevy's `Disabled`.
 #[derive(Component)]
 struct Dormant;
 
@@ -303,7 +303,7 @@ fn what_hides_from_queries_is_out_while_it_hides() {
     assert!(!overlap(&mut app));
     app.world_mut().entity_mut(b).remove::<Dormant>();
     assert!(overlap(&mut app));
-    // The entity returns with the last of both.
+    // The entity returns only when both components are removed.
     app.world_mut().entity_mut(a).insert((Dormant, Disabled));
     assert!(!overlap(&mut app));
     app.world_mut().entity_mut(a).remove::<Disabled>();

@@ -14,7 +14,7 @@ use crate::common::{GUARD, alone, lose_device, recover, rendered, settle, unit_b
 #[derive(Resource, Default)]
 struct Taken(Option<Image>);
 
-/// Mostly red, green and blue pixels.
+/// Counts mostly red, green and blue pixels.
 fn colored(app: &mut App, target: &Handle<Image>) -> [usize; 3] {
     for _ in 0..5 {
         app.update();
@@ -100,7 +100,7 @@ fn lines_are_drawn_where_they_are_asked_for() {
     );
     let [other, pairs, _] = colored(&mut app, &target);
     assert!(pairs > 5 && pairs < 100 && other == 0, "{pairs} {other}");
-    // Half of the lines is one box.
+    // With half of the lines, only one box is drawn.
     ask(
         &mut app,
         BroadPhaseGizmos {

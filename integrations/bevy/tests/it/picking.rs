@@ -17,9 +17,9 @@ use crate::common::{Random, alone, frame, lose_device, rendered, unit_box};
 const SIDE: u32 = 64;
 const POINTER: PointerId = PointerId::Touch(7);
 
-/// A camera that looks along -z at the origin, and a pointer in its image.
+/// Spawns a camera that looks along -z at the origin, and a pointer in its image.
 fn scene(app: &mut App, at: Vec2) -> (Entity, Entity) {
-    // Bevy casts pointers only with a window. This one never opens.
+    // Bevy casts pointers only if a window entity exists. This window never opens.
     app.world_mut().spawn((Window::default(), bevy::window::PrimaryWindow));
     let mut image = Image::new_target_texture(SIDE, SIDE, TextureFormat::Rgba8UnormSrgb, None);
     image.asset_usage = RenderAssetUsages::default();
@@ -64,7 +64,7 @@ fn ray(app: &App, camera: Entity, pointer: Entity) -> Ray3d {
     camera.0.viewport_to_world(camera.1, position).unwrap()
 }
 
-/// Entities under the pointer, nearest first, by slab tests.
+/// Entities under the pointer and their distances, nearest first, by slab tests.
 fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
     let world = app.world_mut();
     let mut boxes = world.query_filtered::<(Entity, &Aabb, &GlobalTransform), With<BroadPhaseObject>>();
@@ -87,10 +87,10 @@ fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
     hits
 }
 
-/// Hits after answers have arrived.
+/// Returns the hits after results have arrived.
 fn told(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
     for _ in 0..12 {
-        // Bevy keeps messages until its fixed time advances.
+        // Bevy itself drops messages only when its fixed time advances.
         drain(app);
         frame(app);
     }

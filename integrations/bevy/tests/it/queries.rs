@@ -16,7 +16,7 @@ fn record_results(app: &mut App) {
     );
 }
 
-/// Runs frames until answers arrive. Returns entities with new results.
+/// Runs frames until results arrive. Returns entities with new results.
 fn answered(app: &mut App) -> Vec<Entity> {
     app.world_mut().resource_mut::<Answered>().0.clear();
     for _ in 0..10 {
@@ -60,7 +60,7 @@ fn query(random: &mut Random) -> BroadPhaseQuery {
     }
 }
 
-/// Entities that a query may and must find. Near the radius, both results are valid.
+/// Entities that a query may find, and those that it must find. They differ near the radius.
 fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
     let query = *world.get::<BroadPhaseQuery>(querier).unwrap();
     let own = |world: &World, entity| {
@@ -95,7 +95,7 @@ fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
     [may, must]
 }
 
-/// Returns the number of entities found.
+/// Compares with brute force. Returns the number of entities found.
 fn check(app: &mut App) -> usize {
     let mut queriers = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
     let queriers: Vec<_> = queriers.iter(app.world()).collect();
@@ -170,7 +170,7 @@ fn results_come_and_go_with_the_query(mut app: App) {
     let object = app.world_mut().spawn((BroadPhaseObject, unit_box())).id();
     assert_eq!(answered(&mut app), [query]);
     assert_eq!(results(&app, query), Some(&[object][..]));
-    // A query that is added again gets no old answer.
+    // A query that is added again must not get the old result.
     app.world_mut().entity_mut(query).remove::<BroadPhaseQuery>();
     assert_eq!(results(&app, query), None);
     assert_eq!(answered(&mut app), []);
@@ -185,7 +185,7 @@ fn results_come_and_go_with_the_query(mut app: App) {
         assert!(results(&app, query).is_none_or(<[_]>::is_empty));
     }
     assert_eq!(results(&app, query), Some(&[][..]));
-    // Nor does a despawned one.
+    // A despawned query gets no result.
     *app.world_mut().get_mut(query).unwrap() = here;
     app.update();
     app.world_mut().despawn(query);

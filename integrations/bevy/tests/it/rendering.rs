@@ -42,7 +42,7 @@ fn wait(app: &App) {
 #[derive(Resource, Clone, Default)]
 struct Expected(Pairs);
 
-/// Copies of pairs in each frame, and the expected ones.
+/// Counters and pairs that passes saw in each frame, and the expected pairs.
 #[derive(Resource, Clone, Default)]
 struct Seen(Arc<Mutex<Vec<(wgpu::Buffer, BroadPhaseOutput, Pairs)>>>);
 
@@ -114,12 +114,12 @@ fn passes_see_the_step_of_their_frame(pipelined: bool) {
             .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
             .collect();
         let capacity = output.step.pairs.as_ref().unwrap().capacity as usize;
-        // The first steps may lack room.
+        // The first buffers may be too small.
         if expected.len() > capacity {
             continue;
         }
         let entity = |object| output.entities.entity(object).unwrap();
-        // Words 10 and 11: pairs needed.
+        // Counter words 10 and 11: number of pairs.
         assert_eq!(words[10] as usize, expected.len());
         let pairs: Pairs = words[64..]
             .chunks_exact(2)
@@ -159,8 +159,8 @@ fn outputs_are_absent_on_the_cpu() {
     );
 }
 
-/// A frame ends before its step's results arrive, so it did not wait. The sources wait only to open a device. Mesa's
-/// software Vulkan runs passes during submission; a busy device would show more.
+/// A frame that ends before its results arrive did not wait for the device. The plugin waits only to open one. Mesa's
+/// software Vulkan runs passes during submission, so a busy device would show more.
 #[test]
 fn frames_do_not_wait_for_the_device() {
     let _alone = alone();
@@ -237,7 +237,7 @@ fn memory_does_not_grow() {
 
 type Handler = for<'a> fn(&'a RenderError, &'a mut World, &'a mut World) -> RenderErrorPolicy;
 
-/// No event is lost, whatever Bevy's renderer does.
+/// No event is lost with the renderer's device.
 fn a_device_is_lost(handler: Handler, comes_back: bool) {
     for (pipelined, at_rest) in [(false, false), (false, true), (true, false)] {
         let mut app = rendered(pipelined, false);
@@ -290,7 +290,7 @@ fn a_renderer_that_recovers_brings_the_device_back() {
 #[derive(Resource)]
 struct Stopped;
 
-/// Steps continue if the renderer stops with its own error, and outputs do not pile up.
+/// If the renderer stops, steps continue and outputs do not pile up.
 #[test]
 fn steps_go_on_where_the_renderer_stops() {
     let _alone = alone();

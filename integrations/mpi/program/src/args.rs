@@ -20,21 +20,21 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// All overlapping pairs of boxes: rows `a,b`, a < b, ascending.
+    /// All overlapping pairs of boxes, as rows `a,b` with a < b, ascending.
     Pairs(PairsArgs),
     /// Boxes that rays hit.
     Rays(RaysArgs),
     /// Boxes in or near query boxes.
     Query(QueryArgs),
-    /// Points within a distance of each other: rows `a,b`, ascending.
+    /// Points within a distance of each other, as rows `a,b`, ascending.
     Neighbors(NeighborsArgs),
 }
 
 #[derive(Args)]
 pub struct PairsArgs {
-    /// Boxes: mins, then maxes, in 6 columns, or 4 in 2D; <f4, or <f8, which is rounded outward.
+    /// File of boxes: mins, then maxes, in 6 columns, or 4 in 2D. Type <f4, or <f8, which is rounded outward.
     pub boxes: PathBuf,
-    /// Grows every box by this on every side.
+    /// Distance by which every box grows on each side.
     #[arg(long, default_value_t = 0.0)]
     pub margin: f32,
     /// Output file.
@@ -44,9 +44,9 @@ pub struct PairsArgs {
 
 #[derive(Args)]
 pub struct RaysArgs {
-    /// Boxes, as for pairs.
+    /// File of boxes, as for pairs.
     pub boxes: PathBuf,
-    /// Rays: origin, direction, largest t, in 7 columns, or 5 in 2D.
+    /// File of rays: origin, direction, largest t, in 7 columns, or 5 in 2D.
     pub rays: PathBuf,
     /// closest: rows `ray,object,t`, with −1 and inf for a miss. any: rows `ray,hit`. all: rows `ray,object,t` along
     /// each ray.
@@ -66,14 +66,14 @@ pub enum Mode {
 
 #[derive(Args)]
 pub struct QueryArgs {
-    /// Boxes, as for pairs.
+    /// File of boxes, as for pairs.
     pub boxes: PathBuf,
-    /// Query boxes, in the same format.
+    /// File of query boxes, in the same format.
     pub queries: PathBuf,
     /// Largest distance from the query box. Default: 0, or unlimited with --nearest.
     #[arg(long, allow_negative_numbers = true)]
     pub radius: Option<f32>,
-    /// Finds this number of nearest boxes: rows `query,object,distance`.
+    /// Finds this number of nearest boxes per query, as rows `query,object,distance`.
     #[arg(long)]
     pub nearest: Option<u32>,
     /// Output file.
@@ -83,15 +83,15 @@ pub struct QueryArgs {
 
 #[derive(Args)]
 pub struct NeighborsArgs {
-    /// Points, in 3 columns, or 2 in 2D.
+    /// File of points, in 3 columns, or 2 in 2D.
     pub points: PathBuf,
-    /// Largest distance.
+    /// Largest distance between two points.
     #[arg(long, allow_negative_numbers = true)]
     pub radius: f32,
-    /// Period of all axes, or one per axis.
+    /// Period of all axes, or one period per axis.
     #[arg(long, value_delimiter = ',')]
     pub period: Vec<f32>,
-    /// Lists each pair in both directions.
+    /// Lists each pair twice, in both directions.
     #[arg(long)]
     pub full: bool,
     /// Output file.
@@ -104,10 +104,10 @@ pub struct EngineArgs {
     /// Device of each rank. auto: a hardware GPU, or the CPU if there is none.
     #[arg(long, value_enum, default_value_t = Backend::Auto, global = true)]
     pub backend: Backend,
-    /// Scheme that puts boxes into cells.
+    /// Scheme that assigns boxes to grid cells.
     #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical, global = true)]
     pub scheme: SchemeName,
-    /// Cell edge of the uniform scheme, or the smallest one of the adaptive scheme.
+    /// Cell edge of the uniform scheme, or smallest cell edge of the adaptive scheme.
     #[arg(long, default_value_t = 1.0, global = true)]
     pub cell_size: f32,
     /// Prints only errors.

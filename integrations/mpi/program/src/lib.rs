@@ -1,4 +1,4 @@
-//! The program `broadphase-mpi`, as a library for tests over ranks that stop.
+//! The program `broadphase-mpi` as a library, so that tests can wrap its communicator.
 
 #![forbid(unsafe_code)]
 
@@ -28,9 +28,9 @@ const BAD: u8 = 2;
 
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// Runs the command line over `wrap` of the MPI ranks.
+/// Runs the command line on `wrap`'s communicator.
 pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode {
-    // GPU drivers have threads, which do not call MPI.
+    // GPU drivers start threads, but these never call MPI.
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         eprintln!("broadphase-mpi: MPI does not start");
         return ExitCode::from(BAD);
@@ -53,7 +53,7 @@ pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode
         told(panicked);
         eprintln!("broadphase-mpi: rank {rank} panicked");
         write::remove_part();
-        // The other ranks would wait for this one.
+        // Otherwise the other ranks would wait for this one.
         mpi::topology::SimpleCommunicator::world().abort(101);
     }));
     let result = run(&cli, wrap(Processes::new(&world)));
@@ -70,14 +70,14 @@ pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode
     }
 }
 
-/// Removes an incomplete file when signalled, as all ranks are when one dies.
+/// Removes the incomplete output on a signal. mpirun signals all ranks if one dies.
 fn clean_up_when_stopped() {
     let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else {
         return;
     };
     thread::spawn(move || {
         for signal in signals.forever() {
-            // If a rank exits with an error, mpirun signals the others, which are about to exit with the same status.
+            // After an error, mpirun signals ranks that are about to exit with the same status.
             if !ENDS.load(Ordering::Relaxed) {
                 write::remove_part();
                 std::process::exit(128 + signal);

@@ -5,24 +5,23 @@ use std::path::Path;
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 
-/// Headers of number arrays take about 80 bytes.
+/// Most bytes of a header. Typical ones take about 80.
 const LARGEST_HEADER: u64 = 4096;
 
 pub struct Slice {
     pub rows: u64,
     pub first: u64,
     pub columns: usize,
-    /// Row by row.
     pub values: Vec<f64>,
 }
 
-/// Ranks differ by at most one row.
+/// Rows that a rank reads, the same number or one more.
 pub fn rows_of(rows: u64, rank: usize, ranks: usize) -> Range<u64> {
     let first = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
     first(rank)..first(rank + 1)
 }
 
-/// `columns` has the allowed column counts.
+/// Reads this rank's rows. `columns` lists the allowed column counts.
 pub fn slice(path: &Path, columns: &[usize], rank: usize, ranks: usize) -> Result<Slice, String> {
     let named = |error: String| format!("{}: {error}", path.display());
     read(path, columns, rank, ranks).map_err(named)
@@ -96,8 +95,8 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
     })
 }
 
-/// Rejects headers on which the parser would hang or overflow: endless brackets, or numbers whose product exceeds the
-/// file's length. Valid ones are bytes per number, rows and columns.
+/// Rejects headers on which the parser would hang or overflow: nested brackets, or numbers whose product exceeds the
+/// file's length. Valid numbers are bytes per number, rows and columns.
 fn look_at(start: &[u8], length: u64) -> Result<(), String> {
     let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
@@ -117,7 +116,7 @@ fn look_at(start: &[u8], length: u64) -> Result<(), String> {
 
 pub type Check = fn(&[f64]) -> Option<&'static str>;
 
-/// Boxes: mins, then maxes.
+/// Checks a box: mins, then maxes.
 pub fn box_fault(row: &[f64]) -> Option<&'static str> {
     let (low, high) = row.split_at(row.len() / 2);
     if row.iter().any(|number| number.is_nan()) {
@@ -127,7 +126,7 @@ pub fn box_fault(row: &[f64]) -> Option<&'static str> {
     is_inverted.then_some("a min above its max")
 }
 
-/// Rays: origin, direction, largest t.
+/// Checks a ray: origin, direction, largest t.
 pub fn ray_fault(row: &[f64]) -> Option<&'static str> {
     let (_, vectors) = row.split_last()?;
     let (origin, direction) = vectors.split_at(vectors.len() / 2);
@@ -156,7 +155,7 @@ impl Slice {
         }
     }
 
-    /// Axes in rows of `vectors` vectors and `more` numbers.
+    /// Number of axes if a row has `vectors` vectors and `more` further numbers.
     pub const fn axes(&self, vectors: usize, more: usize) -> usize {
         (self.columns - more) / vectors
     }
@@ -182,7 +181,7 @@ pub fn up(value: f64) -> f32 {
     if f64::from(near) < value { near.next_up() } else { near }
 }
 
-/// Pads with 0.
+/// Rounds the values. Missing axes are 0.
 pub fn vector(values: &[f64], round: fn(f64) -> f32) -> [f32; 3] {
     let mut vector = [0.0; 3];
     for (to, &value) in vector.iter_mut().zip(values) {

@@ -183,7 +183,7 @@ impl<C: Communicator> Run<'_, C> {
         let mut input = self.boxes(&args.boxes)?;
         let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
         let slice = self.slice(&args.queries, &[2 * axes], box_fault)?;
-        // Without a radius, nearest boxes may be anywhere.
+        // Without `--radius`, `--nearest` has no distance limit.
         let radius = args
             .radius
             .unwrap_or(if args.nearest.is_some() { f32::MAX } else { 0.0 });
@@ -257,7 +257,6 @@ impl<C: Communicator> Run<'_, C> {
     }
 }
 
-/// Only builds the table.
 fn no_pairs() -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         pairs: false,
@@ -265,7 +264,7 @@ fn no_pairs() -> BroadPhaseDescriptor<'static> {
     }
 }
 
-/// Ids are row numbers.
+/// The id of a box is its row number.
 fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
     let first = slice.first;
     let moving = Objects {
@@ -283,13 +282,13 @@ fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
     }
 }
 
-/// All rows, each with the index of its list.
+/// Iterates over all rows, each with the index of its list.
 fn each_row<T: Copy>(lists: &Rows<T>) -> impl Iterator<Item = (usize, &T)> {
     let count = lists.offsets.len() - 1;
     (0..count).flat_map(|list| lists.of(list).iter().map(move |row| (list, row)))
 }
 
-/// Sorts rows across ranks, by shares of the `count` first numbers.
+/// Sorts rows across ranks, each of which gets a share of the first numbers `0..count`.
 fn in_order<C: Communicator>(ranks: &C, rows: Vec<[u64; 2]>, count: u64) -> Vec<[u64; 2]> {
     let ends: Vec<_> = (0..ranks.size())
         .map(|rank| rows_of(count, rank, ranks.size()).end)

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 use gpu_broad_phase_mpi::{Communicator, RankError, agreed};
 
-/// The incomplete file, for signal and panic handlers.
+/// Path of the incomplete file, for signal and panic handlers.
 static PART: Mutex<Option<PathBuf>> = Mutex::new(None);
 
 pub fn remove_part() {
@@ -17,17 +17,18 @@ pub fn remove_part() {
     }
 }
 
-/// Gets its name when it is complete.
+/// Written as `part`, and renamed to `path` when complete.
 pub struct Output {
     path: PathBuf,
     part: PathBuf,
 }
 
-/// Bytes before the rows. NumPy wants multiples of 64.
+/// Bytes before the rows. NumPy expects a multiple of 64.
 const HEADER: usize = 128;
 
 impl Output {
-    /// Creates the file before the work, so that an unwritable path fails first. Rejects inputs. Collective.
+    /// Creates the file before the work, so that an unwritable path fails early. Rejects the paths of `inputs`.
+    /// Collective.
     pub fn open<C: Communicator>(ranks: &C, path: &Path, inputs: &[&PathBuf]) -> Result<Self, RankError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".part");
@@ -61,7 +62,7 @@ impl Output {
         format!("{}: {error}", self.path.display())
     }
 
-    /// Writes the rows of all ranks, by rank. `kind` is NumPy's number type. Collective.
+    /// Writes the rows of all ranks, in rank order. `kind` is NumPy's number type. Collective.
     pub fn write<C: Communicator, T: Pod>(
         self,
         ranks: &C,
@@ -93,7 +94,7 @@ impl Output {
     }
 }
 
-/// Compares files, not names: links count.
+/// Compares device and inode, so links are recognized.
 fn is_same(a: &Path, b: &Path) -> bool {
     let file = |path| fs::metadata(path).map(|file| (file.dev(), file.ino()));
     file(a).is_ok_and(|a| file(b).is_ok_and(|b| a == b))

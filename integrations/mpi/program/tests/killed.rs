@@ -1,6 +1,6 @@
-//! Kills a rank at each of its communicator calls in turn. All ranks end, without an incomplete file.
+//! Kills a rank at each of its communicator calls in turn. All ranks must end, without an incomplete file.
 //!
-//! The program launches itself as ranks, of which one stops at a call and prints its process id.
+//! The test launches itself as ranks, one of which stops at a call and prints its process id.
 
 use std::cell::Cell;
 use std::env;
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use gpu_broad_phase_mpi::{Communicator, Messages, Processes};
 
-/// The rank and the call at which it stops.
+/// Environment variable: the rank that stops, and the index of its call.
 const STOP: &str = "STOP_AT";
 const RANKS: usize = 3;
 
 struct Stopping {
     ranks: Processes,
-    /// Includes calls in groups.
+    /// Counts calls on split communicators, too.
     calls: Rc<Cell<usize>>,
 }
 
@@ -124,11 +124,10 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Time from the kill to the end of the run; `None` if it finished before that call.
+/// Time from the kill to the end of the run. `None` if the run made fewer calls.
 fn killed(rank: usize, call: usize, input: &Path, output: &Path, whole: Option<&Vec<u8>>) -> Option<Duration> {
     let _ = fs::remove_file(output);
     let mut run = Command::new("mpirun")
-        // Guards against a hang.
         .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
         .args(["-n", &RANKS.to_string()])
         .args(["-x", STOP])
@@ -167,9 +166,9 @@ fn killed(rank: usize, call: usize, input: &Path, output: &Path, whole: Option<&
         !told.contains("time limit"),
         "rank {rank} killed at call {call}: {told}"
     );
-    // By mpirun, which may name a rank that it ended.
+    // mpirun prints this. It may name a rank that it ended itself.
     assert!(told.contains("signal 9"), "there is a message: {told}");
-    // At the last call, the file may already have its name.
+    // At the last call, the file may already be renamed.
     assert!(
         !output.exists() || fs::read(output).ok().as_ref() == whole,
         "a file is not whole"

@@ -5,11 +5,10 @@ use std::process::{Command, Output};
 use gpu_broad_phase::{Aabb, cpu};
 
 fn run(ranks: usize, arguments: &[&str]) -> Output {
-    // Open MPI shares one folder between a user's runs, and a run that ends removes it.
+    // Open MPI shares one session folder between a user's runs. The first run to end removes it.
     let sessions = tempfile::tempdir().unwrap();
     Command::new("mpirun")
         .env("TMPDIR", sessions.path())
-        // Guards against a hang.
         .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
         .args(["-n", &ranks.to_string()])
         .arg(env!("CARGO_BIN_EXE_broadphase-mpi"))
@@ -19,7 +18,7 @@ fn run(ranks: usize, arguments: &[&str]) -> Output {
         .expect("mpirun starts")
 }
 
-/// Numbers in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
+/// Random numbers in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
 fn numbers(seed: u64) -> impl Iterator<Item = f32> {
     (1..).map(move |at: u64| {
         let mut z = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -143,7 +142,7 @@ fn bad_input_on_any_rank_ends_all_with_one_message_and_leaves_no_file() {
         numbers[columns * row + column] = number;
         npy(Path::new(&at(name)), columns, &numbers);
     };
-    // Rank 0 of 3 reads 16 of 50 rows, the others 17.
+    // Rank 0 of 3 reads 16 of 50 rows, the others 17 each.
     spoiled("nan.npy", 6, 0, 5, f32::NAN);
     spoiled("inverted.npy", 6, 49, 0, 99.0);
     spoiled("flat.npy", 4, 40, 1, 99.0);

@@ -1,4 +1,4 @@
-//! Compares ranks with the undivided world, stepped by rank 0 on the CPU.
+//! Compares ranks with the undivided world, which rank 0 steps on the CPU.
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
@@ -9,7 +9,7 @@ use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDe
 
 use super::{KINDS, Kind, Rng, SPREADS, Spread, boxes, id, queries, rays, share, swept, within};
 
-/// All rows on rank 0, by rank; nothing elsewhere.
+/// Collects all rows on rank 0, in rank order.
 fn collected<C: Communicator, T: Pod>(ranks: &C, rows: &[T]) -> Vec<T> {
     let came = ranks.exchange(vec![(0, bytemuck::cast_slice(rows).to_vec())]);
     came.iter()
@@ -17,7 +17,7 @@ fn collected<C: Communicator, T: Pod>(ranks: &C, rows: &[T]) -> Vec<T> {
         .collect()
 }
 
-/// All lists on rank 0, in the order of queries, which were dealt in turn.
+/// Collects all lists on rank 0, in query order. Query `q` was dealt to rank `q % size`.
 fn collected_lists<C: Communicator, T: Pod>(ranks: &C, lists: &[Vec<T>], count: usize) -> Vec<Vec<T>> {
     let lengths: Vec<_> = lists.iter().map(|list| list.len() as u64).collect();
     let (lengths, rows) = (collected(ranks, &lengths), collected(ranks, &lists.concat()));
@@ -91,7 +91,7 @@ fn sorted_pairs(result: &StepResult) -> Vec<[u64; 2]> {
     pairs
 }
 
-/// The world of a round, the same on all ranks.
+/// The world and settings of a round, the same on all ranks.
 struct Round {
     rng: Rng,
     kind: Kind,
@@ -156,7 +156,7 @@ impl Round {
     }
 }
 
-/// Steps before and after balancing. Returns the pairs of a step, and all ghosts.
+/// Steps before and after balancing. Returns the numbers of pairs per step, and of all ghosts.
 pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 2] {
     let mut given = Round::new(round, all.size(), device, &[0, 1, 2, 5, 60, 400]);
     let count = given.world.len();
@@ -179,7 +179,7 @@ pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 
         );
     }
     found.push(ranks.step(&owned).unwrap());
-    // Static boxes are unchanged.
+    // This step sends no static boxes.
     found.push(ranks.step(&owned).unwrap());
     ranks.balance(&mut owned).unwrap();
     found.push(ranks.step(&owned).unwrap());
@@ -228,7 +228,7 @@ pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 
     [expected.len(), found.iter().map(|(.., ghosts)| ghosts).sum()]
 }
 
-/// Returns the number of rows of each kind.
+/// Returns the numbers of closest hits, hits, query results and nearest boxes.
 pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 4] {
     const COUNT: usize = 60;
     let mut given = Round::new(round, all.size(), device, &[0, 1, 300, 300]);
@@ -345,7 +345,7 @@ pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usi
     seen
 }
 
-/// Neighbours across periods. Returns their number.
+/// Periodic neighbours. Returns the number of rows.
 pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usize {
     let mut given = Round::new(round, all.size(), device, &[0, 1, 200, 200]);
     given.settings.broad_phase.periods = [0; 3].map(|_| [0.0, 6.0, 10.5][given.rng.below(3)]);
@@ -392,7 +392,7 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
     expected.len()
 }
 
-/// Flying boxes. Returns how often they changed their rank, and the largest `Balance::boxes`.
+/// Steps flying boxes. Returns how often a box changed its rank, and the largest `Balance::boxes`.
 pub fn flight<C: Communicator>(all: &C, kind: Kind, count: usize, steps: usize, device: Device) -> (u64, f64) {
     const SIDE: f32 = 24.0;
     let mut rng = Rng(count as u64);

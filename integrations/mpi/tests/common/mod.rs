@@ -14,18 +14,18 @@ impl Rng {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Cubes of one size anywhere.
+    /// Cubes of one size, at random positions.
     Uniform,
-    /// Cubes of edge 1 to 256, fewer the larger.
+    /// Cubes with edges from 1 to 256, most of them small.
     PowerLaw,
-    /// Cubes around a few places.
+    /// Cubes around a few centers.
     Clustered,
-    /// Boxes of the triangles of a rolling surface.
+    /// Boxes of the triangles of a wavy surface.
     Mesh,
     /// Boxes on a lattice that touch each other and the borders, mixed with points, zeros of either sign, denormals,
-    /// giants, unbounded and ignored boxes.
+    /// giants, unbounded boxes and ignored boxes.
     Wild,
-    /// All boxes at one place.
+    /// Identical boxes.
     Heap,
 }
 
@@ -151,12 +151,12 @@ pub fn queries(count: usize, boxes: &[Aabb], rng: &mut Rng) -> Vec<Query> {
         .collect()
 }
 
-/// Ids ascend with the index, past 32 bits.
+/// Ids ascend with the index and exceed 32 bits.
 pub fn id(index: usize) -> u64 {
     (u64::from(u32::MAX) - 20) + 3 * index as u64
 }
 
-/// Initial spread of a world over ranks.
+/// Initial assignment of a world's boxes to ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
     Slices,

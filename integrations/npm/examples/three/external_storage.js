@@ -1,10 +1,10 @@
-// three.js storage nodes over existing buffers.
+// Storage nodes of three.js on existing GPU buffers.
 import { REVISION, StorageBufferAttribute } from "three/webgpu";
 import { storage } from "three/tsl";
 
 /**
- * An attribute with an existing buffer, so that three.js neither creates nor uploads one. There is no public call for
- * this, so it checks for the behaviour of revision 187.
+ * Returns an attribute that uses `buffer`, so that three.js neither creates nor uploads a buffer. three.js has no
+ * public call for this, so this function checks that three.js behaves like revision 187.
  */
 function attributeOver({ backend }, buffer) {
     const attribute = new StorageBufferAttribute(new Uint32Array(4), 1);
@@ -20,8 +20,8 @@ function attributeOver({ backend }, buffer) {
 }
 
 /**
- * A storage node with `count` elements of `type` over a buffer of the renderer's device. `follow(buffer)` switches to
- * another buffer from the next frame on.
+ * Returns a storage node with `count` elements of `type` in a buffer of the renderer's device. `follow(buffer)` of the
+ * node switches to another buffer from the next frame on.
  */
 export function externalStorage(renderer, buffer, type, count) {
     const node = storage(attributeOver(renderer, buffer), type, count);

@@ -1,5 +1,5 @@
-// Boxes move in a three.js compute shader, are coloured by their number of overlaps, and light up under the mouse. The
-// material reads the broad phase's buffers, so neither boxes nor overlaps reach the CPU.
+// Boxes move in a three.js compute shader, are coloured by their overlaps, and light up under the mouse. The material
+// reads the broad phase's buffers, so neither boxes nor overlaps reach the CPU.
 import { BroadPhase, NoWebGpuError } from "gpu-broad-phase";
 import * as THREE from "three/webgpu";
 import {
@@ -22,13 +22,13 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { externalStorage } from "./external_storage.js";
 
 const COUNT = Number(new URLSearchParams(location.search).get("boxes") ?? 50000);
-// About one overlap per box.
+// With this edge, a box has about one overlap.
 const SIDE = 1.35 * Math.cbrt(COUNT);
 const status = document.getElementById("status");
 
 let broadPhase;
 try {
-    // Each box gets a list of partners, so pairs are not needed.
+    // Each box gets a list of partners instead, so pairs are off.
     broadPhase = await BroadPhase.create({ pairs: false });
 } catch (error) {
     status.textContent = error instanceof NoWebGpuError ? `This page needs WebGPU: ${error.message}.` : String(error);
@@ -41,7 +41,7 @@ renderer.setSize(innerWidth, innerHeight);
 document.body.append(renderer.domElement);
 await renderer.init();
 
-// Two rows per box, min and max, with an unused fourth float.
+// Two rows of four floats per box, min and max. The fourth float is unused.
 const boxBuffer = broadPhase.createBuffer(32 * COUNT, { label: "boxes" });
 const boxes = externalStorage(renderer, boxBuffer, "vec4", 2 * COUNT);
 const velocities = storage(new THREE.StorageBufferAttribute(COUNT, 4), "vec4", COUNT);
@@ -71,11 +71,11 @@ const move = Fn(() => {
     high.addAssign(velocity.mul(seconds));
 })().compute(COUNT);
 
-// A first step creates the buffers for the material.
+// A first step creates the output buffers that the material reads.
 const ray = new Float32Array(7);
 const input = { objects: { buffer: boxBuffer, count: COUNT, words: "padding" }, rays: ray, partners: {} };
 let output = broadPhase.step(input);
-// Partners of box i: offsets[i + 1] - offsets[i]. Hit: an object and a float.
+// Box i has `offsets[i + 1] - offsets[i]` partners. A hit is the object index and a float.
 const offsets = externalStorage(renderer, output.queries.offsets, "uint", COUNT + 1).toReadOnly();
 const hit = externalStorage(renderer, output.rays.buffer, "uint", 2).toReadOnly();
 
@@ -130,13 +130,13 @@ renderer.setAnimationLoop(() => {
     const { origin, direction } = raycaster.ray;
     ray.set([...origin, ...direction, Infinity]);
     output = broadPhase.step(input);
-    // Buffers change when outputs grow.
+    // Output buffers are replaced when they grow.
     offsets.follow(output.queries.offsets);
     hit.follow(output.rays.buffer);
 
     renderer.render(scene, camera);
     frames += 1;
-    // Only for the status text: results arrive some frames later, without waiting.
+    // Only for the status text. Counters arrive some frames later, without waiting.
     if (!isReading) {
         isReading = true;
         tell()

@@ -1,5 +1,5 @@
 export default {
-    // For this repository only: the package is beside the example, not in node_modules.
+    // Needed only in this repository, where the package is not in node_modules but two folders up.
     server: { fs: { allow: ["../.."] } },
     // Relative paths work under any address.
     base: "./",

@@ -43,7 +43,7 @@ impl Answer {
         words(&self.result.ray_any)
     }
 
-    /// All results, or the nearest objects.
+    /// Objects of all query results, or of the nearest objects.
     pub fn query_objects(&self) -> Uint32Array {
         let nearest = self.result.query_nearest.iter().map(|neighbor| neighbor.object);
         let nearest: Vec<_> = nearest.collect();
@@ -64,7 +64,7 @@ impl Answer {
         distances.as_slice().into()
     }
 
-    /// Fields of `Counters`, except those from the status.
+    /// Fields of TypeScript's `Counters`, except `missing`.
     pub fn counters(&self) -> Object {
         of_counters(&self.result.counters)
     }
@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// Rows of four words.
+/// Pairs as rows of four words.
 #[wasm_bindgen]
 pub struct EventAnswer {
     events: Events,

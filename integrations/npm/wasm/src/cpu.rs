@@ -1,4 +1,4 @@
-//! The CPU engine, for a worker.
+//! The CPU engine, which runs in a worker.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -15,10 +15,10 @@ use crate::failure::Failure;
 use crate::input::{PARTS, Part, Question, SelfQueryKind};
 use crate::settings::Settings;
 
-/// Flag of static objects in names.
+/// Flag in an event's object index.
 const STATIC_NAME: u32 = 1 << 31;
 
-/// Rows as words.
+/// Rows of a step or query, as words.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct HostInput {
@@ -33,7 +33,7 @@ impl HostInput {
         Self::default()
     }
 
-    /// Rows have the layouts of the device buffers.
+    /// Rows are laid out as in device buffers.
     pub fn set_rows(&mut self, part: Part, words: Vec<u32>) {
         self.parts[part as usize] = words;
     }
@@ -100,7 +100,7 @@ pub struct Cpu {
     settings: Settings,
     input: Option<Rc<HostInput>>,
     result: Option<StepResult>,
-    /// Names of the last known pairs, if events are enabled.
+    /// Named pairs of the last complete step. `None` without events.
     before: Option<BTreeSet<PairEvent>>,
     events: Result<Events, Failure>,
 }
@@ -119,7 +119,7 @@ impl Cpu {
         }
     }
 
-    /// Results are computed on demand, except events.
+    /// Stores the input. Results are computed when read, except events.
     pub fn step(&mut self, input: HostInput) {
         self.result = None;
         self.input = Some(Rc::new(input));
@@ -140,7 +140,7 @@ impl Cpu {
         Ok(EventAnswer::from(self.events.clone()?))
     }
 
-    /// Queries the last step's objects on demand; later steps do not change the results.
+    /// Queries the objects of the last step when the result is read. Later steps do not change it.
     ///
     /// # Errors
     /// Before the first step.

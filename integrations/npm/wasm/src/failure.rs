@@ -1,4 +1,4 @@
-//! Errors for TypeScript: an `Error` whose name selects the class.
+//! Errors for TypeScript: an `Error` whose name selects the class to throw.
 
 use gpu_broad_phase::{BroadPhaseError, CreateError};
 use wasm_bindgen::JsValue;
@@ -22,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// Joins an error and its sources.
+    /// Joins the messages of an error and its sources.
     fn of(kind: &'static str, error: &dyn std::error::Error) -> Self {
         let mut message = error.to_string();
         let mut source = error.source();

@@ -1,4 +1,4 @@
-//! The broad phase on a device of its own.
+//! The broad phase on its own GPU device.
 
 use gpu_broad_phase::{
     EventOutput, GpuBroadPhase, Lists, Outputs, PairEvents, QuerySet, Readback, StepError, StepOutput, StepResult,
@@ -48,7 +48,7 @@ pub struct Opened {
     queue: wgpu::Queue,
 }
 
-/// Limits are pairs of name and value.
+/// `limit_names[i]` is raised to `limit_values[i]`.
 ///
 /// # Errors
 /// Without an adapter, or if it lacks a feature or limit.
@@ -97,7 +97,7 @@ pub async fn open(
     Ok(Opened { device, queue })
 }
 
-/// Features by their WebGPU names: all that wgpu can request in a browser.
+/// All features that wgpu can request in a browser, by their WebGPU names.
 const FEATURES: [(&str, wgpu::Features); 16] = [
     ("depth-clip-control", wgpu::Features::DEPTH_CLIP_CONTROL),
     ("depth32float-stencil8", wgpu::Features::DEPTH32FLOAT_STENCIL8),
@@ -194,7 +194,7 @@ pub struct Gpu {
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     events: Option<PairEvents>,
-    /// To be submitted.
+    /// Recorded but not submitted.
     recorded: Option<Recorded>,
     output: Option<StepOutput>,
     event_output: Option<EventOutput>,
@@ -203,13 +203,13 @@ pub struct Gpu {
 struct Recorded {
     encoder: wgpu::CommandEncoder,
     output: StepOutput,
-    /// `None` for a repetition, which keeps the step's events.
+    /// `None` for a repetition: the step's events stay.
     event_output: Option<EventOutput>,
 }
 
 #[wasm_bindgen]
 impl Gpu {
-    /// Compiles the usual pipelines. Destroys the device on failure.
+    /// Compiles the pipelines of these settings. Destroys the device on failure.
     ///
     /// # Errors
     /// For invalid settings.
@@ -245,7 +245,7 @@ impl Gpu {
         buffer.into()
     }
 
-    /// A refused step leaves the last one unchanged. Repetitions have no events.
+    /// Records a step. A refused step leaves the last one unchanged. Repetitions record no events.
     ///
     /// # Errors
     /// As `GpuBroadPhase::step`.
@@ -291,7 +291,7 @@ impl Gpu {
         Ok(found.map(js_buffer).transpose()?)
     }
 
-    /// In rows.
+    /// Capacity of an output, in rows.
     pub fn capacity(&self, which: Output) -> u32 {
         let of_events = self.event_output.as_ref().map_or(0, |output| match which {
             Output::EventRows => output.capacity,
@@ -301,7 +301,7 @@ impl Gpu {
         of_events.max(self.output.as_ref().map_or(0, |output| capacity_of(output, which)))
     }
 
-    /// Resolves when the demand of the last step is known to the next one.
+    /// Resolves when the next step knows the demand of the last one.
     ///
     /// # Errors
     /// As `GpuBroadPhase::record_read_back`.
@@ -338,7 +338,7 @@ impl Gpu {
         })
     }
 
-    /// Bytes, without the caller's buffers.
+    /// Bytes of all buffers, without the caller's own.
     pub fn memory(&self) -> f64 {
         let of_events = self.events.as_ref().map_or(0, |events| events.memory().total());
         (self.broad_phase.memory().total() + of_events) as f64
@@ -350,14 +350,14 @@ pub struct Set {
     device: wgpu::Device,
     queue: wgpu::Queue,
     set: QuerySet,
-    /// To be submitted.
+    /// Recorded but not submitted.
     recorded: Option<Recorded>,
     output: Option<StepOutput>,
 }
 
 #[wasm_bindgen]
 impl Set {
-    /// A refused query leaves the last result.
+    /// Records a query. A refused query leaves the last result unchanged.
     ///
     /// # Errors
     /// As `QuerySet::record`.
@@ -386,7 +386,7 @@ impl Set {
         }
     }
 
-    /// Resolves when the last recording's demand is known to the next one.
+    /// Resolves when the next recording knows the demand of the last one.
     ///
     /// # Errors
     /// As `QuerySet::record_read_back`.
@@ -403,7 +403,7 @@ impl Set {
         Ok(found.map(js_buffer).transpose()?)
     }
 
-    /// In rows.
+    /// Capacity of an output, in rows.
     pub fn capacity(&self, which: Output) -> u32 {
         self.output.as_ref().map_or(0, |output| capacity_of(output, which))
     }

@@ -1,4 +1,4 @@
-//! Rows in device buffers, and their layouts.
+//! Input rows in device buffers, and their layouts.
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
@@ -39,13 +39,13 @@ pub enum Counted {
 pub enum SelfQueryKind {
     #[default]
     Boxes,
-    /// Rows of 48 bytes: boxes, points, and spheres with a radius.
+    /// Rows of 48 bytes: a box, sphere or point, and a radius.
     Spheres,
     Neighbors,
     Partners,
 }
 
-/// Word after each vector of a box.
+/// Word that follows each of the two vectors of a box.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Words {
@@ -64,7 +64,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Rays stay as they are.
+    /// Leaves `are_swept` unchanged.
     pub fn ask(&mut self, self_query: SelfQueryKind, radius: f32, is_half: bool, nearest: Option<u32>) {
         *self = Self {
             self_query,
@@ -100,7 +100,7 @@ struct Rows {
     words: BoxWords,
 }
 
-/// Keeps its buffers, so that it can be repeated.
+/// Holds its buffers, so that a step can be repeated.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Input {
@@ -117,7 +117,7 @@ impl Input {
         Self::default()
     }
 
-    /// Packed rows if `stride` is `None`.
+    /// Rows are packed if `stride` is `None`.
     pub fn set_rows(&mut self, part: Part, buffer: &Buffer, count: u32, offset: f64, stride: Option<u32>) {
         self.parts[part as usize] = Some(Rows {
             buffer: buffer.buffer().clone(),
@@ -129,7 +129,7 @@ impl Input {
         });
     }
 
-    /// Call after `set_rows`.
+    /// Call this after `set_rows`, which resets the layout.
     pub fn set_layout(&mut self, part: Part, is_center_half: bool, words: Words) {
         if let Some(rows) = &mut self.parts[part as usize] {
             rows.form = if is_center_half {

@@ -23,7 +23,7 @@ pub enum RayModeKind {
 #[derive(Clone)]
 pub struct Settings {
     pub scheme: SchemeKind,
-    /// Cell size or smallest scale.
+    /// Cell size, or smallest scale of the adaptive scheme.
     pub scale: f32,
     pub is_flat: bool,
     pub margin: f32,
@@ -72,7 +72,7 @@ impl Settings {
         }
     }
 
-    /// Skips the text of a pair filter.
+    /// Checks all settings except the text of a pair filter.
     ///
     /// # Errors
     /// As `BroadPhaseDescriptor::validate`.

@@ -41,5 +41,5 @@ __all__ = [
 __version__ = version("gpu-broad-phase")
 
 if hasattr(os, "register_at_fork"):
-    # Threads and drivers do not survive a fork.
+    # A forked process has lost its threads and drivers.
     os.register_at_fork(after_in_child=forked)

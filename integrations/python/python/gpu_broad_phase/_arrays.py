@@ -24,10 +24,10 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
             return np.asarray(given.to_numpy(dtype=np.float64, na_value=np.nan))
         return array
     except ValueError as error:
-        # Such as rows of different lengths.
+        # For example, rows of different lengths.
         raise ValueError(f"{name}: {error}") from None
     except (TypeError, RuntimeError, BufferError) as error:
-        # Such as arrays on a GPU.
+        # For example, an array on a GPU.
         raise TypeError(f"{name}: {error}") from None
 
 
@@ -175,6 +175,6 @@ def per_row(name: str, given: npt.ArrayLike, rows: int, kind: type[np.floating[A
     array = floats(name, given)
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
-    # Overflow becomes infinity.
+    # Too large numbers become infinity.
     with np.errstate(over="ignore"):
         return float(array) if array.ndim == 0 else array.astype(kind, copy=False)

@@ -20,12 +20,13 @@ class _Bar:
     def __call__(self, done: int, total: int) -> None:
         if self._bar is None:
             with warnings.catch_warnings():
-                # tqdm warns in notebooks without widgets, and draws text.
+                # In notebooks without widgets, tqdm warns and draws text.
                 warnings.simplefilter("ignore")
                 from tqdm.auto import tqdm
 
                 self._bar = tqdm(desc=self._name, unit=" rows", leave=False)
-        # Each pass restarts the bar. Devices report progress only for calls in several parts; else only time advances.
+        # Each pass restarts the bar. GPUs report progress only for calls in several parts; otherwise only the time
+        # advances.
         self._bar.total = total or None
         self._bar.n = done
         self._bar.refresh()

@@ -14,7 +14,7 @@ from .broad_phase import BroadPhase
 Ints = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
 
-# "X" is a place without an atom.
+# "X" is a site without an atom.
 _SYMBOLS = (
     "X H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr "
     "Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt "
@@ -174,15 +174,15 @@ def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase)
     count = len(positions)
     owners, cells, home = _images(positions, cell, limit.largest)
     points = positions[owners] + (cells + home[owners]) @ cell
-    # Image positions are off by some units in the last place.
+    # Image positions are rounded, so the radius grows.
     size = np.abs(positions).max() + np.abs(cell).sum() + limit.largest
     radius = limit.largest + 32.0 * float(np.finfo(np.float64).eps * size)
     if len(points) <= 2 * count:
-        # Rows of atoms precede those of images, which are not needed.
+        # Lists of atoms precede those of images, which are not needed.
         near = broad_phase.neighbors(points, radius, half=True)
         offsets, others = near.offsets[: count + 1], near.objects
     else:
-        # Mostly images, which need no query.
+        # Most points are images, which need no lists, so only atoms are queried.
         broad_phase.step(points, pairs=False)
         found = broad_phase.query(points=points[:count], radius=radius * (1.0 + 1e-6))
         offsets, others = found.offsets, found.objects
@@ -199,7 +199,7 @@ def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase)
         shifts += home[j] - home[i]
         vectors += shifts @ cell
     elif len(points) > count:
-        # Fewer products than per row, since there are fewer images than rows.
+        # One product per image, because pairs outnumber images.
         vectors += (cells @ cell)[others]
     distances = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     is_near = distances < limit.of_pairs(i, j)
@@ -215,7 +215,7 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
     Returns the atom of each, and how many cells it is moved from where the atom lies in the cell. Then how many cells
     each atom is moved from its position into the cell.
     """
-    # Columns of reciprocal vectors; zero on axes that are not periodic.
+    # Reciprocal vectors in columns: 0 for axes without a period.
     is_periodic = cell.any(axis=1)
     reciprocal = np.zeros((3, 3))
     reciprocal[:, is_periodic] = np.linalg.pinv(cell[is_periodic])
@@ -226,7 +226,7 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
     home = -np.floor(scaled).astype(np.int64)
     scaled += home
     lowest, highest = scaled.min(axis=0), scaled.max(axis=0)
-    # Margin for rounding of scaled positions.
+    # Scaled positions are rounded, so the reach grows.
     reaches = reach * np.linalg.norm(reciprocal, axis=0) * (1.0 + 1e-9) + 1e-9
     owners = np.arange(len(positions))
     cells = np.zeros((len(positions), 3), np.int64)
@@ -252,7 +252,7 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
 
 def _answer(quantities: str, half: _Half, own: Ints) -> Any:
     """Arrays of both directions, and of atoms that are their own neighbours."""
-    # Reversed rows come first: their other atom has the smaller index.
+    # Reversed pairs come first: their other atom has the smaller index.
     first = np.concatenate([half.j, own, half.i])
     order = np.argsort(first, kind="stable")
 

@@ -235,7 +235,7 @@ class BroadPhase:
                 layers=arrays.layer_words(rows, layers, masks),
                 owners=arrays.owner_words(rows, owners, static),
                 worlds=None if world_count == 1 else world_words,
-                # Rounded, so that steps with similar counts reuse pipelines.
+                # Rounded up, so that steps with similar numbers of worlds share pipelines.
                 world_count=1 << (world_count - 1).bit_length(),
                 excluded=exclusions,
                 pairs=pairs,
@@ -356,7 +356,7 @@ class BroadPhase:
             )
         if mode == "any":
             return words.astype(np.bool_)
-        # Rows of object and float. The no-hit object is all ones: -1.
+        # A row is an object and a float. The object of a ray without a hit is -1.
         objects, t = hits[:, 0].view(np.int32), hits[:, 1].view(np.float32)
         return RayHits(objects, t) if mode == "closest" else RayLists(words.astype(np.int64), objects, t)
 

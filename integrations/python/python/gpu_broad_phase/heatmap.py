@@ -82,12 +82,12 @@ def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) 
         seen = [other for other in range(3) if other != along]
     low, high = low[seen], high[seen]
     side = float((high - low).max()) / cells or 1.0
-    # Rounding could add a sliver of a cell.
+    # Rounding up could add a column of almost no width.
     width, height = (min(max(1, int(np.ceil(length / side))), cells) for length in high - low)
     last = np.array([width, height]) - 1
     first = np.minimum(((lower[:, seen] - low) / side).astype(np.int64), last)
     past = np.minimum(((upper[:, seen] - low) / side).astype(np.int64), last) + 1
-    # Marks the corners of each box's cells, to be summed along both axes.
+    # Marks the corners of each box's cell range. Sums along both axes then count boxes per cell.
     marks = np.zeros((height + 1) * (width + 1), np.int64)
     for across, up, sign in ((first, first, 1), (past, first, -1), (first, past, -1), (past, past, 1)):
         at = up[:, 1] * (width + 1) + across[:, 0]

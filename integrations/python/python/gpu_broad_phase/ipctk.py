@@ -91,7 +91,7 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         inflation = float(given.get("inflation_radius", 0.0))
         # The base class stores the number of dimensions and clears old results.
         super().build(np.zeros((1, first.shape[1])), np.empty((0, 2), np.int32), np.empty((0, 3), np.int32), 0.0)
-        # Rounds like ipctk.
+        # Rounds outward, as ipctk does.
         lower = np.nextafter(np.minimum(first, last, dtype=np.float64) - inflation, -np.inf)
         upper = np.nextafter(np.maximum(first, last, dtype=np.float64) + inflation, np.inf)
         self._mesh = lower, upper, edges, faces
@@ -132,7 +132,7 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
                 self._broad_phase = ours.BroadPhase(dimensions=2 if lower.shape[1] == 2 else 3)
             # One kind at a time is faster than several at once.
             wanted: dict[str, Any] = {name: name == kind for name in KINDS}
-            # A box is what a vertex sweeps between its two corners.
+            # A vertex that sweeps from `lower` to `upper` has this box.
             found = collision_candidates(lower, upper, edges, faces, broad_phase=self._broad_phase, **wanted)
             self._found[kind] = self._admitted(kind, getattr(found, kind))
         return self._found[kind]

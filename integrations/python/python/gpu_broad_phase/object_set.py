@@ -179,7 +179,7 @@ def _handles(given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
 def _words(given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
     array = arrays.as_array("handles", given)
     if array.dtype.kind == "f" and not isinstance(given, np.ndarray):
-        # numpy converts mixed signed and unsigned numbers to floats.
+        # numpy converts lists of mixed signed and unsigned integers to floats.
         numbers = np.asarray(given, object)
         if all(isinstance(number, int | np.integer) for number in numbers.flat):
             words = [int(number) % (1 << 64) for number in numbers.flat]

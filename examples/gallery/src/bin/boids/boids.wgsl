@@ -1,13 +1,12 @@
 // Boids after Reynolds (1987): alignment, cohesion and separation.
 
 struct Params {
-    // Edges; the world is periodic.
+    // Edges of the periodic world.
     world: vec2<f32>,
-    // World position that frightens the boids. Without one, `fright` is 0.
+    // Position that frightens boids. `fright` is 0 without a pointer.
     pointer: vec2<f32>,
     fright: f32,
     time_step: f32,
-    // View distance.
     radius: f32,
     count: u32,
     capacity: u32,
@@ -18,7 +17,7 @@ struct Boid {
     velocity: vec2<f32>,
 }
 
-// Layout of the broad phase. A boid is a point.
+// Box layout of the broad phase. A boid is a point.
 struct Aabb {
     low: vec3<f32>,
     layers: u32,
@@ -28,15 +27,15 @@ struct Aabb {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> before: array<Boid>;
-// Neighbours of boid `i`: `offsets[i]..offsets[i + 1]`.
+// Boid `i` has the neighbours `offsets[i]..offsets[i + 1]`.
 @group(0) @binding(2) var<storage, read> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read> neighbors: array<u32>;
 @group(0) @binding(4) var<storage, read_write> after: array<Boid>;
 @group(0) @binding(5) var<storage, read_write> boxes: array<Aabb>;
 
-// Units per second.
+// Speed in units per second.
 const CRUISE: f32 = 14.0;
-// Boids closer than this repel.
+// Boids nearer than this repel each other.
 const ELBOW_ROOM: f32 = 1.0;
 const FRIGHT_REACH: f32 = 18.0;
 
@@ -87,7 +86,7 @@ struct Corner {
     @location(0) color: vec3<f32>,
 }
 
-// Vertices of a dart: x along the heading, y to its left.
+// Two triangles: x is along the heading, y to its left.
 const DART = array<vec2<f32>, 6>(
     vec2<f32>(0.75, 0.0), vec2<f32>(-0.45, 0.36), vec2<f32>(-0.2, 0.0),
     vec2<f32>(-0.2, 0.0), vec2<f32>(-0.45, -0.36), vec2<f32>(0.75, 0.0),

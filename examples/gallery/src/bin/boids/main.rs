@@ -1,5 +1,5 @@
-//! A flock of boids that stays on the GPU. The broad phase finds each boid's neighbours, a compute pass steers, and the
-//! same buffer is drawn. The mouse frightens the boids.
+//! A flock of boids that stays on the GPU. The broad phase finds each boid's neighbours, a compute pass steers, and
+//! boids are drawn from the same buffer. The mouse frightens the boids.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin boids -- [--boids N] [--output DIR --frames 300]
@@ -17,9 +17,9 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Queries, Scene, SelfQuery, Source,
 };
 
-/// World width / height.
+/// Width / height of the world.
 const ASPECT: f32 = 1.6;
-/// View distance. The density is one boid per unit of area.
+/// View distance. There is one boid per unit of area.
 const RADIUS: f32 = 2.5;
 const CRUISE: f32 = 14.0;
 /// Initial neighbour capacity per boid.
@@ -66,13 +66,13 @@ struct Boids {
     world: Vec2,
     broad_phase: GpuBroadPhase,
     params: wgpu::Buffer,
-    /// Current and next state; swapped each frame.
+    /// Current and next state, swapped each frame.
     boids: [wgpu::Buffer; 2],
     boxes: wgpu::Buffer,
     steer: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
     frames: u32,
-    /// Number of checks with missing neighbours.
+    /// Read-backs with missing neighbours.
     short: u32,
     neighbors: u64,
 }
@@ -102,7 +102,7 @@ impl Boids {
             time_step,
             radius: RADIUS,
             count: self.count,
-            // Rows beyond it are not written: boids then steer by the neighbours that fit.
+            // Neighbours beyond the capacity are not written.
             capacity: neighbors.capacity,
             padding: 0,
         };
@@ -133,7 +133,7 @@ impl Boids {
         Ok(())
     }
 
-    /// Largest viewport with the world's aspect.
+    /// Corner and size of the largest viewport with the world's aspect.
     fn viewport(&self, size: Vec2) -> (Vec2, Vec2) {
         let scale = (size / self.world).min_element();
         let fitted = self.world * scale;
@@ -218,7 +218,7 @@ impl Demo for Boids {
     }
 
     fn submitted(&mut self, _: &Gpu) -> Result<()> {
-        // Flocks grow denser, so the number of neighbours rises.
+        // Flocks grow denser, so neighbours increase.
         if let Some(counters) = self.broad_phase.counters() {
             let is_new = counters.results_needed != self.neighbors;
             self.short += u32::from(is_new && !counters.is_whole());

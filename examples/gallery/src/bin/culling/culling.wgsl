@@ -1,4 +1,4 @@
-// Draws the boxes that a view sees. Appended to `solid.wgsl`.
+// Draws the visible boxes of a view. Appended to `solid.wgsl`.
 
 struct View {
     view_projection: mat4x4<f32>,

@@ -1,6 +1,6 @@
 //! A city of a million boxes, culled for a drone, the sun's shadow map and an overview. Each view is one indirect draw,
-//! so the host never learns the counts. The overview shows the drone's boxes orange, the sun's blue, and common ones
-//! pale.
+//! so the host never reads the counts. In the overview, the drone's boxes are orange, the sun's are blue, and common
+//! ones pale.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin culling -- [--boxes N] [--all] [--output DIR --frames 1]
@@ -31,7 +31,7 @@ struct Options {
     /// Number of boxes.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     boxes: u32,
-    /// Draws all boxes in each view: the same picture.
+    /// Draws all boxes in each view, which gives the same picture.
     #[arg(long)]
     all: bool,
     /// Seed of the house sizes.
@@ -55,12 +55,12 @@ struct City {
     count: u32,
     broad_phase: GpuBroadPhase,
     culling: Culling,
-    /// Built once: the boxes do not move.
+    /// The only step, since boxes do not move.
     step: Option<StepOutput>,
     boxes: wgpu::Buffer,
     views: [wgpu::Buffer; 3],
     draw: wgpu::RenderPipeline,
-    /// Draw arguments for `--all`: every object, unculled.
+    /// With `--all`: list of all objects, and its offsets.
     all: Option<[wgpu::Buffer; 2]>,
     frusta: [Frustum; 3],
     seen: Option<CullOutput>,
@@ -119,7 +119,7 @@ impl City {
     ) -> Result<Duration> {
         let mut began = Instant::now();
         for time in 0..=TIMES {
-            // Warms up pipelines.
+            // The first run compiles pipelines.
             if time == 1 {
                 began = Instant::now();
             }

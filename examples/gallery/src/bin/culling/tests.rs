@@ -1,4 +1,4 @@
-//! Checks the visible lists of a small city against the definition, and the pictures against unculled ones.
+//! Checks visible lists of a small city by brute force, and pictures against unculled ones.
 
 use gallery::{Input, Offscreen};
 use gpu_broad_phase::{Scene, Source, reference};

@@ -1,8 +1,8 @@
-// Draws particles as camera-facing spheres, and the edges of the tank.
+// Draws particles as spheres, and the edges of the tank.
 
 struct View {
     projection: mat4x4<f32>,
-    // Camera axes of unit length. `right.w` is the sphere radius.
+    // Camera axes as unit vectors. `right.w` is the radius of a sphere.
     right: vec4<f32>,
     up: vec4<f32>,
     back: vec4<f32>,
@@ -13,10 +13,10 @@ struct View {
 
 struct Corner {
     @builtin(position) position: vec4<f32>,
-    // In the unit disc.
+    // Position in the unit disc.
     @location(0) place: vec2<f32>,
     @location(1) @interpolate(flat) color: vec3<f32>,
-    // z and w of the centre in clip space.
+    // Clip-space z and w of the centre.
     @location(2) @interpolate(flat) middle: vec2<f32>,
 }
 
@@ -78,7 +78,7 @@ struct Place {
     @location(0) world: vec3<f32>,
 }
 
-// The first two bits select one of four edges along an axis.
+// Bit 0 selects an end of an edge, bits 1 and 2 one of four edges along an axis.
 @vertex
 fn edge_vertex(@builtin(vertex_index) vertex: u32) -> Place {
     let axis = vertex / 8u;

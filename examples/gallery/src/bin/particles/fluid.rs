@@ -1,7 +1,7 @@
-//! Simulation of a fluid of particles on the GPU, without drawing.
+//! Simulates a fluid of particles on the GPU, without drawing.
 //!
 //! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992) and the C2
-//! kernel of Wendland (1995). Walls count as fluid, by the closed form of the kernel's part behind a plane (after the
+//! kernel of Wendland (1995). Walls count as fluid: the part of the kernel behind a plane has a closed form (after the
 //! density maps of Koschier and Bender, 2017).
 
 use anyhow::{Context, Result};
@@ -11,23 +11,22 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Queries, Scheme, SelfQuery, Source,
 };
 
-/// Kernel radius in rest spacings: 32 neighbours.
+/// Kernel radius in rest spacings. It holds 32 neighbours.
 const REACH: f32 = 2.0;
-/// Distance from a wall to a lattice's first layer, in spacings. There the wall weighs as much as the layers it
-/// replaces.
+/// Distance of a wall from a lattice's first layer, in spacings. There, it weighs as much as the layers it replaces.
 pub const WALL_GAP: f32 = 0.61;
 /// Neighbour capacity per particle. Reached at twice the rest density.
 const ROOM: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
-    /// Upper corner in metres; the lower one is the origin.
+    /// Upper corner in metres. The lower corner is the origin.
     pub tank: Vec3,
     /// Particle distance at rest.
     pub spacing: f32,
-    /// Downwards, m/s².
+    /// Downward, in m/s².
     pub gravity: f32,
-    /// Of sound, m/s.
+    /// Speed of sound in m/s.
     pub speed: f32,
     pub viscosity: f32,
     pub time_step: f32,
@@ -37,10 +36,10 @@ pub struct Scene {
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Particle {
     pub position: Vec3,
-    /// Before the last step, relative to the rest density.
+    /// Density before the last step, relative to the rest density.
     pub density: f32,
     pub velocity: Vec3,
-    /// Before the last step.
+    /// Number before the last step.
     pub neighbors: u32,
 }
 
@@ -62,7 +61,7 @@ struct Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Seen {
-    /// Maximum of all steps.
+    /// Maximum over all steps.
     pub neighbors: u32,
     /// Status bits of all steps.
     pub status: u32,
@@ -73,9 +72,8 @@ pub struct Fluid {
     pub scene: Scene,
     pub broad_phase: GpuBroadPhase,
     params: wgpu::Buffer,
-    /// Current and next state.
     particles: [wgpu::Buffer; 2],
-    /// Density before the last step, and pressure divided by squared density.
+    /// Density before the last step, and pressure / squared density.
     pub states: wgpu::Buffer,
     boxes: wgpu::Buffer,
     pub seen: wgpu::Buffer,
@@ -99,7 +97,7 @@ impl Scene {
         REACH * self.spacing
     }
 
-    /// A particle's density at its own position, relative to a lattice at rest.
+    /// A particle's share of the density at its own position, in a lattice at rest.
     pub fn mass() -> f32 {
         let cells = -(REACH as i32)..=REACH as i32;
         let lattice = cells

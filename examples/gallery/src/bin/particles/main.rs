@@ -1,5 +1,5 @@
 //! A dam break that stays on the GPU. The broad phase lists neighbours, two passes compute densities and forces, and
-//! the same buffer is drawn. The simulation reads nothing back. Drag to turn the camera.
+//! particles are drawn from the same buffer. The simulation reads nothing back. Drag to turn the camera.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]
@@ -18,12 +18,12 @@ use gallery::{Demo, DrawState, Frame, Gpu, Orbit};
 use glam::{Mat4, UVec3, Vec3, Vec4};
 use gpu_broad_phase::Scheme;
 
-/// Size in metres; up is +y.
+/// Size in metres. Up is +y.
 const TANK: Vec3 = Vec3::new(27.0, 16.0, 12.0);
-/// Size of the water column, in the corner at the origin.
+/// Size of the water column in the corner at the origin.
 const COLUMN: Vec3 = Vec3::new(9.0, 10.0, 12.0);
 const GRAVITY: f32 = 9.81;
-/// Speed of sound in units of the free-fall speed from the top. The water at the bottom is denser by 1 / (2 SOUND²).
+/// Speed of sound / speed of a free fall from the top. Water at the bottom is denser by 1 / (2 SOUND²).
 const SOUND: f32 = 4.0;
 /// Distance of sound per time step, in spacings.
 const COURANT: f32 = 0.9;
@@ -75,9 +75,9 @@ struct Particles {
     edges: wgpu::RenderPipeline,
     floor: wgpu::RenderPipeline,
     frames: u32,
-    /// Simulated time still to catch up, in seconds.
+    /// Simulated time not yet stepped, in seconds.
     owed: f32,
-    /// The first frame creates buffers.
+    /// The clock starts after the first frame, which creates buffers.
     since: Option<Instant>,
 }
 
@@ -166,7 +166,7 @@ impl Demo for Particles {
             self.since = Some(Instant::now());
         }
         self.frames += 1;
-        // Fixed time steps, at any frame rate.
+        // Time steps are fixed, at any frame rate.
         self.owed += frame.time_step;
         let step = self.fluid.scene.time_step;
         while self.owed > 0.999 * step {
@@ -177,7 +177,7 @@ impl Demo for Particles {
         self.camera.update(&frame.input);
         let back = (self.camera.eye() - self.camera.center).normalize();
         let right = Vec3::Y.cross(back).normalize();
-        // Overlapping spheres leave no holes.
+        // Spheres overlap, so water has no holes.
         let view = View {
             projection: self.camera.view_projection(frame.size()),
             right: right.extend(0.62 * self.fluid.scene.spacing),
@@ -230,7 +230,7 @@ impl Demo for Particles {
         if self.prints_stages {
             let result = pollster::block_on(self.fluid.broad_phase.read_back())?;
             let first = result.timings.first().context("the device has no timestamps")?;
-            // End to end: lavapipe reports late starts of passes once something was drawn.
+            // End to end, since lavapipe reports late pass starts once something was drawn.
             let mut end = first.begin;
             text += "\nmilliseconds of the last search:";
             for time in &result.timings {

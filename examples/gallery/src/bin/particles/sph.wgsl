@@ -1,12 +1,12 @@
-// Weakly compressible SPH. Densities are relative to the rest density, pressures in m²/s² times it, lengths in metres.
+// Weakly compressible SPH in metres. Densities are relative to the rest density; so are pressures, in m²/s².
 
 struct Params {
-    // Upper corner; the lower one is the origin.
+    // Upper corner. The lower corner is the origin.
     tank: vec3<f32>,
     reach: f32,
     mass: f32,
     gravity: f32,
-    // Of sound, at rest.
+    // Speed of sound at rest.
     speed: f32,
     viscosity: f32,
     time_step: f32,
@@ -21,7 +21,7 @@ struct Particle {
     neighbors: u32,
 }
 
-// Layout of the broad phase. A particle is a point.
+// Box layout of the broad phase. A particle is a point.
 struct Aabb {
     low: vec3<f32>,
     layers: u32,
@@ -36,7 +36,7 @@ struct State {
 }
 
 struct Seen {
-    // Maximum of all steps.
+    // Maximum over all steps.
     neighbors: u32,
     // Status bits of all steps.
     status: u32,
@@ -44,7 +44,7 @@ struct Seen {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> particles: array<Particle>;
-// Neighbours of particle `i`: `offsets[i]..offsets[i + 1]`.
+// Particle `i` has the neighbours `offsets[i]..offsets[i + 1]`.
 @group(0) @binding(2) var<storage, read> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read> neighbors: array<u32>;
 
@@ -58,7 +58,7 @@ struct Seen {
 @group(1) @binding(1) var<storage, read_write> after: array<Particle>;
 @group(1) @binding(2) var<storage, read_write> boxes: array<Aabb>;
 
-// Range of a list. Offsets may exceed the capacity if lists did not fit.
+// Range of a list. Offsets exceed the capacity after an overflow.
 fn list(index: u32) -> vec2<u32> {
     return min(vec2<u32>(offsets[index], offsets[index + 1u]), vec2<u32>(params.capacity));
 }
@@ -72,19 +72,19 @@ fn near_high_walls(position: vec3<f32>) -> vec3<f32> {
     return saturate(1.0 - (params.tank - position) / params.reach);
 }
 
-// Part of the kernel behind a wall, per axis.
+// Fraction of the kernel behind a wall, per axis.
 fn beyond(near: vec3<f32>) -> vec3<f32> {
     let cubed = near * near * near;
     return cubed * cubed * (3.5 + near * (1.5 * near - 4.5));
 }
 
-// Derivative of `beyond` by the depth, in units of `reach`.
+// Derivative of `beyond` by `near`.
 fn beyond_slope(near: vec3<f32>) -> vec3<f32> {
     let squared = near * near;
     return squared * squared * near * (21.0 + near * (12.0 * near - 31.5));
 }
 
-// Part of the kernel between the walls, per axis. The product is the part inside the tank.
+// Fraction of the kernel between walls, per axis. The product is the fraction in the tank.
 fn between_walls(position: vec3<f32>) -> vec3<f32> {
     return 1.0 - beyond(near_low_walls(position)) - beyond(near_high_walls(position));
 }

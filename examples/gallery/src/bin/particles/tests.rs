@@ -1,4 +1,4 @@
-//! Compares small tanks with all-pairs sums, and checks conserved quantities.
+//! Compares small tanks with sums over all pairs, and checks conserved quantities.
 
 use gallery::Random;
 
@@ -31,7 +31,7 @@ fn run(
     Ok(Some((gpu, fluid)))
 }
 
-/// 1,200 random moving particles in a box, some closer than in a real fluid.
+/// 1,200 random moving particles in a box, some nearer than in a real fluid.
 fn cloud(low: Vec3, high: Vec3) -> Vec<Particle> {
     let mut random = Random::new(3);
     let mut between = |low: Vec3, high: Vec3| {
@@ -46,12 +46,12 @@ fn cloud(low: Vec3, high: Vec3) -> Vec<Particle> {
         .collect()
 }
 
-/// Part of the kernel behind a plane, by numerical integration over shells.
+/// Fraction of the kernel behind a plane, integrated over shells.
 fn beyond(depth: f64) -> f64 {
     const SLICES: u32 = 2000;
     let slices = (0..SLICES).map(|slice| (f64::from(slice) + 0.5) / f64::from(SLICES));
     let kernel = |q: f64| (1.0 - q).powi(4) * (1.0 + 4.0 * q);
-    // A shell's cap has area 2 pi q (q - depth); the kernel's integral is 2 pi / 21.
+    // The cap of shell q has area 2 pi q (q - depth). The kernel's integral is 2 pi / 21.
     let parts = slices
         .filter(|&q| q > depth)
         .map(|q| 21.0 * q * (q - depth) * kernel(q));
@@ -112,7 +112,7 @@ fn a_lattice_at_rest_has_density_one_up_to_the_walls() -> Result<()> {
 #[test]
 fn forces_between_particles_cancel() -> Result<()> {
     let (scene, _) = dam(1200);
-    // Away from the walls, and too short to reach them.
+    // Particles cannot reach the walls in this time.
     let scene = Scene {
         tank: Vec3::splat(20.0 * scene.spacing),
         gravity: 0.0,
@@ -145,7 +145,7 @@ fn a_dam_break_keeps_its_water_and_gains_no_energy() -> Result<()> {
             assert!(position.cmpge(Vec3::ZERO).all() && position.cmple(scene.tank).all());
         }
         let share = energy(particles) / start;
-        // Flat on the ground, the share is about a third.
+        // Flat water would have about a third.
         assert!((0.3..1.001).contains(&share), "step {step}: {share}");
         // At the surface, half the kernel or more is empty.
         let mean = particles

@@ -1,11 +1,12 @@
 //! Mouse picking in a static town, whose table is built once. Each frame casts a ray and queries a sphere around the
-//! hit, all on the GPU; the host reads 16 bytes per frame without waiting.
+//! hit, all on the GPU. The host reads 16 bytes per frame without waiting.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin picking -- [--objects N] [--radius R] [--output DIR --animation]
 //! ```
 //!
-//! In a window, a click holds or releases the ray, drags turn, and the wheel zooms. A held ray shows its cells.
+//! In a window, a click holds or releases the ray, drags turn the camera, and the wheel zooms. A held ray shows the
+//! cells that it visits.
 
 #[cfg(test)]
 mod tests;
@@ -19,9 +20,8 @@ use gpu_broad_phase::{
 };
 
 const SPACING: f32 = 1.8;
-/// Capacity; further cells are not drawn.
+/// Capacity for cells. Further ones are not drawn.
 const RAY_CELLS: u32 = 16_384;
-/// Of 255.
 const CELL_ALPHA: u8 = 150;
 
 #[derive(clap::Args)]
@@ -75,11 +75,11 @@ struct Picking {
     broad_phase: GpuBroadPhase,
     debug_draw: DebugDraw,
     dispatch: DispatchArgs,
-    /// Of `objects`, once the table is recorded.
+    /// Boxes of `objects`, once the step is recorded.
     boxes: Option<wgpu::Buffer>,
     params: wgpu::Buffer,
     found: wgpu::Buffer,
-    /// Inputs of the second query.
+    /// Query of the sphere around the hit.
     sphere: wgpu::Buffer,
     cut_ray: wgpu::Buffer,
     marks: wgpu::Buffer,
@@ -290,7 +290,7 @@ impl Demo for Picking {
                 None => pointer.map(|pixel| Held { pixel, camera }),
             };
         }
-        // An inverted ray hits nothing.
+        // A ray with a negative `t_max` hits nothing.
         let mut ray = Ray::new([0.0; 3], [0.0; 3], -1.0);
         let now = self.camera;
         if let Some(Held { pixel, camera }) = self.held.or(pointer.map(|pixel| Held { pixel, camera: now })) {

@@ -1,9 +1,9 @@
-// Picks in a town and draws them. Appended to `solid.wgsl`.
+// Finds and draws picks in a town. Appended to `solid.wgsl`.
 
 struct Params {
     view_projection: mat4x4<f32>,
     eye: vec3<f32>,
-    // Of the sphere around the hit.
+    // Radius around the hit.
     radius: f32,
     origin: vec3<f32>,
     reach: f32,
@@ -17,9 +17,9 @@ struct Params {
 struct Found {
     // NONE without a hit.
     object: u32,
-    // Ray parameter at the box.
+    // Ray parameter of the hit.
     t: f32,
-    // Cells visited up to the hit.
+    // Number of cells up to the hit.
     walked: u32,
     selected: u32,
 }
@@ -56,7 +56,7 @@ fn ask_around() {
     let center = select(vec3<f32>(0.0), params.origin + found.t * params.direction, is_hit);
     let bounds = Aabb(center, ALL_LAYERS, center, select(EXCLUDED, 0u, is_hit));
     query = Query(bounds, params.radius, 0u, vec2<u32>(0u));
-    // `t` is infinite without a hit.
+    // `found.t` is infinite without a hit.
     cut_ray = Ray(params.origin, min(found.t, params.t_max), params.direction, ALL_LAYERS);
 }
 
@@ -142,7 +142,7 @@ fn line_fragment(line: Line) -> @location(0) vec4<f32> {
     return line.color;
 }
 
-// Corner of a quad of constant screen width.
+// Corner of a strip of constant screen width.
 fn corner_of_strip(vertex: u32, begin: vec3<f32>, end: vec3<f32>) -> vec3<f32> {
     let is_end = vertex == 1u || vertex == 2u || vertex == 4u;
     let is_left = vertex == 2u || vertex == 4u || vertex == 5u;
@@ -152,7 +152,7 @@ fn corner_of_strip(vertex: u32, begin: vec3<f32>, end: vec3<f32>) -> vec3<f32> {
     return at + select(-1.0, 1.0, is_left) * params.width * length(way) * aside;
 }
 
-// Up to the hit, or out of the town.
+// The ray ends at the hit, or outside the town.
 @vertex
 fn ray_vertex(@builtin(vertex_index) vertex: u32) -> Line {
     let t = select(6.0 * params.reach, found.t, found.object != NONE);
@@ -165,7 +165,7 @@ fn ray_fragment(line: Line) -> @location(0) vec4<f32> {
     return line.color;
 }
 
-// Three circles, one quad per instance, 64 per circle.
+// Three circles of 64 strips, one strip per instance.
 @vertex
 fn sphere_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) strip: u32) -> Line {
     var ends: array<vec3<f32>, 2>;

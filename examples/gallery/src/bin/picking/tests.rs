@@ -55,7 +55,7 @@ fn picks_and_what_lies_around_are_those_of_brute_force() -> Result<()> {
             let is_near = |house: &&Aabb| squared_distance(center, house) <= radius * radius;
             houses.iter().filter(is_near).count() as u32
         };
-        // Rounding decides at the edge of the sphere.
+        // Near the sphere's surface, rounding decides.
         let least_and_most = match hit.object {
             NONE => [0; 2],
             _ => [0.999, 1.001].map(|share| around(share * OPTIONS.radius)),

@@ -5,7 +5,7 @@
 //! cargo run --release -p gallery --bin renderer -- [--boxes N] [--levels 0,1] [--output DIR --animation]
 //! ```
 //!
-//! In a window, drags turn, the wheel zooms, digits toggle the cells of a level, and `c` toggles all.
+//! In a window, drags turn the camera, the wheel zooms, digits toggle the cells of a level, and `c` toggles all.
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +18,8 @@ use gpu_broad_phase::{
     OutputRows, Ray, RayHit, RayMode, Scene, Source,
 };
 
-/// Twelve lines per cell.
+/// Capacity for cell lines. A cell has twelve.
 const MAX_LINES: u32 = 200_000;
-/// Of 255.
 const CELL_ALPHA: u8 = 80;
 
 #[derive(clap::Args)]
@@ -28,7 +27,7 @@ struct Options {
     /// Number of boxes.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     boxes: u32,
-    /// Levels whose cells are drawn; 0 is the finest.
+    /// Levels whose cells are drawn. Level 0 is the finest.
     #[arg(long, value_delimiter = ',', default_value = "1,2", value_parser = clap::value_parser!(u32).range(0..32))]
     levels: Vec<u32>,
     /// Draws no cells.
@@ -68,7 +67,7 @@ struct Renderer {
     broad_phase: GpuBroadPhase,
     dispatch: DispatchArgs,
     debug_draw: DebugDraw,
-    /// Bit mask.
+    /// Bit mask of drawn levels.
     levels: u32,
     shows_cells: bool,
     params: wgpu::Buffer,
@@ -110,7 +109,7 @@ impl Renderer {
     }
 }
 
-/// Without a pointer, an inverted ray, which hits nothing.
+/// Without a pointer, `t_max` is negative, so the ray hits nothing.
 fn pointer_ray(camera: &Orbit, size: UVec2, pointer: Option<Vec2>) -> Ray {
     match pointer {
         Some(pixel) => {
@@ -123,7 +122,7 @@ fn pointer_ray(camera: &Orbit, size: UVec2, pointer: Option<Vec2>) -> Ray {
 
 fn body(random: &mut Random, reach: f32) -> Body {
     let mut around = |spread: f32| {
-        // Approximately normal.
+        // Approximately normally distributed.
         let mut axis = || spread * (0..3).map(|_| random.between(-1.0, 1.0)).sum::<f32>();
         Vec3::new(axis(), axis(), axis())
     };

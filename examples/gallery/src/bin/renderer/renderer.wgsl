@@ -1,10 +1,10 @@
-// Moves boxes about in a cube, and draws them. Appended to `solid.wgsl`.
+// Moves boxes in a cube and draws them. Appended to `solid.wgsl`.
 
 struct Params {
     view_projection: mat4x4<f32>,
     eye: vec3<f32>,
     time_step: f32,
-    // Half an edge of the cube.
+    // Half the edge of the cube.
     reach: f32,
     count: u32,
 }
@@ -26,7 +26,7 @@ struct Hit {
 @group(0) @binding(1) var<storage, read_write> bodies: array<Body>;
 @group(0) @binding(2) var<storage, read_write> moved: array<Aabb>;
 
-// Acceleration towards the middle, per second squared.
+// Acceleration towards the middle per distance, in 1/s².
 const PULL: f32 = 0.6;
 
 @compute @workgroup_size(64)
@@ -38,7 +38,6 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
     var body = bodies[index];
     body.velocity -= params.time_step * PULL * body.center;
     body.center += params.time_step * body.velocity;
-    // Reflects at the walls.
     let room = vec3<f32>(params.reach) - body.half_extents;
     let is_out = abs(body.center) > room;
     body.velocity = select(body.velocity, -sign(body.center) * abs(body.velocity), is_out);
@@ -67,7 +66,7 @@ fn count_overlaps(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 
 const NONE: u32 = 0xffffffffu;
 const HIGHLIGHT: vec3<f32> = vec3<f32>(0.25, 1.0, 0.75);
-// Saturates the colour ramp.
+// Overlaps at the end of the colour ramp.
 const HOTTEST: f32 = 48.0;
 // Linear colours, even in the logarithm of overlaps.
 const RAMP: array<vec3<f32>, 7> = array<vec3<f32>, 7>(
@@ -130,7 +129,7 @@ struct Outline {
     @builtin(position) position: vec4<f32>,
 }
 
-// Back faces of an enlarged box make a rim.
+// Back faces of an enlarged box look like a rim.
 @vertex
 fn outline_vertex(@builtin(vertex_index) vertex: u32) -> Outline {
     let object = hits[0].object;
@@ -157,7 +156,7 @@ struct Line {
 
 @vertex
 fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
-    // Paler, so that lines are not mistaken for heat.
+    // Paler, so that lines do not look like crowded boxes.
     let pale = mix(decoded(color.rgb), vec3<f32>(0.3, 0.4, 0.5), 0.6);
     return Line(params.view_projection * vec4<f32>(place, 1.0), vec4<f32>(pale, color.a), place - params.eye);
 }
