@@ -56,7 +56,7 @@ fn every_stage_has_its_label_in_a_capture() {
             let (_, text) = name.split_once('>').unwrap();
             text.split_once('<').unwrap().0
         });
-    // wgpu adds groups of its own.
+    // wgpu adds debug groups of its own.
     let labels = labels.filter(|label| label.starts_with(capture::LABEL));
     let shown: Vec<_> = labels.filter_map(|label| label.rsplit('/').next()).collect();
 

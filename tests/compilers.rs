@@ -1,4 +1,4 @@
-//! Translates every pass with naga and runs compilers and validators of each target. Programs named in
+//! Translates every pass with naga, then runs compilers and validators of each target. Programs named in
 //! `GPU_BROAD_PHASE_COMPILERS` must exist; others run if they are on the `PATH`.
 
 #[path = "common/specialised.rs"]
@@ -18,7 +18,6 @@ use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use specialised::{Specialised, has_subgroups, is_full, is_required, schemes, specialised};
 use tempfile::TempDir;
 
-/// `None` if the program is missing and not required.
 fn program(name: &str) -> Option<PathBuf> {
     let is_required = is_required(name);
     let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -35,7 +34,7 @@ fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Output of the program if it fails.
+/// Returns the program's output if it fails.
 fn complaint(command: &mut Command) -> Option<String> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = [output.stdout, output.stderr].concat();
@@ -70,7 +69,7 @@ fn to_spirv(one: &Specialised, version: (u8, u8)) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// HLSL and its entry point, with registers numbered as in wgpu.
+/// Returns HLSL and the name of its entry point, with registers numbered as in wgpu.
 fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) -> (String, String) {
     let mut registers = [0; 3];
     let mut globals: Vec<_> = module
@@ -132,7 +131,7 @@ fn spirv_val_takes_every_pass() {
     for environment in ["vulkan1.0", "vulkan1.3"] {
         for one in &all {
             let (version, environment) = match environment {
-                // Subgroups need Vulkan 1.1.
+                // Subgroup operations need Vulkan 1.1.
                 "vulkan1.0" if has_subgroups(one.pass) => ((1, 3), "vulkan1.1"),
                 "vulkan1.0" => ((1, 0), environment),
                 _ => ((1, 6), environment),
@@ -213,7 +212,7 @@ fn glslang_takes_every_pass_as_hlsl() {
     };
     let mut complaints = Vec::new();
     let mut all = specialised();
-    // If DXC runs too, one choice of constants is enough.
+    // DXC compiles the same HLSL with all constants, so here one choice is enough.
     if program("dxc").is_some() {
         all.dedup_by_key(|one| one.pass.name);
     } else if !is_full() {
@@ -252,7 +251,6 @@ fn dxc_takes_every_pass() {
         complaint(Command::new(&dxc).args(arguments).arg(output).arg(file))
     };
     let mut all = specialised();
-    // All of them take minutes.
     if !is_full() {
         all.retain(Specialised::is_plain_or_full);
     }
@@ -260,7 +258,7 @@ fn dxc_takes_every_pass() {
         let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V6_0);
         compile(&one.name(), &text, &entry_point)
     };
-    // Slower than all other compilers together.
+    // DXC is slower than all other compilers together, so all processors run it.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let complaints: Vec<_> = std::thread::scope(|scope| {
         let part = |first: usize| -> Vec<String> {
@@ -275,7 +273,7 @@ fn dxc_takes_every_pass() {
     assert!(compile("broken", BROKEN_HLSL, "main").is_some(), "dxc takes anything");
 }
 
-/// Chromium's front end checks more WGSL rules than naga.
+/// Chromium's compiler checks more WGSL rules than naga.
 #[test]
 fn tint_takes_every_pass() {
     let Some(tint) = program("tint") else { return };
@@ -302,7 +300,8 @@ fn tint_takes_every_pass() {
 
 /// Limit of CPU seconds per pass in FXC.
 const FXC_SECONDS: f64 = 2.0;
-/// About twice the time on a busy machine. FXC inlines every call, and its time grows faster than the code.
+/// Limits for walks, about twice their time on a busy machine. FXC inlines every call, so its time grows faster than
+/// the code.
 const FXC_SECONDS_OF_WALKS: [(&str, f64); 4] = [
     ("ray_", 45.0),
     ("query_", 25.0),
@@ -318,11 +317,11 @@ fn fxc_seconds(name: &str) -> f64 {
 struct Compiled {
     name: String,
     seconds: f64,
-    /// Size in bytes, or the error.
+    /// Size of the code in bytes, or the error.
     said: String,
 }
 
-/// Restarts the program after each file that takes too long.
+/// Compiles all files. Restarts the program after each file that takes too long.
 fn compile_by_fxc(fxc: &Path, folder: &Path, mut names: Vec<String>) -> Vec<Compiled> {
     let mut all = Vec::new();
     while !names.is_empty() {
@@ -353,7 +352,7 @@ fn compile_by_fxc(fxc: &Path, folder: &Path, mut names: Vec<String>) -> Vec<Comp
     all
 }
 
-/// wgpu uses FXC on DX12 without DXC. `tests/dx12/fxc.sh` installs it.
+/// Without DXC, wgpu uses FXC on DX12. `tests/dx12/fxc.sh` installs it.
 #[test]
 fn fxc_takes_every_pass_in_time() {
     let Some(fxc) = program("fxc") else { return };
@@ -368,7 +367,7 @@ fn fxc_takes_every_pass_in_time() {
         let is_last = scheme.is_none_or(|(_, value)| Some(value) == schemes(one.pass).last());
         let is_least = is_last && switches.iter().all(|(_, value)| *value == 0);
         let is_most = is_last && switches.iter().all(|(_, value)| *value == 1);
-        // FXC has no subgroups, and wgpu offers none with it.
+        // FXC has no subgroup operations, and wgpu offers none with it.
         if has_subgroups(one.pass) || !one.pass.name.starts_with(wanted) {
             continue;
         }
@@ -413,7 +412,6 @@ fn fxc_takes_every_pass_in_time() {
     assert!(broken[0].said.starts_with("error"), "fxc takes anything");
 }
 
-/// Only macOS can compile MSL.
 #[test]
 fn every_specialisation_translates_to_msl() {
     for one in specialised() {

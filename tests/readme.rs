@@ -1,4 +1,4 @@
-//! Runs the README's first program by its own commands, in a crate outside the workspace, where no dev-dependency adds
+//! Runs the README's first program by its own commands, in a crate outside the workspace, so no dev-dependency adds
 //! features.
 
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ struct Fresh {
 }
 
 impl Fresh {
-    /// Without debug symbols, the build takes half the time.
+    /// A crate without debug symbols, which builds in half the time.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let fresh = Self { folder };
@@ -39,7 +39,7 @@ impl Fresh {
     fn run(&self, program: &str, words: &[&str], folder: &Path) -> Output {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| Path::new(ROOT).join("target").into());
         let mut command = Command::new(program);
-        // cargo's variables for tests would mislead the inner cargo.
+        // cargo's variables for tests would mislead the cargo started here.
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy();
             if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
@@ -74,7 +74,7 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     std::fs::write(&main, block(&readme, heading, "rust")).unwrap();
     fresh.cargo(&["run"], &fresh.path());
 
-    // Without a backend, no call panics.
+    // Without a backend feature, no call panics.
     let manifest = fresh.path().join("Cargo.toml");
     let with = std::fs::read_to_string(&manifest).unwrap();
     let without = with.replace("gpu-broad-phase = { ", "gpu-broad-phase = { default-features = false, ");

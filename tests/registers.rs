@@ -1,10 +1,10 @@
-//! Registers, spills and waves of every pass, by compilers of real GPUs on a machine without them.
+//! Registers, spills and waves of every pass, from compilers of GPUs that this machine lacks.
 //!
 //! Two Mesa drivers create devices that only compile: RADV for AMD, and NVK for NVIDIA with a library that replaces the
 //! kernel. wgpu cannot open such devices, so this uses Vulkan.
 //!
 //! RADV runs if it is installed, with all constants off and on, or every choice with `GPU_BROAD_PHASE_FULL=1`. NVK
-//! takes minutes. Either is required if `GPU_BROAD_PHASE_COMPILERS` names it. RADV's whole table:
+//! takes minutes. `GPU_BROAD_PHASE_COMPILERS` makes a driver it names required. RADV's whole table:
 //! `GPU_BROAD_PHASE_FULL=1 cargo test --workspace --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
@@ -32,7 +32,7 @@ type Figures = (u32, u32, u32);
 /// Limits on navi21 and vega10. No pass may spill VGPRs or use scratch memory.
 const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
-/// Passes over these limits: the worse of both Mesa versions.
+/// Passes that may exceed the limits, with the worse figures of both Mesa versions.
 ///
 /// Mesa 22.3 spills more. Mesa 25.0 uses all registers that occupancy leaves: workgroup memory limits
 /// `large_table_emit` to four waves of 128 registers. Searches with one entry per object also test clusters (decision
@@ -53,26 +53,26 @@ const WORSE: [(&str, [Figures; 2]); 17] = [
     ("query_count, uniform", [(80, 7, 6), (84, 13, 3)]),
     ("query_emit", [(80, 19, 6), (84, 24, 3)]),
     ("query_emit, uniform", [(80, 14, 6), (84, 17, 3)]),
-    // The state of a ring of cells is carried through the loops.
+    // These walks carry the state of a ring of cells through their loops.
     ("query_nearest", [(128, 16, 4), (120, 22, 2)]),
     ("query_nearest, uniform", [(128, 12, 4), (120, 16, 2)]),
 ];
 
-/// Measured versions. Others must meet the limits only if the driver is required.
+/// Measured driver versions. Others must meet the limits only if the driver is required.
 const TRIED: [&str; 2] = ["Mesa 22.3.", "Mesa 25.0."];
 
 /// A driver, and the variables that make it open a device without hardware.
 struct Target {
     device: &'static str,
-    /// Index into the limits.
+    /// Index into [`BOUNDS`].
     bounds: Option<usize>,
-    /// As named in `GPU_BROAD_PHASE_COMPILERS`.
+    /// Name in `GPU_BROAD_PHASE_COMPILERS`.
     driver: &'static str,
     /// Prefix of the driver's manifest.
     manifest: &'static str,
     variables: &'static [(&'static str, &'static str)],
     columns: &'static [Column],
-    /// Runs only if required, with two choices per scheme.
+    /// Runs only if required, with two choices of constants per scheme.
     is_slow: bool,
 }
 
@@ -80,7 +80,7 @@ struct Column {
     statistic: &'static str,
     title: &'static str,
     is_least: bool,
-    /// Divides the driver's figure.
+    /// The driver's figure is divided by this.
     unit: u32,
 }
 
@@ -102,10 +102,10 @@ const fn least(statistic: &'static str, title: &'static str, unit: u32) -> Colum
     }
 }
 
-/// Measured by this test, not by the driver.
+/// Column that this test measures itself.
 const MILLISECONDS: &str = "milliseconds";
 
-/// The first three have limits; the next two must be 0.
+/// Columns of RADV. The first three have limits, and the next two must be 0.
 const fn radv_columns(waves: Column) -> [Column; 10] {
     [
         most("VGPRs", "VGPRs"),
@@ -163,7 +163,7 @@ const TARGETS: [Target; 3] = [
 
 const REPORT: &str = "GPU_BROAD_PHASE_REGISTERS_REPORT";
 
-/// Set to take every choice of constants.
+/// Set to 1 to compile every choice of constants.
 const WHOLE: &str = "GPU_BROAD_PHASE_REGISTERS_WHOLE";
 
 fn manifests(target: &Target) -> Vec<PathBuf> {
@@ -176,7 +176,7 @@ fn manifests(target: &Target) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A process per driver: drivers read their variables once, and may crash.
+/// Starts a process per driver, since drivers read their variables once and may crash.
 fn start(target: &Target, report: &Path) -> Child {
     let manifests = std::env::join_paths(manifests(target)).unwrap();
     Command::new(std::env::current_exe().unwrap())
@@ -220,7 +220,6 @@ impl Compiler {
             let driver_info = driver.driver_info_as_c_str().unwrap().to_string_lossy();
             let name = format!("{device_name}: {driver_name} {driver_info}");
 
-            // Features of wgpu that change the code of a compute shader.
             let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
             let mut subgroups = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
             let mut statistics = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
@@ -229,7 +228,7 @@ impl Compiler {
                 .push_next(&mut subgroups)
                 .push_next(&mut statistics);
             instance.get_physical_device_features2(physical, &mut features);
-            // Enables the queried features; this is the only core one.
+            // The queried features stay enabled; this is the only core one.
             features.features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
             let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
             let extensions = [
@@ -388,12 +387,11 @@ fn read(report: &str) -> (&str, Vec<Compiled>) {
     (title, compiled.collect())
 }
 
-/// Row for all schemes but the uniform one, and row for that one.
+/// Returns the rows of a pass: for all schemes but the uniform one, and for that one.
 fn rows_of(pass: &str) -> [(String, bool); 2] {
     [(pass.to_owned(), false), (format!("{pass}, uniform"), true)]
 }
 
-/// Worst figures over the modules of each row, in the order of the passes.
 fn worst(columns: &[Column], compiled: &[Compiled]) -> Vec<(String, usize, Vec<u32>)> {
     let rows = passes().flat_map(|pass| rows_of(pass.name).map(|row| (pass.name, row)));
     let rows = rows.filter_map(|(pass, (row, is_uniform))| {
@@ -477,7 +475,6 @@ fn registers_are_enough() {
     let started: Vec<_> = taking_part
         .map(|target| (target, start(target, &report(target))))
         .collect();
-    // All must end before the first failure is reported.
     let ended: Vec<_> = started
         .into_iter()
         .map(|(target, mut process)| (target, process.wait().unwrap()))

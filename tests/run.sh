@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Sets the machine up and runs all tests; an adapter is required. GPU_BROAD_PHASE_ADAPTERS names those that must be there.
-# A failure does not end the run: what failed is listed at the end.
+# Sets the machine up and runs all tests. GPU_BROAD_PHASE_ADAPTERS names the adapters that must exist. The run continues
+# after a failure, and lists all failures at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 .ci/setup
 export GPU_BROAD_PHASE_ADAPTERS="${GPU_BROAD_PHASE_ADAPTERS:-vulkan,gl}"
-# Mesa's EGL asks for this folder.
+# Mesa's EGL needs this folder.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
-# wgpu turns the Vulkan validation layer on in debug builds, where it is installed. It slows some tests by a third.
+# In debug builds, wgpu enables the Vulkan validation layer if it is installed, which slows some tests by a third.
 if [ "${GPU_BROAD_PHASE_VALIDATION:-0}" = 0 ]; then
     export WGPU_VALIDATION="${WGPU_VALIDATION:-0}"
 fi

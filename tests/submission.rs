@@ -1,4 +1,4 @@
-//! A separate binary for process-wide state: reporting of submissions, and the log.
+//! A separate test binary for process-wide state: reporting of submissions, and the log.
 
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
@@ -84,7 +84,6 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
         drop(dropped);
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
 
-        // A query that is submitted ahead of its step.
         let asked = QueryInput {
             queries: short[..1].into(),
             ..QueryInput::default()
@@ -96,7 +95,6 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
         queue.submit([first.finish()]);
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NotSubmitted), "{name}");
 
-        // An unread error is reported by a later call, once.
         let [mut first, mut second] = [encoder(), encoder()];
         gpu.step(&mut first, scene(&short)).expect("a step");
         gpu.query(&mut second, asked).expect("a query");
@@ -144,7 +142,7 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
         assert_eq!(found.pairs.len(), 6, "{name}");
         assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(6), "{name}");
 
-        // A static table is reused, and rebuilt after its encoder was dropped.
+        // A static table is reused, but rebuilt after its encoder was dropped.
         for is_dropped in [true, false, false] {
             let statics = Statics {
                 objects: Source::Host(&short),
@@ -162,11 +160,10 @@ fn submissions_that_are_reported_late_are_read_as_exactly() {
             }
             queue.submit([encoder.finish()]);
             let found = block_on(gpu.read_back()).expect("an answer");
-            // Two pairs of moving boxes, and two or three of each with static ones.
+            // Two pairs of moving boxes, and eight with static ones.
             assert_eq!(found.pairs.len(), 2 + 8, "{name}");
         }
     }
-    // Complete answers, with and without pages.
     for max_bytes in [None, Some(400_000)] {
         let descriptor = BroadPhaseDescriptor {
             outputs: OutputOptions {

@@ -38,9 +38,9 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
 ]
-# Seconds without progress.
+# Longest wait without progress, in seconds.
 LONGEST = 600
-# Scene of the picture in examples/README.md, and the pointer relative to the centre.
+# Scene of the picture in examples/README.md, and the pointer's position from the page's centre.
 PICTURE = "boxes=3000&size=0.6&cells=1&frames=30"
 POINTER = (160, -150)
 
@@ -71,7 +71,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = start(options)
         self.driver.set_script_timeout(LONGEST)
-        # Size of the page; a window's size includes its frame.
+        # This is the page's size. A window's size would include its frame.
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         if script:
@@ -194,7 +194,7 @@ def demo(url, pictures):
         browser.check_console("a narrow window")
 
 
-# Scripts that simulate failures before the page starts.
+# Scripts that run before the page's own and simulate failures.
 NO_WEBGPU = "Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined });"
 NO_ADAPTER = "GPU.prototype.requestAdapter = async () => null;"
 NO_DEVICE = "GPUAdapter.prototype.requestDevice = async () => { throw new DOMException('not today', 'OperationError'); };"
@@ -230,7 +230,7 @@ def troubles(url):
         browser.run("restart.click()")
         verify(browser, "another device")
         browser.check_console("another device")
-    # Too slow in software: the page reports it and offers fewer boxes.
+    # Too slow for software: the page reports it and offers fewer boxes.
     with Browser() as browser:
         browser.open(f"{url}?boxes=4000000")
         browser.wait("4,000,000 boxes", "!notice.hidden && !restart.hidden", 60)

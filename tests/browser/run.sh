@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is needed (Debian), then runs the browser tests and the demo page in Chromium.
+# Installs the dependencies (Debian), then runs the browser tests and the demo page in Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 .ci/setup browser
-# Takes two thirds of the published build's time.
+# A build without LTO takes two thirds of the published build's time.
 export CARGO_PROFILE_PAGE_LTO=false CARGO_PROFILE_PAGE_CODEGEN_UNITS=16
 tests="$(examples/web/build.sh browser-tests tests/browser)"
 demo="$(examples/web/build.sh)"

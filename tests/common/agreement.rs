@@ -16,7 +16,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// Brute force ignores periods for pairs and rays.
+    /// Brute force, whose pairs and rays ignore periods.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
         Self {
             pairs: if descriptor.pairs {
@@ -38,7 +38,7 @@ pub fn hit_bits(hit: &RayHit) -> (u32, u32) {
     (hit.object, hit.t.to_bits())
 }
 
-/// `part` has distinct members of `whole`, which is ascending.
+/// Panics unless `part` has distinct members of `whole`, which is sorted.
 fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
     let mut sorted = part.to_vec();
     sorted.sort_unstable();
@@ -54,13 +54,13 @@ fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
     }
 }
 
-/// Range of one ray or query, and `true` if it was fully written.
+/// Returns the rows of one ray or query, and `true` if all were written. `ends` holds two offsets.
 fn held(ends: &[u32], written: usize) -> (Range<usize>, bool) {
     let [from, to] = [ends[0], ends[1]].map(|end| end as usize);
     (from.min(written)..to.min(written), to <= written)
 }
 
-/// The result equals `expected`, or holds distinct members of it up to the capacity, and exact counts.
+/// Panics unless `result` equals `expected`, or holds distinct members of it up to the capacity, and counts are exact.
 pub fn check(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -69,7 +69,7 @@ pub fn check(
     what: &str,
 ) {
     let counters = &result.counters;
-    // An incomplete search only guarantees a subset.
+    // Without all entries and rounds, a search finds only some of the results.
     let is_searched = !counters.status.has(Status::ENTRIES | Status::ROUNDS);
     let is_fixed = descriptor.outputs.growth == Growth::Fixed;
     let capacity = |capacity: Option<u32>| match capacity {
@@ -188,7 +188,7 @@ fn check_found(list: &[u32], found: &Found, is_whole: bool, what: &str) {
 
 #[derive(Clone, Copy)]
 struct Slack {
-    /// Error of moving a position into its period: exact for positions of at least 0, else one rounding.
+    /// Error of moving a position by whole periods: 0 for positions of at least 0, else one rounding.
     moved: f64,
 }
 
@@ -200,12 +200,11 @@ impl Slack {
         }
     }
 
-    /// Squares round to 24 bits, and denormal positions count as 0.
+    /// Tolerance of `distance`. Squares are rounded to 24 bits, and denormal positions count as 0.
     fn of(self, distance: f64) -> f64 {
         1e-6 * distance + 8.0 * f64::from(f32::MIN_POSITIVE) + self.moved
     }
 
-    /// True if `squared` is the square of `distance` within float precision.
     fn admits(self, squared: f32, distance: f64) -> bool {
         let slack = self.of(distance);
         let largest = (distance + slack).powi(2) + f64::from(f32::MIN_POSITIVE);
@@ -213,7 +212,6 @@ impl Slack {
         smallest <= f64::from(squared) && (f64::from(squared) <= largest || largest > f64::from(f32::MAX))
     }
 
-    /// Distances past `f32::MAX` count as equal.
     fn is_no_farther(self, near: f64, far: f64) -> bool {
         near.min(f64::from(f32::MAX)) <= far + self.of(far)
     }
@@ -246,7 +244,7 @@ fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str
             distance
         })
         .collect();
-    // Ties are ordered by index, except for denormal and infinite squares.
+    // Equal distances are ordered by index, unless their squares are 0, denormal or infinite.
     let is_ordered = |two: &[NearestObject]| {
         let [near, far] = [two[0].squared_distance, two[1].squared_distance];
         near < far || (near == far && (two[0].object < two[1].object || !near.is_normal()))
@@ -256,7 +254,7 @@ fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str
         exact.windows(2).all(|two| slack.is_no_farther(two[0], two[1])),
         "{what}: {rows:?} are {exact:?} away"
     );
-    // Rounding aside, omitted objects are no nearer than the last listed one.
+    // Within the tolerance, objects missing from the rows are no nearer than the last row.
     if let Some(&last) = exact.last().filter(|_| rest.is_empty()) {
         for &(object, distance) in &found.surely {
             let is_listed = rows.iter().any(|row| row.object == object);

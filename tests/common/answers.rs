@@ -1,4 +1,4 @@
-//! Schemes, ray modes, and results in comparable order. Uses no device.
+//! Schemes, ray modes, and functions that bring results into a comparable order. Uses no device.
 
 use gpu_broad_phase::{Counters, Pair, RayHit, RayMode, Scheme, StepResult};
 
@@ -19,7 +19,7 @@ fn ranges<'r, T>(offsets: &'r [u32], rows: &'r [T]) -> impl Iterator<Item = &'r 
     offsets.windows(2).map(|ends| &rows[ends[0] as usize..ends[1] as usize])
 }
 
-/// (Object, bits of `t`) by object.
+/// Returns (object, bits of `t`) of each hit, sorted by object.
 pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
     hits.sort_unstable();
@@ -40,7 +40,7 @@ pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Counters that all devices and the CPU engine share.
+/// Returns the counters that are equal on all devices and the CPU engine.
 pub fn counted(counters: &Counters) -> [u64; 10] {
     [
         counters.objects.into(),

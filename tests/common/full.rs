@@ -1,4 +1,4 @@
-/// True in the weekly CI run: every adapter, case and choice of constants.
+/// True in the weekly CI run, which takes every adapter, case and choice of constants.
 pub fn is_full() -> bool {
     std::env::var("GPU_BROAD_PHASE_FULL").is_ok_and(|value| value == "1")
 }

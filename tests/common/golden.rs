@@ -1,5 +1,5 @@
-//! Fixed scenes and hashes of their answers, which are the same on every device. Scenes use only `+`, `*`, `/` and
-//! `sqrt`, which round the same everywhere.
+//! Fixed scenes and hashes of their results, which are equal on every device. Coordinates are computed with `+`, `*`,
+//! `/` and `sqrt` only, which round equally everywhere.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +21,8 @@ pub fn hash(words: impl IntoIterator<Item = u32>) -> u64 {
         })
 }
 
-/// Hashes of a scene and its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Golden {
-    /// Detects a change of the scene.
     pub boxes: u64,
     pub pairs: u64,
     pub closest: u64,
@@ -59,7 +57,7 @@ pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
     hash(bytemuck::cast_slice(scene.objects.elements().unwrap()).iter().copied())
 }
 
-/// Hashes of the answers in this ray mode; others are copied from `expected`.
+/// Returns the hashes of `result`. Hashes of other ray modes are copied from `expected`.
 pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &Golden) -> Golden {
     let found = Golden {
         boxes: hash_boxes(scene),
@@ -204,7 +202,7 @@ pub fn power_law() -> Case {
     }
 }
 
-/// Boxes that touch or miss by one float: lattice corners, nudged by up to one float.
+/// Boxes with lattice corners moved by up to one float, so they touch or just miss.
 fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let nudge = |value: f32, rng: &mut Rng| match rng.below(4) {
         0 => value.next_up(),
@@ -217,7 +215,7 @@ fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
             let low = [0; 3].map(|_| rng.below(12) as f32 - 6.0);
             let high = low.map(|low| low + rng.below(3) as f32);
             let [low, high] = [low, high].map(|corner| corner.map(|cell| nudge(cell * 0.3, rng)));
-            // Not `f32::min`, which may return either of two zeros.
+            // `f32::min` may return either of two zeros.
             let lower = |axis: usize| if low[axis] <= high[axis] { low[axis] } else { high[axis] };
             Aabb::new([0, 1, 2].map(lower), high)
         })
@@ -307,7 +305,7 @@ pub fn flat_boxes() -> Case {
     let mut rng = Rng(0x60_5d);
     let mut flat = |count: usize| -> Vec<_> {
         let mut boxes = uniform(count, 40.0, &mut rng);
-        // The unused axis may hold anything.
+        // In two dimensions, the third component may hold anything.
         boxes.iter_mut().for_each(|object| object.max[2] = f32::NAN);
         boxes
     };
@@ -336,7 +334,7 @@ pub fn flat_boxes() -> Case {
     }
 }
 
-/// Moving scene with the hash of its events.
+/// Frames of a moving scene, with the hash of their events.
 pub struct Film {
     pub frames: Vec<Vec<Aabb>>,
     pub expected: u64,
@@ -358,7 +356,6 @@ impl Film {
     }
 }
 
-/// Moves boxes on a lattice: in each frame, many pairs begin and end.
 pub fn moving_boxes() -> Film {
     let mut rng = Rng(0x60_6d);
     let mut boxes = lattice(600, &mut rng);
@@ -376,7 +373,7 @@ pub fn moving_boxes() -> Film {
     }
 }
 
-/// Sorted rows of frame, kind (0 begun, 1 persisting, 2 ended) and pair.
+/// Returns rows (frame, kind, object, object), sorted. Kinds: 0 begun, 1 persisting, 2 ended.
 pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
     let kinds = [&events.begun, &events.persisting, &events.ended];
     let rows_of = |(kind, events): (u32, &Vec<PairEvent>)| {
@@ -387,7 +384,7 @@ pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
     (0..).zip(kinds).flat_map(rows_of).collect()
 }
 
-/// As [`event_rows`], from the sets of pairs of two frames.
+/// As [`event_rows`], computed from the pairs of the frame before and of this one.
 pub fn defined_rows(frame: u32, [before, now]: [&BTreeSet<Pair>; 2]) -> Vec<[u32; 4]> {
     let kinds: [Vec<&Pair>; 3] = [
         now.difference(before).collect(),

@@ -20,13 +20,12 @@ use pollster::block_on;
 pub use full::{daily_or_full, is_full};
 pub use rng::Rng;
 
-/// A device with the required limits only.
+/// A device of one backend, with only the limits that the crate requires.
 #[derive(Clone)]
 pub struct TestAdapter {
     pub name: String,
-    /// Unique in the process. wgpu handles of different instances may compare equal.
+    /// Unique in the process, unlike wgpu handles, which may compare equal across instances.
     pub number: usize,
-    /// Index in [`adapters`].
     index: usize,
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
@@ -42,13 +41,13 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
     ("gl", wgpu::Backends::GL),
 ];
 
-/// One adapter per backend: those named in `GPU_BROAD_PHASE_ADAPTERS`, which must exist, or all that are found. wgpu's
-/// variables apply. With `GPU_BROAD_PHASE_VALIDATION=1`, the process aborts at the first message of the Vulkan
+/// Returns one adapter per backend: those named in `GPU_BROAD_PHASE_ADAPTERS`, which must exist, or all that are found.
+/// wgpu's variables apply. With `GPU_BROAD_PHASE_VALIDATION=1`, the process aborts at the first message of the Vulkan
 /// validation layer.
 ///
-/// A thread owns its devices until it ends, then later threads reuse them. Otherwise a poll may return while another
-/// thread still runs callbacks. And wgpu panics if a thread waits over six seconds for a GL device (wgpu issue 5299),
-/// which a software driver's compiler can exceed.
+/// A thread owns its devices until it ends, then later threads reuse them. With shared devices, a poll may return while
+/// another thread runs callbacks, and wgpu panics if a thread waits over six seconds for a GL device (wgpu issue 5299),
+/// while a software driver compiles.
 pub fn adapters() -> Vec<TestAdapter> {
     thread_local! {
         static LEASE: OnceCell<Lease> = const { OnceCell::new() };
@@ -60,8 +59,7 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// The first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`. For slow tests: each adapter compiles every
-/// pipeline, which takes software drivers seconds.
+/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`, for tests that compile many pipelines.
 pub fn daily_adapters() -> Vec<TestAdapter> {
     let mut all = adapters();
     all.truncate(daily_or_full(1, all.len()));
@@ -88,18 +86,19 @@ impl TestAdapter {
         self.index == 0
     }
 
-    /// The first adapter runs all cases, others every seventh: case periods of 2, 3, 4 and 5 share no divisor with 7.
+    /// True for all cases on the first adapter, and for every seventh on the others. Settings repeat every 2, 3, 4 or 5
+    /// cases, so every seventh case still meets all of them.
     pub fn runs(&self, case: usize) -> bool {
         self.runs_one_in(7, case)
     }
 
-    /// As [`runs`](Self::runs), for every `parts`-th case.
+    /// As [`runs`](Self::runs), but every `parts`-th case in place of every seventh.
     pub fn runs_one_in(&self, parts: usize, case: usize) -> bool {
         self.is_first() || case % parts == self.index % parts || is_full()
     }
 }
 
-/// As [`adapters`], but new devices, for objects that outlive the thread.
+/// As [`adapters`], but with new devices, which the thread does not share or return.
 pub fn own_adapters() -> Vec<TestAdapter> {
     validation::install();
     let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
@@ -124,7 +123,7 @@ pub fn own_adapters() -> Vec<TestAdapter> {
 
 static FREE: Mutex<Vec<Vec<TestAdapter>>> = Mutex::new(Vec::new());
 
-/// Reused, since wgpu cannot drop a device in a thread-local destructor.
+/// A thread's devices. They return to `FREE`, because wgpu cannot drop a device in a thread-local destructor.
 struct Lease(Vec<TestAdapter>);
 
 impl Lease {
@@ -187,7 +186,7 @@ pub fn uniform(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Cubes of edge 1 to 256, about six overlaps a box.
+/// Cubes of edge 1 to 256, each overlapping about six others.
 pub fn power_law(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let side = (192.2 * count as f32).cbrt();
     (0..count)
@@ -198,7 +197,7 @@ pub fn power_law(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Rods along x, each through 61 cells of size 1. Most rays run along the rods, half of these through the gaps.
+/// Rods along x, each through 61 cells of size 1. Four of five rays run along the rods, half of them between rods.
 pub fn rods(count: usize, rays: usize, rng: &mut Rng) -> (Vec<Aabb>, Vec<Ray>) {
     let objects = (0..count)
         .map(|_| {
@@ -229,7 +228,7 @@ fn nudge(value: f32, rng: &mut Rng) -> f32 {
     }
 }
 
-/// Corners on a lattice around the origin, each coordinate nudged by at most one float.
+/// Boxes with corners on a lattice around the origin, each coordinate moved by at most one float.
 pub fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let step = [0.5, 1.0, 1.5, 0.1][rng.below(4)];
     let side = 2 + (count as f64).cbrt() as usize;
@@ -251,7 +250,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Some are invalid.
+    /// Returns random queries, some invalid.
     pub fn queries(&self, worlds: u32) -> Vec<Query> {
         let mut rng = Rng(self.objects.len() as u64 + 1);
         let corner = |object: &Aabb, upper: bool| if upper { object.max } else { object.min };
@@ -261,7 +260,7 @@ impl Scene {
                 let mut query = match rng.below(4) {
                     0 => Query::overlaps(object),
                     1 => Query::point(corner(&object, rng.below(2) == 0)),
-                    // Radii off the lattice, since devices round distances differently.
+                    // A random radius equals no distance on the lattice, which devices may round differently.
                     2 => Query::sphere(corner(&object, rng.below(2) == 0), 3.0 * rng.unit()),
                     _ => Query::overlaps(Aabb::new(
                         object.min.map(|low| low - 2.0),
@@ -272,7 +271,7 @@ impl Scene {
                     0 => query.radius = [-1.0, f32::NAN][rng.below(2)],
                     1 => query.bounds.owner = [Aabb::EXCLUDED, Aabb::STATIC, 2][rng.below(3)],
                     2 => query.bounds.layers = 0x0001_0003,
-                    // More objects would exceed llvmpipe's limit of loop iterations.
+                    // With more objects, this query would exceed llvmpipe's limit of loop iterations.
                     3 if self.objects.len() < 600 => query.bounds.max[rng.below(3)] = f32::INFINITY,
                     _ => {}
                 }
@@ -281,7 +280,7 @@ impl Scene {
             .collect()
     }
 
-    /// Some worlds are out of range. Empty for one world.
+    /// Returns the world of each object, some out of range. Empty if `count` is 1.
     pub fn worlds(&self, count: u32) -> Vec<u32> {
         if count <= 1 {
             return Vec::new();
@@ -299,7 +298,7 @@ impl Scene {
 
 pub const KINDS: usize = 6;
 
-/// Some boxes and rays are invalid, infinite, filtered or huge.
+/// Random scene in which some boxes and rays are invalid, infinite, filtered or huge.
 pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
     let (name, mut objects) = match kind {
         0 => ("uniform", uniform(count, rng)),
@@ -406,7 +405,8 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     Ray::new(origin, direction, t_max)
 }
 
-/// Some are invalid. Extents stay small enough for llvmpipe's loop limit in crowded scenes.
+/// Gives each ray half extents, a start and a world, some invalid. Small extents keep crowded scenes within llvmpipe's
+/// limit of loop iterations.
 pub fn sweep(rays: &[Ray], worlds: u32, rng: &mut Rng) -> Vec<SweptRay> {
     rays.iter()
         .map(|&ray| {

@@ -13,10 +13,10 @@ type Free = HashMap<wgpu::Backends, Vec<(BroadPhase, u32)>>;
 
 static FREE: LazyLock<Mutex<Free>> = LazyLock::new(Mutex::default);
 
-/// Limited, so that tests meet new broad phases too.
+/// Tests of one pooled broad phase. Limited, so that tests also meet new ones.
 const USES: u32 = 100;
 
-/// Returns to the pool when dropped, unless its test fails.
+/// A broad phase that returns to the pool when dropped, unless its test panics.
 pub struct Pooled {
     backends: wgpu::Backends,
     headless: Option<BroadPhase>,
@@ -27,7 +27,8 @@ pub fn opened(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> B
     block_on(BroadPhase::with_backend(descriptor, Backend::Gpu(adapter.backends))).expect("a broad phase")
 }
 
-/// May have run other scenes; no answer may depend on that. Use [`opened`] to test a new one, or memory.
+/// Returns a broad phase that may have run other scenes, which must not change results. Tests of new broad phases or of
+/// memory use [`opened`].
 pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> Pooled {
     let backends = adapter.backends;
     let free = FREE

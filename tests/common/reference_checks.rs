@@ -5,7 +5,8 @@ use gpu_broad_phase::{
 use crate::agreement::{Expected, check};
 use crate::common::answers::{by_object, counted, hits_by_ray, lists, sorted};
 
-/// Compares with brute force, which knows periods for neighbours only.
+/// Compares `result` with brute force. With periods, only neighbours are compared, since brute force ignores the
+/// periods of other results.
 pub fn check_definition(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -52,7 +53,7 @@ pub fn check_read_back_of_query(
     check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
 }
 
-/// Compares with the CPU engine: bit for bit, except distances.
+/// Compares `found` with the CPU engine's result, bit for bit except distances.
 pub fn check_reference(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -61,7 +62,7 @@ pub fn check_reference(
 ) {
     let numbers = |counters: &Counters| {
         let mut numbers = counted(counters);
-        // Entries only match for the uniform scheme; the number of results depends on rounded distances.
+        // Entries, pairs and hits needed. With fixed capacities, missing entries or rounds change them.
         if descriptor.outputs.growth == Growth::Fixed {
             numbers[7..].fill(0);
         }

@@ -1,4 +1,4 @@
-/// splitmix64 (Steele, Lea and Flood, 2014).
+/// The generator splitmix64 (Steele, Lea and Flood, 2014).
 pub struct Rng(pub u64);
 
 impl Rng {
@@ -10,7 +10,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// In [0, 1).
+    /// Returns a uniform number in [0, 1).
     pub fn unit(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1 << 24) as f32
     }

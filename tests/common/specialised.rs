@@ -1,4 +1,4 @@
-//! Every pass with each choice of its pipeline constants, for compilers.
+//! Every pass with each choice of its pipeline constants, to be compiled by other programs.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 mod full;
@@ -26,10 +26,9 @@ const CONSTANTS: [(&str, &[u32]); 9] = [
     ("DRIVER_CUTS_LOOPS", &[0, 1]),
 ];
 
-/// Allowed names in `GPU_BROAD_PHASE_COMPILERS`.
 const COMPILERS: [&str; 7] = ["spirv-val", "glslangValidator", "dxc", "fxc", "tint", "radv", "nvk"];
 
-/// True if `GPU_BROAD_PHASE_COMPILERS` names it.
+/// True if `GPU_BROAD_PHASE_COMPILERS` names the program.
 pub fn is_required(name: &str) -> bool {
     assert!(COMPILERS.contains(&name));
     let required = std::env::var("GPU_BROAD_PHASE_COMPILERS").unwrap_or_default();
@@ -57,7 +56,7 @@ impl Specialised {
         format!("{}{}", self.pass.name, constants.collect::<String>())
     }
 
-    /// True if all switches are equal. The scheme, `STORES_IN_LOOP` and `EXCLUDES` are no switches.
+    /// True if all switches are off or all are on. `SCHEME`, `STORES_IN_LOOP` and `EXCLUDES` do not count as switches.
     pub fn is_plain_or_full(&self) -> bool {
         let is_switch = |name| !["SCHEME", "STORES_IN_LOOP", "EXCLUDES"].contains(&name);
         let mut switches = self.constants.iter().filter(|(name, _)| is_switch(name));
@@ -65,8 +64,8 @@ impl Specialised {
         switches.all(|(_, value)| Some(value) == first)
     }
 
-    /// As wgpu's Vulkan backend writes it. `device_checks_buffers`: `robustBufferAccess2` replaces naga's bounds checks
-    /// of buffers.
+    /// Returns the SPIR-V that wgpu's Vulkan backend would write. With `device_checks_buffers`, the device's
+    /// `robustBufferAccess2` replaces naga's bounds checks of buffers.
     pub fn to_spirv(&self, version: (u8, u8), device_checks_buffers: bool) -> Vec<u32> {
         let options = spv::Options {
             lang_version: version,
@@ -92,7 +91,6 @@ impl Specialised {
     }
 }
 
-/// Values of `SCHEME` that the pass supports.
 pub fn schemes(pass: &Pass) -> &'static [u32] {
     match pass.name {
         name if ["_single_cell", "_sparse", "_crowded"]

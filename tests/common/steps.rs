@@ -53,7 +53,7 @@ pub fn download<T: bytemuck::Pod>(
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
-/// Repeats the step until nothing overflows, like a frame loop.
+/// Repeats the step until no output overflows, as a frame loop does.
 pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, input);
@@ -88,7 +88,7 @@ pub fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], 
     assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}");
 }
 
-/// Each list has all sure results once, and only allowed ones.
+/// Panics unless each query's list has all sure results of `expected` once, and otherwise only possible ones.
 pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
     let lists = lists(result);
     assert_eq!(lists.len(), expected.len(), "{what}");
@@ -110,11 +110,12 @@ pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
 }
 
 pub const INFINITY: f32 = f32::INFINITY;
-/// Quiet ones of either sign, and a signalling one.
+/// Quiet NaNs of either sign, and a signalling one.
 pub const NANS: [f32; 3] = [f32::NAN, f32::from_bits(0xffc0_0001), f32::from_bits(0x7f80_0001)];
 pub const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
 
-/// A broad phase per ray mode. Tests share them, so each meets the buffers of the last.
+/// An adapter with one broad phase per ray mode. Tests share them, so a test starts with the buffers of the test
+/// before.
 pub struct Bench {
     pub adapter: TestAdapter,
     pub by_mode: [(BroadPhaseDescriptor<'static>, GpuBroadPhase); 3],
@@ -138,7 +139,7 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
         Mutex::new(Bench { adapter, by_mode })
     };
     let make_all = || {
-        // Benches run in parallel, so each needs a GL device of its own.
+        // Benches run in parallel, so each has devices of its own (see `adapters`).
         let of_scheme = |scheme| own_adapters().into_iter().map(move |adapter| make(adapter, scheme));
         SCHEMES.into_iter().flat_map(of_scheme).collect()
     };

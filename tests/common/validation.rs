@@ -6,7 +6,7 @@ use std::sync::Once;
 
 use gpu_broad_phase::wgpu;
 
-/// Messages that are the layer's own fault, and why.
+/// Messages caused by faults of the layer itself, each with an explanation.
 const NAMED_FAULTS: &[(&str, &str)] = &[(
     "SPIR-V module not valid: Invalid source language operand: 10",
     "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without \
@@ -40,14 +40,14 @@ impl log::Log for Judge {
                 .map(|messages| messages.push(message.clone()))
                 .is_some()
         });
-        // Labels that belong to the previous message.
+        // Messages with a tab continue the one before, with labels.
         if is_provoked || message.starts_with('\t') {
             return;
         }
         if NAMED_FAULTS.iter().any(|(id, _)| message.contains(id)) {
             return;
         }
-        // The test harness would swallow `eprintln`, and wgpu a panic.
+        // The test harness would hide `eprintln`, and wgpu would catch a panic.
         let thread = std::thread::current();
         let test = thread.name().unwrap_or("?");
         let _ = writeln!(std::io::stderr(), "{test}: {}: {message}", record.level());
@@ -57,7 +57,7 @@ impl log::Log for Judge {
     fn flush(&self) {}
 }
 
-/// Call before the first instance is created.
+/// Installs the logger. Must be called before the first instance is created.
 pub fn install() {
     if is_wanted() {
         static ONCE: Once = Once::new();
@@ -66,7 +66,7 @@ pub fn install() {
     }
 }
 
-/// Provokes a message, without which the layer's silence proves nothing.
+/// Provokes a message and panics unless it arrives, which shows that the layer is active.
 #[cfg(not(target_vendor = "apple"))]
 pub fn expect_layer(device: &wgpu::Device) {
     use ash::vk;

@@ -3,7 +3,7 @@ use gpu_broad_phase::{Aabb, Frustum};
 
 use super::Rng;
 
-/// Near and far in either order, infinite or not.
+/// View-projection matrix. The far plane may be infinite, and depth may be reversed.
 pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
     let direction = [0; 3].map(|_| rng.unit() - 0.5);
     let view = glam::camera::rh::view::look_to_mat4(
@@ -21,7 +21,7 @@ pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
     (projection * view).to_cols_array_2d()
 }
 
-/// Planes through corners of objects, or one float off.
+/// Planes through corners of objects, or beside them, some by one float.
 fn planes(objects: &[Aabb], rng: &mut Rng) -> [[f32; 4]; 8] {
     let scale = [1.0, 1.0, 0.3, 1e-20, 1e18, 1e30, 1e-38][rng.below(7)];
     let is_lattice = rng.below(2) == 0;

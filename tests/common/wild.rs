@@ -1,4 +1,4 @@
-//! Random unusual scenes and queries, determined by a number. Uses no device.
+//! Random unusual scenes and queries. The same number always gives the same scene. Uses no device.
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
@@ -26,7 +26,7 @@ impl Rng {
         self.one_of(&[-1.0, 1.0])
     }
 
-    /// Log-uniform: every octave is equally likely.
+    /// Returns 10 to a uniform power between `low` and `high`, so every octave is equally likely.
     fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         10f64.powf(self.between(low, high))
     }
@@ -41,7 +41,7 @@ fn cell_length(rng: &mut Rng) -> f32 {
     }
 }
 
-/// (Filters, several worlds, periods). Few, since each choice compiles its own pipelines.
+/// Allowed choices of (filters, several worlds, periods). Few, since each needs its own pipelines.
 const PIPELINES: [(bool, bool, bool); 7] = [
     (true, false, false),
     (true, false, false),
@@ -52,7 +52,8 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
-/// True for filters only, and for all but filters. Other pipelines take software drivers half a second each.
+/// True if the descriptor has filters alone, or worlds and periods without filters. Software drivers take half a second
+/// to compile each pipeline of another choice.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     let choice = (
         descriptor.filters,
@@ -62,7 +63,7 @@ pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     [(true, false, false), (false, true, true)].contains(&choice)
 }
 
-/// Cycles through schemes and ray modes; the rest is random.
+/// Returns a random descriptor. Its scheme and ray mode alternate with `number`.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
     let rng = &mut rng;
@@ -85,11 +86,10 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
             2 => rng.one_of(&[1e-20, 1e30]),
             _ => 0.0,
         },
-        // Outside this range, a period counts as none.
+        // Periods outside the allowed range are replaced by 0, which means no period.
         periods: periods.map(|period| if (1e-30..=1e27).contains(&period) { period } else { 0.0 }),
         worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
         pairs: !rng.once_in(8),
-        // Work is bounded by that of brute force.
         count_candidates: true,
         outputs: OutputOptions {
             pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
@@ -151,7 +151,6 @@ impl Asks {
 #[derive(Clone, Debug)]
 pub struct Wild {
     pub kind: &'static str,
-    /// Static ones first.
     pub objects: Vec<Aabb>,
     pub worlds: Vec<u32>,
     pub statics: usize,
@@ -161,12 +160,12 @@ pub struct Wild {
     pub asks: Asks,
     pub mode: QueryMode,
     pub excluded: Vec<Pair>,
-    /// Later queries of the step's table.
+    /// Queries of the step's table, recorded after the step.
     pub later: Option<(Asks, QueryMode)>,
 }
 
 impl Wild {
-    /// Different generations must have different static objects.
+    /// Static objects are the first `statics` objects. Each scene needs its own `generation`.
     pub fn scene(&self, generation: u64) -> Scene<'_> {
         let (statics, objects) = self.objects.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
@@ -196,11 +195,11 @@ struct Space {
     unit: f64,
     cell: f64,
     middle: [f64; 3],
-    /// Axis on which all objects are equal.
+    /// Axis on which all objects have the same coordinate.
     flat: Option<usize>,
 }
 
-/// Clamped, since infinite bounds are drawn on purpose.
+/// Rounds to a finite float.
 fn float(value: f64) -> f32 {
     (value as f32).clamp(f32::MIN, f32::MAX)
 }
@@ -361,7 +360,7 @@ fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Moves objects to the middle and makes them equal on the flat axis.
+/// Moves all objects to the space's middle, and gives them one coordinate on its flat axis.
 fn settle(objects: &mut [Aabb], space: &Space) {
     for object in objects {
         if space.middle != [0.0; 3] {
@@ -375,7 +374,7 @@ fn settle(objects: &mut [Aabb], space: &Space) {
     }
 }
 
-/// Makes bounds NaN, infinite, inverted, huge, or zeros of either sign.
+/// Gives the box bounds that are NaN, infinite, inverted, huge, or zeros of either sign.
 fn spoil(object: &mut Aabb, rng: &mut Rng) {
     let axis = rng.below(3);
     match rng.below(10) {
@@ -402,7 +401,6 @@ fn filter(object: &mut Aabb, rng: &mut Rng) {
     }
 }
 
-/// A corner of an object, near the middle, or anywhere.
 fn place(objects: &[Aabb], space: &Space, rng: &mut Rng) -> [f32; 3] {
     let near = 4.0 * space.unit;
     match (rng.below(6), objects.len()) {
@@ -508,7 +506,7 @@ fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> Query {
     }
 }
 
-/// Periodic scenes have no spheres, since brute force only knows periods for neighbours.
+/// Returns random queries. With periods there are no spheres, since brute force applies periods to neighbours only.
 fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, rng: &mut Rng) -> (Asks, QueryMode) {
     let is_periodic = descriptor.periods != [0.0; 3];
     let count = rng.below(9);
@@ -600,7 +598,7 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
     if rng.once_in(3) {
         objects.iter_mut().for_each(|object| filter(object, rng));
     }
-    // With a margin, denormal bounds count as 0, which brute force does not know.
+    // With a margin, denormal bounds count as 0 in the engine but not in brute force.
     if descriptor.margin > 0.0 {
         for bound in objects
             .iter_mut()

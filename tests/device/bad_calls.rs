@@ -1,4 +1,4 @@
-//! Invalid descriptors, buffers and call orders, each fault alone. The next step must be correct.
+//! Invalid descriptors, buffers and call orders, one fault at a time. The step after a fault must be correct.
 
 mod descriptors;
 
@@ -57,11 +57,9 @@ fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], w
     }
 }
 
-/// Error of a step that cannot be recorded.
 fn refused(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: Scene<'_>) -> StepError {
     let mut encoder = encoder(adapter);
     let error = on_gpu.step(&mut encoder, input).expect_err("the step is taken");
-    // Commands recorded before the refusal must be valid.
     adapter.queue.submit([encoder.finish()]);
     error
 }
@@ -298,7 +296,7 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
         };
         let expected = StepError::Input(InputError::Radius(-1.0));
         assert_eq!(refused(adapter, on_gpu, no_radius), expected);
-        // The last recorded step can still be read, paged and queried.
+        // After refused calls, the last recorded step can still be read, paged and queried.
         assert_eq!(read(on_gpu), before);
         let mut encoder = encoder(adapter);
         let first = Page {
@@ -387,7 +385,7 @@ fn empty_buffers_of_the_caller_are_no_input() {
         for (descriptor, on_gpu) in by_mode {
             for (what, _, input) in sources(&buffer, 0) {
                 let result = whole(adapter, on_gpu, input);
-                // Empty lists still have offsets.
+                // An empty list of rays or queries still has one offset.
                 let offsets = |are_there: bool| if are_there { vec![0] } else { Vec::new() };
                 let empty = StepResult {
                     counters: result.counters,
@@ -403,7 +401,6 @@ fn empty_buffers_of_the_caller_are_no_input() {
                     "{what}, {descriptor:?}"
                 );
             }
-            // These are bound without a copy.
             let input = Scene {
                 objects: Source::device(&buffer, 1),
                 queries: Queries::Boxes(Source::device(&buffer, 1)),
@@ -463,7 +460,7 @@ fn check_unread(on_gpu: &mut GpuBroadPhase, what: &str) {
     assert_eq!(block_on(on_gpu.read_back()).map(drop), told, "{what}");
 }
 
-/// Nothing can be read, and nothing grows.
+/// A dropped encoder's results cannot be read, and no buffer grows because of them.
 #[test]
 fn encoders_that_are_dropped_leave_the_next_step_right() {
     for adapter in daily_adapters() {
@@ -499,7 +496,6 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 drop(dropped);
                 let what = format!("{count} objects, {scheme:?} on {}", adapter.name);
                 check_unread(&mut on_gpu, &what);
-                // The table was never built.
                 let mut ordinary = encoder(&adapter);
                 let asked_in_vain = on_gpu.query(&mut ordinary, asked).map(drop);
                 assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
@@ -522,7 +518,6 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 on_gpu.page(&mut dropped, Page::default()).unwrap();
                 drop(dropped);
                 check_unread(&mut on_gpu, &what);
-                // The query's counts are lost, but not the step's table.
                 let mut ordinary = encoder(&adapter);
                 let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
@@ -544,7 +539,6 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 drop(dropped);
                 queue.submit([ordinary.finish()]);
                 check_unread(&mut on_gpu, &what);
-                // A dropped page affects neither the query nor the step.
                 let mut ordinary = encoder(&adapter);
                 on_gpu.page(&mut ordinary, Page::default()).unwrap();
                 queue.submit([ordinary.finish()]);
@@ -567,7 +561,6 @@ fn found_by(result: &StepResult) -> Vec<u32> {
     found
 }
 
-/// Objects that overlap the unit box.
 fn asked_of(objects: &[Aabb]) -> Vec<u32> {
     let meets = |object: &Aabb| (0..3).all(|axis| object.min[axis] <= 1.0 && object.max[axis] >= 0.0);
     (0..)
@@ -620,7 +613,7 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
     }
 }
 
-/// Submitted before the step, or without it, the copy has another step's counters.
+/// A copy that is submitted before its step holds the counters of an earlier step.
 #[test]
 fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     for adapter in daily_adapters() {
@@ -658,7 +651,7 @@ fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     }
 }
 
-/// The next step may overwrite or replace the buffers.
+/// The next step may overwrite the buffer, or replace it by a larger one.
 #[test]
 fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
     for adapter in daily_adapters() {
@@ -667,7 +660,7 @@ fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
                 scheme,
                 ..Default::default()
             };
-            // Exceeds the default capacity, so the buffer is replaced.
+            // The crowd's pairs exceed the default capacity, so the buffer is replaced.
             let crowd = vec![UNIT; 150];
             for next in [lattice(100, &mut Rng(40)), crowd] {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);

@@ -1,4 +1,4 @@
-//! Invalid objects, rays and queries, each fault alone, against the CPU engine and brute force.
+//! Invalid objects, rays and queries, one fault at a time, compared with the CPU engine and brute force.
 
 mod queries;
 
@@ -26,7 +26,6 @@ fn check(scene: &Scene<'_>, fault: &str) -> Counters {
     counters.unwrap_or_default()
 }
 
-/// With rays and queries from around, inside, and along faces.
 fn check_boxes(objects: &[Aabb], fault: &str) -> Counters {
     let mut rng = Rng(objects.len() as u64);
     let mut corner = || {
@@ -89,7 +88,7 @@ fn inverted_boxes_take_no_part() {
     faulty.push(Aabb::new([f32::MAX; 3], [f32::MIN; 3]));
     let counters = check_boxes(&among(&faulty), "inverted");
     assert_eq!(counters.invalid as usize, faulty.len());
-    // 0.0 above -0.0 is not inverted.
+    // A lower bound of 0.0 with an upper bound of -0.0 is not inverted.
     let zeros = [Aabb::new([0.0; 3], [-0.0; 3]), Aabb::new([-0.0; 3], [0.0; 3])];
     assert_eq!(check_boxes(&zeros, "zeros").invalid, 0);
 }
@@ -169,7 +168,7 @@ fn huge_boxes_meet_all_that_they_cover() {
     check_boxes(&faulty, "nothing but huge ones");
 }
 
-/// Cells are numbered within ±2^30. Tiny boxes fix the cell size.
+/// Cell coordinates end at ±2^30. Tiny boxes make cells small, so far boxes are past the end.
 #[test]
 fn boxes_past_the_cell_range_meet_their_neighbours() {
     let mut rng = Rng(33);
@@ -276,7 +275,7 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
     }
 }
 
-/// Integer coordinates, so that [`exactly_met`] can compute in halves.
+/// Unit cubes at integer coordinates, for [`exactly_met`].
 fn cubes() -> Vec<Aabb> {
     let cell = |index: i32, axis: u32| 2.0 * (index / 4i32.pow(axis) % 4 - 2) as f32;
     (0..64)
@@ -287,11 +286,12 @@ fn cubes() -> Vec<Aabb> {
         .collect()
 }
 
-/// Hits in integer arithmetic. Coordinates are halves, steps divide 12.
+/// Returns the objects that the ray hits, by integer arithmetic. Coordinates must be multiples of 1/2, and components
+/// of the direction divisors of 12.
 fn exactly_met(objects: &[Aabb], ray: &Ray) -> Vec<u32> {
     let halves = |value: f32| (2.0 * value) as i64;
     let is_met = |object: &Aabb| {
-        // In units of half a twelfth.
+        // Ray parameters in units of 1/24.
         let (mut enter, mut leave) = (
             0,
             if ray.t_max.is_finite() {
@@ -360,7 +360,7 @@ fn rays_along_axes_faces_and_edges_hit_what_they_graze() {
     check_exactly(&objects, &rays, "along an axis");
 }
 
-/// The sign of a zero or denormal component must not matter.
+/// A zero or denormal direction component may have either sign.
 #[test]
 fn rays_a_float_beside_a_face_miss_it() {
     let objects = cubes();
@@ -425,7 +425,6 @@ fn rays_with_a_nan_an_infinity_or_an_overlong_step_hit_nothing() {
             let (mut from, mut along) = (whole_ray, whole_ray);
             from.origin[axis] = value;
             along.direction[axis] = value;
-            // Far origins are valid.
             faulty.extend((!value.is_finite()).then_some(from));
             faulty.push(along);
         }
@@ -462,7 +461,7 @@ fn rays_without_a_direction_ask_for_what_lies_at_their_origin() {
         ..Default::default()
     };
     let counters = check(&scene, "no direction");
-    // Three origins are in a cube each; two of seven lengths are negative.
+    // For each of three directions, three origins are inside a cube, and five lengths are not negative.
     assert_eq!((counters.rays_invalid, counters.hits_needed), (0, 3 * 5 * 3));
 }
 
@@ -497,7 +496,7 @@ fn rays_of_endless_negative_and_vanishing_length_end_where_they_should() {
     assert_eq!(check(&scene, "lengths").rays_invalid, 0);
 }
 
-/// Rounding affects visited cells, so only faults and ends are checked.
+/// Rounding affects the visited cells, so the test only checks that lists end, and that faulty rays visit no cell.
 #[test]
 fn cells_of_faulty_and_endless_rays_end() {
     let near = among(&[Aabb::new([-INFINITY; 3], [INFINITY; 3])]);
@@ -528,7 +527,8 @@ fn cells_of_faulty_and_endless_rays_end() {
         };
         for adapter in adapters() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            // Widely spread levels may have more slabs than rays visit.
+            // Far objects spread levels widely. A ray that would cross too many slabs of cells tests the level without
+            // cells.
             for (objects, has_cells) in [(&near, true), (&far, false)] {
                 let scene = Scene {
                     objects: Source::Host(objects),
@@ -598,7 +598,7 @@ fn swept_rays_that_start_after_their_end_or_have_faulty_extents_hit_nothing() {
     assert_eq!(check(&none, "too late").hits_needed, 0);
 }
 
-/// The extent grows a box to infinity, so the ray hits it at any distance.
+/// The half extents grow the box to infinity, so the ray hits it at any distance.
 #[test]
 fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() {
     let objects = [Aabb::point([8.507059e37; 3]), Aabb::point([1e30, -1e38, 0.0])];
@@ -624,7 +624,6 @@ fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() 
     assert!(!brute_force::scene_rays(&descriptor, &scene).unwrap()[0].is_empty());
 }
 
-/// In two dimensions, the third component may hold anything.
 #[test]
 fn faults_of_the_third_component_do_not_matter_in_two_dimensions() {
     let mut rng = Rng(42);

@@ -9,7 +9,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Submitted in batches; far more than the scene needs.
+/// Rounds recorded per step, far more than the scene needs. They are submitted in several batches.
 const ROUNDS: u32 = 1024;
 
 #[test]
@@ -35,7 +35,7 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
     for adapter in adapters() {
         let mut headless = opened(&adapter, &descriptor);
         let name = &adapter.name;
-        // On a busy machine, a step may finish before the token is read.
+        // On a busy machine, a step may end before its progress is seen.
         let mut attempts = 0..100;
         let token = loop {
             assert!(attempts.next().is_some(), "no step was ended on {name}");
@@ -60,7 +60,6 @@ fn a_watch_ends_work_on_a_device_between_two_submissions() {
         assert_eq!(refused, BroadPhaseError::NoStep, "{name}");
         let result = block_on(headless.step(&objects, &[])).expect("a step");
         assert_eq!(sorted(result.pairs), expected, "{name}");
-        // A cancelled token starts no work.
         assert!(token.run(|| block_on(headless.query(&input))).is_none(), "{name}");
         let found = block_on(headless.query(&input)).expect("an answer");
         assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len(), "{name}");

@@ -1,4 +1,4 @@
-//! Several broad phases on one device: interleaved, on threads, and dropped.
+//! Several broad phases on one device: recorded in turn, used on threads, and dropped.
 
 use std::io::Write;
 use std::sync::mpsc;
@@ -21,7 +21,7 @@ const _: () = is_free_to_move_and_to_share::<BroadPhase>();
 const _: () = is_free_to_move_and_to_share::<ObjectSet>();
 const _: () = is_free_to_move_and_to_share::<StepResult>();
 
-/// Aborts the process if a test hangs.
+/// Aborts the process unless dropped within twenty minutes.
 struct Watchdog {
     _ends_when_dropped: mpsc::Sender<()>,
 }
@@ -30,7 +30,7 @@ fn watchdog(test: &'static str) -> Watchdog {
     let (sender, receiver) = mpsc::channel::<()>();
     thread::spawn(move || {
         if receiver.recv_timeout(Duration::from_secs(1200)) == Err(RecvTimeoutError::Timeout) {
-            // The test harness would capture `eprintln` and lose it with the process.
+            // The test harness captures `eprintln`, whose text would be lost with the process.
             let _ = writeln!(std::io::stderr(), "{test}: not done after twenty minutes");
             std::process::abort();
         }
@@ -40,7 +40,6 @@ fn watchdog(test: &'static str) -> Watchdog {
     }
 }
 
-/// Has room for all results without read-backs.
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
@@ -176,7 +175,6 @@ fn steps_in_several_encoders_submitted_in_another_order_do_not_mix() {
         let cases = cases.as_flattened();
         let mut on_gpu: Vec<_> = cases.iter().map(|case| case.broad_phase(&adapter)).collect();
         for round in 0..2 {
-            // All are open at once.
             let mut encoders = [0; 4].map(|_| encoder(&adapter));
             for (index, (case, on_gpu)) in cases.iter().zip(&mut on_gpu).enumerate() {
                 record(on_gpu, &mut encoders[(index + round) % 4], case.input());
@@ -192,8 +190,8 @@ fn steps_in_several_encoders_submitted_in_another_order_do_not_mix() {
     }
 }
 
-/// Compiles every pipeline now. Otherwise a thread may hold a GL device until wgpu assumes a deadlock (see
-/// [`adapters`]).
+/// Compiles every pipeline before threads start. Otherwise a thread may hold a GL device until wgpu assumes a deadlock
+/// (see [`adapters`]).
 fn warm_up(adapter: &TestAdapter) {
     for case in Case::each(0) {
         let mut on_gpu = case.broad_phase(adapter);
@@ -202,7 +200,6 @@ fn warm_up(adapter: &TestAdapter) {
     }
 }
 
-/// Like frames in flight.
 #[test]
 fn steps_of_one_broad_phase_may_be_open_at_once() {
     let _watchdog = watchdog("open at once");
@@ -232,7 +229,7 @@ fn steps_of_one_broad_phase_may_be_open_at_once() {
     }
 }
 
-/// The buffers hold the step that ran last.
+/// The buffers hold the results of the step that ran last, so reading the later step fails.
 #[test]
 fn steps_of_one_broad_phase_in_another_order_are_told() {
     let _watchdog = watchdog("another order");
@@ -244,7 +241,7 @@ fn steps_of_one_broad_phase_in_another_order_are_told() {
             record(&mut on_gpu, &mut open[1], case.input());
             let [first, second] = open.map(|encoder| encoder.finish());
             adapter.queue.submit([second]);
-            // The other one may never be submitted.
+            // The first encoder may never be submitted, so the second step can be read.
             case.check_read(&adapter, &mut on_gpu);
             adapter.queue.submit([first]);
             let read = pollster::block_on(on_gpu.read_back());
@@ -381,7 +378,7 @@ fn one_dropped_right_after_its_submission_disturbs_nobody() {
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             adapter.queue.submit([encoder.finish()]);
             drop(dropped);
-            // The caller keeps the output alive.
+            // `pairs` keeps the dropped broad phase's buffer alive.
             gone.check_buffer(&adapter, &pairs);
             kept.check_read(&adapter, &mut other);
             submit(&adapter, &mut other, kept.input());
@@ -401,7 +398,6 @@ fn one_dropped_between_recording_and_submission_still_finds_its_pairs() {
             let output = dropped.step(&mut encoder, gone.input());
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             drop(dropped);
-            // May reuse its memory.
             let mut third = kept.broad_phase(&adapter);
             record(&mut other, &mut encoder, kept.input());
             record(&mut third, &mut encoder, kept.input());

@@ -1,4 +1,4 @@
-//! Culling against exact arithmetic and brute force.
+//! Compares culling with exact arithmetic and brute force.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Exact fixed-point sum of products of floats.
+/// Exact sum of products of floats, in fixed point.
 #[derive(Clone)]
 struct Exact([i128; 32]);
 
@@ -46,7 +46,7 @@ impl Exact {
     }
 }
 
-/// True if the box is outside the plane, and `true` if the slack admits it.
+/// Returns `true` if the box is outside the plane, and `true` if the slack allows culling to keep it.
 fn exact(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> (bool, bool) {
     let farthest: [f32; 3] = std::array::from_fn(|axis| match plane[axis] {
         0.0 => 0.0,
@@ -54,7 +54,7 @@ fn exact(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> (bool, bool) {
         _ => high[axis],
     });
     let mut equation = Exact::ZERO;
-    // 2^20 times the equation, plus the sum of the term sizes, plus 2^-99 times the largest number.
+    // 2^20 times the plane equation, plus the sizes of its terms, plus 2^-99 times the largest number.
     let mut with_slack = Exact::ZERO;
     let mut size = 0.0;
     for axis in 0..3 {
@@ -110,11 +110,10 @@ fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
         let far = |axis: usize| if plane[axis] < 0.0 { low[axis] } else { high[axis] };
         let is_endless = (0..3).any(|axis| plane[axis] != 0.0 && far(axis).is_infinite());
         if is_endless {
-            // All of them reach the inner side.
             assert!(!is_outside(plane, low, high), "{plane:?} {low:?} {high:?}");
             continue;
         }
-        // Mostly exact touches, or a few floats off.
+        // Usually moves the plane to touch the box exactly, or to miss it by a few floats.
         if round % 7 > 0 {
             let products = (0..3).filter(|&axis| plane[axis] != 0.0);
             let sum: f64 = products.map(|axis| f64::from(plane[axis]) * f64::from(far(axis))).sum();
@@ -137,7 +136,7 @@ fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
     assert!(outside > 30_000 && touching > 60_000 && kept > 10_000);
 }
 
-/// Shaders test the common box of a workgroup first.
+/// Shaders first test the box around all objects of a workgroup.
 #[test]
 fn what_a_common_box_says_holds_for_all_boxes_in_it() {
     let mut rng = Rng(97);
@@ -151,7 +150,7 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
         if rng.below(3) == 0 {
             plane[rng.below(3)] = any_float(127, &mut rng);
         }
-        // A relevant corner is about the slack off the plane.
+        // Usually moves the plane until a deciding corner is about the slack away.
         if round % 4 > 0 {
             let is_near = rng.below(2) == 0;
             let far = |axis: usize| {
@@ -170,7 +169,7 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
         let side = side_of_common(plane, low, high);
         sides[side as usize] += 1;
         for _ in 0..4 {
-            // Corners, one float inwards, or anywhere inside.
+            // Corners of a box within the common box: at its bounds, one float inward, or anywhere.
             let mut within = |axis: usize| match rng.below(5) {
                 0 => low[axis],
                 1 => high[axis],
@@ -202,10 +201,9 @@ fn infinite_boxes_lie_where_their_bounds_go() {
     ] {
         assert!(!is_outside(plane, everywhere.0, everywhere.1));
     }
-    // With a zero normal, all points are on one side.
     assert!(is_outside([0.0, -0.0, 0.0, -1.0], everywhere.0, everywhere.1));
     assert!(!is_outside([0.0, -0.0, 0.0, 0.0], everywhere.0, everywhere.1));
-    // Half spaces, and boxes with only infinity on the outer side.
+    // A box that extends to infinity, and one whose x bounds are both infinite.
     let half = ([-infinity, 0.0, 0.0], [5.0, 1.0, 1.0]);
     assert!(is_outside([1.0, 0.0, 0.0, -6.0], half.0, half.1));
     assert!(!is_outside([1.0, 0.0, 0.0, -5.0], half.0, half.1));
@@ -213,7 +211,6 @@ fn infinite_boxes_lie_where_their_bounds_go() {
     let beyond = ([-infinity, 0.0, 0.0], [-infinity, 1.0, infinity]);
     assert!(is_outside([1.0, 0.0, 0.0, f32::MAX], beyond.0, beyond.1));
     assert!(!is_outside([-1.0, 0.0, 0.0, f32::MIN], beyond.0, beyond.1));
-    // The last axis is as far on the inner side.
     assert!(!is_outside([1.0, 0.0, 1.0, 0.0], beyond.0, beyond.1));
     assert!(is_outside([0.0, 1.0, 0.0, -2.0], beyond.0, beyond.1));
 }
@@ -254,7 +251,7 @@ fn matrices_become_the_planes_of_their_clip_space() {
         }
     }
     assert!(seen > 1000 && unseen > 1000);
-    // An infinite far plane is omitted.
+    // A matrix with an infinite far plane gives five planes.
     let mut counts: Vec<_> = counts.into_keys().collect();
     counts.sort_unstable();
     assert_eq!(counts, [5, 6]);
@@ -359,7 +356,7 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
             let descriptor = crate::wild::descriptor(number);
             let scene = crate::wild::scene(number, &descriptor);
             let (mut descriptor, mut scene) = (descriptor, scene.scene(number));
-            // Other outputs compile more pipelines, so they run weekly.
+            // Other outputs need more pipelines, so only the weekly run computes them.
             if !is_full() {
                 descriptor.pairs = false;
                 scene.rays = Rays::default();
@@ -441,7 +438,7 @@ fn a_box_of_planes_sees_what_overlaps_it() {
             let mut low = [0; 3].map(|_| rng.below(9) as f32 - 4.0);
             let mut high = low.map(|low| low + rng.below(4) as f32);
             if dimensions == Dimensions::Two {
-                // In 2D, objects are at z = 0 and only seen there.
+                // In two dimensions, objects are at z = 0, which this region does not contain.
                 (low[2], high[2]) = (1.0, 2.0);
                 let found = reference::cull(&descriptor, &scene_of(&objects), &[region(low, high)]).unwrap();
                 assert_eq!(found.objects[0], []);
@@ -449,7 +446,7 @@ fn a_box_of_planes_sees_what_overlaps_it() {
             }
             let found = reference::cull(&descriptor, &scene_of(&objects), &[region(low, high)]).unwrap();
             let axes = if dimensions == Dimensions::Two { 2 } else { 3 };
-            // Touching boxes are seen, and perhaps those a few floats away.
+            // Boxes that touch the region are seen. Boxes within 1e-4 of it may be seen.
             let meeting = |slack: f32| {
                 let meets = |object: &Aabb| {
                     let is_valid =
@@ -603,7 +600,6 @@ fn what_cannot_be_culled_is_refused() {
             (0, Err(ReadBackError::NoStep))
         );
 
-        // A refused buffer, then a valid one.
         let destroyed = buffer(288, wgpu::BufferUsages::STORAGE);
         destroyed.destroy();
         let answer = refused(culling.record(&mut encoder, &step, Source::device(&destroyed, 2), options));
@@ -620,7 +616,6 @@ fn what_cannot_be_culled_is_refused() {
         adapter.queue.submit([encoder.finish()]);
         assert_eq!(block_on(culling.read_back()).unwrap().objects[0].len(), 100);
 
-        // Depends on the dropped step's table.
         let mut dropped = crate::common::steps::encoder(&adapter);
         let step = record(&mut gpu, &mut dropped, scene_of(&objects));
         drop(dropped);

@@ -1,4 +1,4 @@
-//! Lines of a step's results, drawn from the buffer.
+//! Lines of boxes, pairs and cells, checked as vertices and as pixels.
 
 use std::collections::BTreeSet;
 
@@ -37,14 +37,13 @@ fn draw(
     Drawn { vertices, args }
 }
 
-/// Lower and upper corners as bits, and colour.
+/// Returns the lower and upper corner (as bits) and the colour of each drawn box.
 fn boxes(drawn: &Drawn) -> BTreeSet<([u32; 3], [u32; 3], u32)> {
     let corners = |lines: &[LineVertex]| {
         let bound = |of: fn(f32, f32) -> f32, from: f32| {
             let at = |axis: usize| lines.iter().map(|vertex| vertex.position[axis]).fold(from, of);
             [0, 1, 2].map(at).map(f32::to_bits)
         };
-        // Edges are parallel to an axis.
         for line in lines.chunks(2) {
             let [a, b] = [line[0].position, line[1].position];
             assert!((0..3).filter(|&axis| a[axis] != b[axis]).count() <= 1, "{line:?}");
@@ -104,7 +103,7 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
                     assert_eq!(vertex.position, expected);
                 }
             }
-            // Only complete boxes are drawn, perhaps none.
+            // If lines are short, only complete boxes are drawn: none, then seven.
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 11);
             assert_eq!(drawn.args, [0, 1, 0, 0, 200 * 24]);
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 12 * 7 + 11);
@@ -156,7 +155,7 @@ fn occupied_cells_are_drawn() {
                 };
                 let is_uniform = matches!(scheme, Scheme::Uniform { .. });
                 for object in objects {
-                    // Large if it covers more than 64 cells.
+                    // In the uniform scheme, a box that covers more than 64 cells is large and has no cell.
                     let is_large = is_uniform && object.max[0] - object.min[0] > 1.5 * 2.0;
                     assert!(
                         is_large || cells.iter().any(|cell| has_corner(cell, object)),
@@ -187,7 +186,6 @@ fn occupied_cells_are_drawn() {
     }
 }
 
-/// Entries that fit are drawn, hardly any twice.
 #[test]
 fn cells_without_room_for_an_entry_are_not_drawn() {
     for adapter in adapters() {
@@ -249,7 +247,7 @@ fn cells_that_rays_visit_are_drawn_along_them() {
                 let [low, high] = [low, high].map(|corner| corner.map(f32::from_bits));
                 let side = high[1] - low[1];
                 assert!((0..3).all(|axis| (high[axis] - low[axis] - side).abs() < 1e-4 * side.max(20.0)));
-                // Within the slab of x, the ray comes within two cells.
+                // In this cell's range of x, the ray is within two cells of it.
                 let is_near = |axis: usize| {
                     let at = |x: f32| ray.origin[axis] + (x - ray.origin[0]) * ray.direction[axis];
                     let (from, to) = (at(low[0]), at(high[0]));
@@ -369,7 +367,7 @@ fn a_render_pass_draws_from_the_buffers() {
         let pixels: Vec<[u8; 4]> = download(device, &adapter.queue, &picture, picture.size());
         let drawn = pixels.iter().filter(|pixel| **pixel == [255, 0, 51, 255]).count();
         let blank = pixels.iter().filter(|pixel| **pixel == [0; 4]).count();
-        // Four edges of 33 pixels.
+        // The box has four edges of 33 pixels.
         assert!((120..=140).contains(&drawn), "{drawn} pixels on {}", adapter.name);
         assert_eq!(drawn + blank, pixels.len());
     }

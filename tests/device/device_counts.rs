@@ -1,4 +1,4 @@
-//! Counts known only to the device: rows of indirect dispatches, and numbers of objects, rays and queries.
+//! Counts that only the device knows: workgroups of indirect dispatches, and numbers of objects, rays and queries.
 
 use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, read, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
@@ -125,7 +125,7 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
         let mut args = DispatchArgs::new(None);
         for (case, rows) in kinds.into_iter().enumerate() {
             let workgroup_rows = [64, 1, 256, 100][case];
-            // The capacity truncates pairs.
+            // With the second descriptor, the capacity truncates pairs.
             for descriptor in [descriptor(Growth::Grow, None), descriptor(Growth::Fixed, Some(1000))] {
                 let mut broad_phase = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
@@ -169,7 +169,6 @@ fn a_window_has_the_rows_that_it_shows() {
             adapter.queue.submit([encoder.finish()]);
             read(&mut broad_phase)
         };
-        // The first step grows the outputs.
         step();
         let all = step();
         assert!(all.counters.is_whole());
@@ -179,7 +178,7 @@ fn a_window_has_the_rows_that_it_shows() {
             (OutputRows::RayCells, all.ray_cells.len()),
             (OutputRows::QueryObjects, all.query_objects.len()),
         ];
-        // Pages that leave `left` rows of each output, then none.
+        // Pages that begin `left` rows before the end of each output.
         for left in [[5u32, 90, 7, 30], [0; 4]] {
             let [pairs, hits, ray_cells, results] = [0, 1, 2, 3].map(|kind: usize| counts[kind].1 as u32 - left[kind]);
             let window = Page {
@@ -234,7 +233,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             .collect();
         let swept: Vec<_> = rays.iter().map(|&ray| SweptRay::from(ray)).collect();
         let asked: Vec<_> = boxes.iter().map(|near| Query::sphere(near.min, 2.3)).collect();
-        // Rows past the count may hold anything.
+        // Elements past the count may hold anything.
         let mut stale_rays = rays.clone();
         let mut stale_queries = asked.clone();
         stale_rays[77..].iter_mut().for_each(|ray| ray.origin[1] = f32::NAN);
@@ -256,7 +255,6 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             buffer(bytemuck::cast_slice(&boxes)),
         ];
         let given = boxes.len() as u32;
-        // Each layout from the host or a buffer.
         let forms: [(Rays<'_>, Queries<'_>); 4] = [
             (
                 Rays::Plain(Source::Host(&rays)),
@@ -315,7 +313,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let found = whole(&adapter, &mut broad_phase, limited);
                 assert_eq!(found.pairs, all.pairs, "{what}");
                 check(&found);
-                // The same table, after other queries.
+                // The same rays and queries, as a separate query of the table.
                 let mut encoder = encoder(&adapter);
                 let later = QueryInput {
                     rays,
@@ -369,7 +367,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
     }
 }
 
-/// The first rows equal those of `all`; the others are empty.
+/// Panics unless the first `rays` rays and `queries` queries have the results of `all`, and the others none.
 fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize, what: &str) {
     let rows = |offsets: &[u32], limit: usize| {
         let ends = offsets.iter().enumerate();
@@ -508,7 +506,6 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
                 _ => [vec![13, 1, 1, 780], vec![13, 1, 1, 780]],
             };
             assert_eq!(found, expected, "{what}");
-            // Overflowing pairs do not affect queries.
             let mut encoder = self::encoder(&adapter);
             let of_queries = args[1]
                 .record(&mut encoder, &step, OutputRows::QueryObjects, 64)

@@ -1,4 +1,4 @@
-//! Encoders dropped or submitted out of order. Each answer is that of its own step, or a named error.
+//! Encoders dropped or submitted out of order. Each result must be that of its own step, or an error.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -14,10 +14,10 @@ use gpu_broad_phase::{
 use pollster::block_on;
 
 const BOXES: usize = 8;
-/// Default, overridden by `GPU_BROAD_PHASE_DISORDER`.
+/// Default number of cases. `GPU_BROAD_PHASE_DISORDER` replaces it.
 const CASES: u64 = 140;
 
-/// Consecutive steps share no answer.
+/// Objects of a step. Results of consecutive steps differ.
 #[derive(Clone)]
 struct Input {
     boxes: Vec<Aabb>,
@@ -39,7 +39,7 @@ impl Input {
     }
 }
 
-/// `number % 7 + 2` boxes overlap. The height encodes `number` for the ray.
+/// Boxes of step `number`. `number % 7 + 2` of them overlap, and their height determines the ray's hit.
 fn boxes(number: usize) -> Vec<Aabb> {
     let height = 1.0 + (number % 64) as f32 * 0.25;
     let meets = number % 7 + 2;
@@ -65,7 +65,7 @@ impl Inputs {
     fn new() -> Self {
         Self {
             rays: [Ray::new([0.5, 0.5, 99.0], [0.0, 0.0, -1.0], 200.0)],
-            // Meets the boxes of even steps.
+            // Overlaps all boxes, but its layers admit those of even steps only.
             queries: [Aabb::new([-9.0; 3], [9.0; 3]).with_layers(1, 1)],
             views: [Frustum::new([[-1.0, 0.0, 0.0, 500.0]])],
         }
@@ -104,18 +104,16 @@ impl Answer {
     }
 }
 
-/// A recorded step, with the output of its last query or page.
 #[derive(Clone)]
 struct Step {
     output: StepOutput,
     statics: u32,
     answer: Answer,
     seen: Vec<Vec<u32>>,
-    /// Names of its pairs.
     names: Vec<[u32; 2]>,
 }
 
-/// Pending read-backs and their expected results.
+/// A pending read-back with its expected result.
 enum Coming {
     Answer(&'static str, Readback<StepResult>, Answer),
     Visible(Readback<Visible>, Vec<Vec<u32>>),
@@ -126,7 +124,7 @@ fn names(event: &gpu_broad_phase::PairEvent) -> [u32; 2] {
     [event.a, event.b]
 }
 
-/// Words that only the test reads.
+/// Output without a read-back, copied to the host by the test alone.
 struct Unread {
     component: &'static str,
     words: mpsc::Receiver<Vec<u32>>,
@@ -151,12 +149,12 @@ struct World<'a> {
     set: QuerySet,
     culling: Culling,
     events: PairEvents,
-    /// Components that nothing reads back.
+    /// Components whose output only the test reads.
     args: DispatchArgs,
     lines: DebugDraw,
     bits: Culling,
     kept: Vec<Step>,
-    /// Last recordings of the broad phase, the set and the culling.
+    /// Expected results of the last recordings of the broad phase, the set and the culling.
     last: Option<Answer>,
     last_of_set: Option<Answer>,
     last_seen: Option<Vec<Vec<u32>>>,
@@ -205,7 +203,7 @@ impl<'a> World<'a> {
         self.counts.entry(what).or_default()
     }
 
-    /// Records a step; uploads of an `ObjectSet` may go into another encoder.
+    /// Records the next step. Uploads of the `ObjectSet` go into `uploads`, the step into `encoder` if it is given.
     fn step(&mut self, rng: &mut Rng, uploads: &mut wgpu::CommandEncoder, encoder: Option<&mut wgpu::CommandEncoder>) {
         self.number += 1;
         let moved = boxes(self.number);
@@ -254,7 +252,7 @@ impl<'a> World<'a> {
         };
         let encoder = encoder.unwrap_or(uploads);
         let output = match self.gpu.step(encoder, on_device) {
-            // Reports an earlier unread recording, once.
+            // The error of an earlier recording that nothing read is reported here, once.
             Err(StepError::Dropped) => {
                 self.counts.entry("step").or_default().next += 1;
                 self.gpu.step(encoder, on_device)
@@ -355,7 +353,7 @@ impl<'a> World<'a> {
                 self.last_events = Some(expected);
             }
             unread => {
-                // Each call reports the one before, so one per case.
+                // The next call reports an error of this one, so each case records the component only once.
                 let component = ["args", "lines", "bits"][unread - 6];
                 if self.unread.iter().any(|other| other.component == component) {
                     return Ok(());
@@ -399,7 +397,6 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// `is_ordered`: all must be correct.
     fn check(&mut self, is_ordered: bool, what: &str) {
         for coming in std::mem::take(&mut self.coming) {
             let (of, told) = match coming {
@@ -464,7 +461,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A step in order first reports unread errors, then succeeds.
+    /// Records a step in order. Calls first report errors that nothing read, then succeed.
     fn recover(&mut self, rng: &mut Rng, was_ordered: bool, what: &str) {
         let mut encoder = encoder(self.adapter);
         let told = self.count("step").next;
@@ -476,7 +473,7 @@ impl<'a> World<'a> {
         let step = self.kept.last().unwrap().clone();
         for unread in std::mem::take(&mut self.unread) {
             let of = unread.component;
-            // Nothing is wrong if the encoder was dropped.
+            // If the encoder was dropped, no words arrive.
             let is_wrong = unread.words.recv().is_ok_and(|words| words != unread.expected);
             let told = self.record_unread(of, &mut encoder, &step.output);
             assert!(!is_wrong || told == Err(StepError::Dropped), "{what}: {of} was wrong");
@@ -538,7 +535,7 @@ fn changes(events: &Events) -> [Vec<[u32; 2]>; 2] {
     })
 }
 
-/// Static box that overlaps every third step's boxes.
+/// Static box `number`. Every third one overlaps the boxes of a step.
 fn wall(number: usize) -> Aabb {
     let side = if number.is_multiple_of(3) {
         0.5
@@ -567,7 +564,6 @@ fn copied(
     encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Read, .., move |result| {
         result.expect("words");
         let words = bytemuck::pod_collect_to_vec(&mapped.get_mapped_range(..).expect("words"));
-        // The test may have ended.
         let _ = sender.send(words);
     });
     receiver
@@ -579,7 +575,7 @@ fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
     }
 }
 
-/// Every third case keeps the order.
+/// Every third case submits all encoders in order.
 #[test]
 fn answers_are_of_their_step_or_say_that_they_are_not() {
     let wanted = std::env::var("GPU_BROAD_PHASE_DISORDER").ok();

@@ -1,4 +1,4 @@
-//! Empty lists have outputs without rows. Absent lists have no outputs.
+//! An empty list of rays or queries has outputs without rows. An absent list has no outputs.
 
 use crate::common::pool::opened;
 use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, encoder, read, record};
@@ -80,7 +80,7 @@ fn check_outputs(
     }
 }
 
-/// Results read back at once and by handle.
+/// Returns the result read at once, and the result of a recorded read-back.
 fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
     let mut later = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);
@@ -115,7 +115,6 @@ fn lists_of_nothing_have_outputs() {
             Queries::Boxes(Source::<Aabb>::device(&buffer, 0)),
             Queries::General(Source::<Query>::device(&buffer, 0)),
         ];
-        // Each ray mode meets each layout of a list.
         for (place, scheme) in SCHEMES.into_iter().enumerate() {
             for (turn, (ray_mode, mode)) in RAY_MODES
                 .into_iter()
@@ -142,7 +141,6 @@ fn lists_of_nothing_have_outputs() {
                     rays: rays[form],
                     queries: queries[form],
                     query_mode: mode,
-                    // A count may also apply to an empty list.
                     ray_count: count.filter(|_| form == 3),
                     query_count: count.filter(|_| form == 3),
                 };
@@ -247,7 +245,6 @@ fn no_objects_have_lists_of_nothing() {
     }
 }
 
-/// A frame loop whose number of rays is sometimes 0.
 #[test]
 fn numbers_that_vary_need_no_special_case() {
     let objects = [UNIT, UNIT];

@@ -1,4 +1,4 @@
-//! Events equal differences of brute-force sets.
+//! Pair events must be the difference between the brute-force pairs of two steps.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn touch(event: PairEvent) -> Touch {
     touch
 }
 
-/// On a lattice, where many boxes share faces.
+/// Box on a lattice, where many boxes share faces.
 fn random_box(rng: &mut Rng) -> Aabb {
     let low = [0; 3].map(|_| rng.below(7) as f32 - 3.0);
     let size = if rng.below(12) == 0 { 4.0 } else { 1.0 };
@@ -89,7 +89,7 @@ fn check(events: &Events, [before, now]: &[BTreeSet<Touch>; 2], what: &str) {
     assert_eq!(set_of(&events.persisting), persisting, "{what}: persisting");
 }
 
-/// Events come in the order of the step's pairs.
+/// Panics unless events have the order of the step's pairs.
 fn check_order(events: &Events, before: &BTreeSet<Touch>, pairs: &[Pair], handle: impl Fn(u32) -> Handle, what: &str) {
     let touches = pairs.iter().map(|pair| [handle(pair.a), handle(pair.b)]);
     let (persisting, begun): (Vec<Touch>, Vec<Touch>) = touches.partition(|touch| {
@@ -103,7 +103,6 @@ fn check_order(events: &Events, before: &BTreeSet<Touch>, pairs: &[Pair], handle
     }
 }
 
-/// Rows of pairs without object names.
 fn rows_of(pairs: &[Pair]) -> Vec<PairEvent> {
     let row = |&Pair { a, b }: &Pair| PairEvent {
         a,
@@ -175,7 +174,7 @@ fn events_go_on_after_another_descriptor() {
 fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
     for (index, adapter) in adapters().into_iter().enumerate() {
         for scheme in SCHEMES {
-            // One adapter and scheme suffice: events only depend on the list of pairs.
+            // Most steps run with one adapter and scheme, since events depend only on the list of pairs.
             let steps = match index {
                 0 if scheme == SCHEMES[0] => daily_or_full(150, 1000),
                 _ => daily_or_full(60, 150),
@@ -202,7 +201,7 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
             for step in 0..steps {
                 let what = format!("{scheme:?}, step {step} on {}", adapter.name);
                 let mut encoder = encoder(&adapter);
-                // Some encoders hold two steps; some steps are not read.
+                // Some encoders hold two steps, and some steps are not read back.
                 for _ in 0..=rng.below(4) / 3 {
                     (0..rng.below(12)).for_each(|_| disturb(&mut set, &mut handles, &mut rng));
                     record(&adapter, &mut encoder, &mut broad_phase, &mut events, &mut set);
@@ -303,7 +302,7 @@ fn outputs_may_grow_from_step_to_step() {
             adapter.queue.submit([encoder.finish()]);
             let found = read_events(&mut events);
             let result = read(&mut broad_phase);
-            // Missing pairs count as ended.
+            // Pairs that did not fit count as ended.
             assert_eq!(
                 found.status,
                 result.counters.status.intersection(Status::PAIRS),
@@ -351,7 +350,6 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         assert_eq!(none, Err(ReadBackError::NoStep));
         assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
 
-        // Another object at the same index forms another pair.
         set.remove(ball).unwrap();
         let other = set.insert(unit);
         assert_eq!(other.index(), ball.index());
@@ -360,7 +358,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
             ..begun(&[[wall, other]])
         };
         assert_eq!(frame(&mut events, &mut set), expected);
-        // Renames the ball in results, but causes no event.
+        // A new static object changes the ball's index in results, but causes no event.
         set.insert_static(Aabb::new([9.0; 3], [10.0; 3]));
         assert_eq!(frame(&mut events, &mut set), Events::default());
         set.clear();
@@ -462,7 +460,7 @@ fn generations_may_lie_on_the_device() {
             ..Default::default()
         };
         let words = [7u32, 8, 9, 10];
-        // Exceeds a binding, so only a range may be bound.
+        // Larger than a binding may be, so only a range can be bound.
         let large = wgpu::BufferDescriptor {
             label: Some("generations"),
             size: adapter.device.limits().max_buffer_size.min((128 << 20) + 64),
@@ -500,7 +498,7 @@ fn generations_may_lie_on_the_device() {
     }
 }
 
-/// The set of pairs is unknown after disorder.
+/// After a step that did not run, the pairs before it are unknown.
 #[test]
 fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
@@ -510,7 +508,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
             let changes = block_on(events.read_changes());
             changes.map(|changes| (changes.begun.len(), changes.ended.len()))
         };
-        // Dropped before the next call or after it, or submitted late.
+        // The encoder is dropped before the next call (0), dropped after it (1), or submitted late (2).
         for fate in 0..3 {
             let what = format!("fate {fate} on {}", adapter.name);
             let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -549,7 +547,6 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
                 assert_eq!(read(&mut events), Ok((10, 0)), "{what}");
                 events.reset();
             }
-            // A step that did not run has no events.
             let [mut step, mut own] = [encoder(&adapter), encoder(&adapter)];
             let input = Scene {
                 objects: Source::Host(&boxes),

@@ -1,4 +1,4 @@
-//! Answers as constants. They detect changes of drivers and schemes, even those common to brute force.
+//! Hashes of results as constants. They detect changes in drivers and schemes, even if brute force changes equally.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Shares no code with the schemes.
+/// Hashes by brute force, which shares no code with the schemes.
 fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Golden {
     let hits = brute_force::scene_rays(descriptor, scene).unwrap();
     let closest: Vec<_> = hits.iter().map(|hits| brute_force::closest(hits)).collect();
@@ -47,7 +47,7 @@ fn check(case: &Case) {
     for descriptor in descriptors.as_flattened() {
         let mode = descriptor.outputs.ray_mode;
         let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
-        // A hash of few rows proves little.
+        // A hash of few rows would prove little.
         let much = on_cpu.pairs.len().min(on_cpu.query_objects.len());
         assert!(
             much > 400 && (mode != RayMode::All || on_cpu.ray_hits.len() > 100),

@@ -1,8 +1,7 @@
 //! Fuzzes unusual scenes for wrong results and excess work, on every device and the CPU.
 //!
-//! `GPU_BROAD_PHASE_HUNT` selects scenes: `20000` for the first ones, `7000..9000` for a range. A single one,
-//! `7123..7124`, is printed, and reduced if it fails. `WGPU_VALIDATION=0 WGPU_DEBUG=0` disables the Vulkan validation
-//! layer.
+//! `GPU_BROAD_PHASE_HUNT` selects scenes: `20000` the first 20,000, `7000..9000` a range. A single scene (`7123..7124`)
+//! is printed, and reduced if it fails. `WGPU_VALIDATION=0 WGPU_DEBUG=0` disables the Vulkan validation layer.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -26,15 +25,14 @@ use gpu_broad_phase::{
 use pollster::block_on;
 
 const VARIABLE: &str = "GPU_BROAD_PHASE_HUNT";
-/// A watchdog: long enough to compile every pipeline on a busy machine.
+/// Time limit of a scene, long enough to compile every pipeline on a busy machine.
 const HANG: Duration = Duration::from_secs(1200);
-/// Minimum of box tests per search and dispatch, and spare rounds.
+/// Box tests of one search that justify another round, beyond [`SPARE_ROUNDS`].
 const ROUND_TESTS: u64 = 1 << 10;
 const SPARE_ROUNDS: u64 = 2;
-/// Attempts to reduce a failing scene.
 const ATTEMPTS: u32 = 400;
-/// Limit of box tests: [`FEW`] times brute force plus [`TRIFLE`]. A search tests objects of the large list once, others
-/// four times on average, and all once more without cells.
+/// The limit of box tests is [`FEW`] times those of brute force, plus [`TRIFLE`]. A search tests each large object
+/// once, other objects four times on average, and all once more if it leaves the cells.
 const FEW: u64 = 6;
 const TRIFLE: u64 = 100;
 
@@ -63,7 +61,7 @@ enum Engine {
     Whole(Box<BroadPhase>),
 }
 
-/// Properties that select pipelines, and `true` for a device of its own.
+/// Scheme and properties that select pipelines. The last is true for a device of its own.
 type Kind = (Discriminant<Scheme>, [bool; 4]);
 
 fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
@@ -75,13 +73,13 @@ fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
 
 struct Hunter {
     adapter: TestAdapter,
-    /// Reports faults of the CPU engine.
+    /// Only the first adapter reports faults of the CPU engine.
     is_first: bool,
     engines: HashMap<Kind, Engine>,
 }
 
 impl Hunter {
-    /// `GpuBroadPhase`, or `BroadPhase` with its own device.
+    /// Returns a `GpuBroadPhase` on the adapter's device, or a `BroadPhase` with its own device.
     fn engine(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) -> &mut Engine {
         let adapter = &self.adapter;
         let kind = kind_of(number, descriptor);
@@ -204,7 +202,7 @@ fn text(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 thread_local! {
-    /// Panics of this thread are faults of the scene.
+    /// True while panics of this thread are caught and reported as faults of the scene.
     static IS_HUNTING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -286,7 +284,6 @@ impl Hunter {
         let mut verdict = Verdict::default();
         let truth = match truth(descriptor, wild, &scene) {
             Ok((truth, faults)) => {
-                // Others need not repeat faults of the CPU.
                 let told = if self.is_first { faults } else { Vec::new() };
                 verdict.faults.extend(told);
                 truth
@@ -332,7 +329,7 @@ impl Hunter {
             });
             verdict.hold(&who, checked);
         }
-        // A failed engine may be in any state.
+        // An engine that panicked may be in any state.
         if !is_answered {
             self.engines.remove(&kind_of(*number, descriptor));
         }
@@ -341,7 +338,6 @@ impl Hunter {
     }
 }
 
-/// Removes parts of the scene while it still fails.
 fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
     let mut attempts = 0..ATTEMPTS;
     let mut attempt = |smaller: Wild, wild: &mut Wild| {
@@ -415,10 +411,11 @@ struct Bag {
 
 type Post = Mutex<Option<(u64, Instant)>>;
 
-/// Aborts the process if a scene hangs: software drivers run work within the submitting call.
+/// Exits the process if a scene hangs. Needs its own thread, since software drivers run work within the submitting
+/// call.
 fn watch(name: &str, post: &Post) {
     loop {
-        // A loop condition would hold the lock during the sleep.
+        // As a loop condition, this would hold the lock during the sleep.
         let place = *post.lock().unwrap();
         let Some((scene, since)) = place else {
             return;
@@ -449,7 +446,7 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
     };
     for number in scenes {
         let descriptor = crate::wild::descriptor(number);
-        // Other adapters only run common descriptors, since each compiles again.
+        // In daily runs, later adapters take only descriptors with filters, since others need more pipelines.
         let is_daily = crate::wild::is_daily(&descriptor) && (is_first || descriptor.filters);
         if !is_daily && !runs_all {
             continue;
@@ -461,7 +458,6 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         };
         *post.lock().unwrap() = Some((number, Instant::now()));
         if is_single {
-            // Now, since it may hang.
             eprintln!("{descriptor:?}\n{:?}", case.wild);
         }
         let verdict = hunter.judge(&case);
@@ -482,9 +478,9 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
     bag
 }
 
-/// Reduces the failing scene.
+/// Prints a smaller scene with the same fault.
 fn tell(hunter: &mut Hunter, case: Case, verdict: &Verdict) {
-    // Numbers change as the scene shrinks.
+    // Text before the first number. Numbers change as the scene shrinks.
     let start = |fault: &String| {
         fault
             .chars()
@@ -531,7 +527,7 @@ fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {
 #[test]
 fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
     let scenes = range();
-    // Panics are reported as faults here.
+    // Panics of a scene are printed as faults instead.
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !IS_HUNTING.get() {
@@ -568,7 +564,7 @@ fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
     );
 }
 
-/// Searches that once never finished.
+/// Returns searches that once did not finish.
 fn small_queries() -> Vec<(&'static str, Vec<Aabb>, Vec<Aabb>, Scheme)> {
     let mut rng = Rng(18);
     let points = [[-1.0, 0.0, 1000.0], [1.0, 100.0, 1000.0]].map(Aabb::point).to_vec();

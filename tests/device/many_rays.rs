@@ -1,4 +1,4 @@
-//! Enough rays to be sorted by origin. Only their hits' order may change if memory is short.
+//! Enough rays to be sorted by their start. With little memory, only the order of a ray's hits may change.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Around the sorting threshold, and no multiple of a workgroup.
+/// Numbers of rays: below and at the threshold of sorting, and one that does not fill its last workgroup.
 const COUNTS: [usize; 3] = [4095, 4096, 5003];
 
 struct Device<'a> {
@@ -113,7 +113,6 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 ..Default::default()
             };
             let mut device = Device::new(&adapter, &descriptor);
-            // Once outputs are large enough, nothing may change.
             let mut steps: Vec<_> = (0..4).map(|_| device.step(objects, statics, &rays)).collect();
             assert_eq!(steps[3].counters.status, Status::default(), "{what}");
             for (ray, expected) in expected.iter().enumerate() {
@@ -130,7 +129,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 ..Default::default()
             });
             assert_eq!(of(&window).1, whole.1[middle..], "{what}");
-            // The least memory: nothing is cached or sorted.
+            // With the least memory, nothing is cached or sorted.
             let limited = |limit| BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     max_bytes: Some(limit),
@@ -151,7 +150,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             let prefix = Device::new(&adapter, &limited(needed)).step(objects, statics, &rays);
             let (offsets, hits) = of(&prefix);
             assert_eq!(offsets, whole.0, "{what}");
-            // Without clusters, a ray's hits come in another order.
+            // Without clusters, the order of a ray's hits changes, so sets are compared.
             for (ray, ends) in offsets.windows(2).enumerate() {
                 let [begin, end] = [ends[0] as usize, ends[1] as usize];
                 let shown = &hits[begin.min(hits.len())..end.min(hits.len())];

@@ -49,7 +49,6 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         println!("{each:.1} bytes an object beside {memory:?} on {}", adapter.name);
         assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
         assert_eq!(memory.pairs, (8 * pairs).next_multiple_of(16));
-        // Buffers are never empty.
         let boxes_and_ray = 32 * (count as u64 + 1);
         assert!((boxes_and_ray..=boxes_and_ray + 64).contains(&memory.inputs));
         assert_eq!(memory.order, 0);
@@ -72,7 +71,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
     }
 }
 
-/// No other test uses it, so its counters are exact.
+/// Returns a new device, whose counters no other test changes.
 fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     let own = block_on(all_adapters(adapter.backends)).into_iter().next();
     let request = wgpu::DeviceDescriptor {
@@ -87,7 +86,7 @@ fn created(device: &wgpu::Device) -> [isize; 2] {
     [counters.bind_groups.read(), counters.buffers.read()]
 }
 
-/// Counted before the encoder finishes, which frees temporary objects.
+/// Objects are counted before the encoder finishes, which frees temporary ones.
 #[test]
 fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     let mut rng = Rng(5);
@@ -135,7 +134,8 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             queries: Queries::Boxes(Source::Host(&fixed)),
             ..Default::default()
         };
-        // The second step grows outputs. Old buffers are freed after eight recordings, or four steps with queries.
+        // The second step replaces outputs by larger ones. The old buffers are freed after eight recordings, which are
+        // four steps with queries.
         for (what, input, queries, steady) in [
             ("caller_owned", caller_owned, false, 3),
             ("statics", with_statics, false, 3),
@@ -182,7 +182,6 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                 ..Default::default()
             };
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-            // The first lengths need the largest capacities.
             let lengths = [
                 (128, 1280),
                 (65, 641),
@@ -206,7 +205,8 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                     ..Default::default()
                 };
                 gpu.step(&mut encoder, input).expect("a step");
-                // Without a list and a filter, other passes bind first. The first step's counters arrive by the second.
+                // The second step learns the first one's counters. Step 4 may have neither list nor filter, so other
+                // passes run.
                 if step > 1 && !(step == 4 && data == 0) {
                     let what = format!("{data}, step {step} on {}", adapter.name);
                     assert_eq!(created(&device), before, "{what}");
@@ -264,7 +264,6 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
             }
             queue.submit([encoder.finish()]);
         }
-        // A bit per object and view, as much for offsets, and 4 bytes per row.
         let words = 3 * 2500u64.div_ceil(32);
         let rows = 3 * 2500;
         let bytes = 4 * (2 * words + rows);
@@ -320,7 +319,7 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
         };
         let before = idle();
         step(&device, &queue, &mut gpu, &objects);
-        // A buffer that only bind groups keep alive.
+        // Only cached bind groups will keep this buffer alive.
         let caller_owned = device.create_buffer_init(&BufferInitDescriptor {
             label: Some("a ray of the caller"),
             contents: bytemuck::cast_slice(&rays),
@@ -345,13 +344,12 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
             adapter.name
         );
 
-        // All sizes depend on the number of objects.
         let mut larger = objects.clone();
         larger.extend_from_slice(&objects);
         step(&device, &queue, &mut gpu, &larger);
         step(&device, &queue, &mut gpu, &larger);
         let grown = idle();
-        // Except for uniform blocks and staging buffers.
+        // Uniform blocks and staging buffers may be added.
         let what = format!("{grown:?} after {buffers} buffers on {}", adapter.name);
         assert!(grown[1] <= buffers + 6, "{what}");
         gpu.trim();
@@ -364,7 +362,6 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
     }
 }
 
-/// Without `trim`. Queries between steps count as use.
 #[test]
 fn memory_that_steps_do_without_is_given_back() {
     const MANY: usize = 60_000;
@@ -404,7 +401,7 @@ fn memory_that_steps_do_without_is_given_back() {
             let large = step_of(&mut gpu, &objects).pairs;
             let held = gpu.memory().total();
             assert!(held > small + 64 * MANY as u64, "{what}: {held} after {small}");
-            // Only after many small steps in a row.
+            // Buffers shrink only after many small steps in a row.
             for _ in 0..8 {
                 assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
                 assert_eq!(gpu.memory().total(), held, "{what}");
@@ -434,7 +431,6 @@ fn memory_that_steps_do_without_is_given_back() {
     }
 }
 
-/// The step's pairs remain, too.
 #[test]
 fn what_is_asked_between_steps_keeps_its_memory() {
     let objects = uniform(2000, &mut Rng(8));
@@ -461,7 +457,6 @@ fn what_is_asked_between_steps_keeps_its_memory() {
             for _ in 0..2 {
                 gpu.query(&mut encoder, query).expect("a query");
             }
-            // Buffers of the query are never released.
             let made = created(&device)[1] - before;
             assert!(made == 0 || frame < 14, "{made} in frame {frame} on {}", adapter.name);
             queue.submit([encoder.finish()]);
@@ -474,7 +469,6 @@ fn what_is_asked_between_steps_keeps_its_memory() {
     }
 }
 
-/// After many small read-backs.
 #[test]
 fn outputs_that_grew_shrink_again() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 700];
@@ -491,7 +485,7 @@ fn outputs_that_grew_shrink_again() {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
         assert_eq!(gpu.memory().pairs, grown, "{}", adapter.name);
-        // Several read-backs, then several steps.
+        // Shrinking takes further read-backs, then several steps.
         for _ in 60..140 {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
@@ -512,7 +506,6 @@ fn outputs_that_grew_shrink_again() {
     }
 }
 
-/// Tables are rebuilt at the least size.
 #[test]
 fn memory_of_static_objects_goes_with_them() {
     let objects = uniform(30_000, &mut Rng(9));
@@ -582,7 +575,7 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
     }
 }
 
-/// wgpu ignores broken and outdated data, but not that of another device.
+/// wgpu ignores broken and outdated data, but refuses data of another device.
 #[test]
 fn a_cache_that_the_device_refuses_counts_as_none() {
     let objects = uniform(500, &mut Rng(4));
@@ -630,7 +623,7 @@ fn a_cache_that_the_device_refuses_counts_as_none() {
     }
 }
 
-/// On any thread that creates pipelines.
+/// The error may arise on any thread that creates pipelines.
 #[test]
 fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
     let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
@@ -653,7 +646,7 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
     }
 }
 
-/// Except for uniform blocks and staging.
+/// `memory` reports everything but uniform blocks and staging buffers.
 #[test]
 fn memory_is_what_the_device_holds() {
     let mut rng = Rng(15);
@@ -712,7 +705,7 @@ fn memory_is_what_the_device_holds() {
                     .expect("arguments");
                 queue.submit([encoder.finish()]);
             }
-            // Boxes of twelve lines, and an indirect draw of four words.
+            // A box has twelve lines of two 16-byte vertices.
             assert_eq!(lines.memory().answers, 16 * 2 * 12 * (1000 / 12), "{what}");
             assert_eq!((lines.memory().fixed, args.memory().total()), (32, 16), "{what}");
             device
@@ -728,7 +721,7 @@ fn memory_is_what_the_device_holds() {
                 args.memory(),
             ];
             let own: u64 = own.iter().map(MemoryUse::total).sum();
-            // wgpu does not count GL.
+            // wgpu does not count buffers of GL.
             let made = on_device() - before;
             assert!(
                 adapter.backends == wgpu::Backends::GL || (own..own + own / 10).contains(&made),

@@ -1,4 +1,4 @@
-//! Objects of one device, broad phase or call passed to another.
+//! Objects that belong to one device, broad phase or call are passed to another.
 
 use crate::common::pool::opened;
 use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
@@ -75,7 +75,7 @@ impl Components {
     }
 }
 
-/// Devices of two instances may compare equal.
+/// wgpu may consider devices of two instances equal.
 #[test]
 fn things_of_another_instance_are_refused() {
     for adapter in adapters() {
@@ -137,7 +137,7 @@ fn things_of_another_instance_are_refused() {
         }
         one.queue().unwrap().submit([own.finish()]);
 
-        // The other device receives all objects.
+        // On another device, the set uploads all objects.
         let mut objects = ObjectSet::new();
         for object in TWO {
             objects.insert(object);
@@ -188,7 +188,6 @@ fn sets_and_events_belong_to_one_broad_phase() {
         for (of, recorded) in components.record(&mut open, &steps[1]) {
             assert_eq!(recorded, Ok(()), "{of} on {name}");
         }
-        // The output of a set counts as its broad phase's.
         let found = set
             .record(&mut open, &steps[0], QueryInput::default())
             .expect("its own");
@@ -204,7 +203,7 @@ fn sets_and_events_belong_to_one_broad_phase() {
     }
 }
 
-/// Buffers that the call writes, and the static objects' table.
+/// Inputs are outputs of the same call, or the static objects' table.
 #[test]
 fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
@@ -401,7 +400,6 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
             ),
             "{refused:?} on {name}"
         );
-        // Allowed: the pairs needed as the number of queries.
         let by_pairs = QueryInput {
             query_count: counters(10),
             ..asked
@@ -422,7 +420,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     }
 }
 
-/// Nothing reads draws and arguments. The next call reports that the last one ran after a later step.
+/// Nothing reads draws and arguments back, so the next call reports that the last one ran after a later step.
 #[test]
 fn what_nobody_reads_is_told_once_by_the_next_call() {
     for adapter in adapters() {
@@ -452,7 +450,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
             } else {
                 adapter.queue.submit([second, beside]);
             }
-            // The first step's table is overwritten in both cases.
+            // In either order, the second step overwrites the first step's table.
             assert_eq!(
                 texts.bind(&layout, &out.table).map(drop),
                 Err(StepError::Dropped),
@@ -466,7 +464,7 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
             }
             assert_eq!(set.record(&mut third, &next, asked).map(drop), told, "{name}");
             if !is_ordered {
-                // Until a reset, their pairs are unknown.
+                // Events fail until a reset, since the pairs before are unknown.
                 let again = components.events.record(&mut third, &next, ObjectNames::default());
                 assert_eq!(again.err(), Some(StepError::Dropped), "{name}");
                 components.events.reset();
@@ -490,7 +488,6 @@ fn what_nobody_reads_is_told_once_by_the_next_call() {
     }
 }
 
-/// Also while the next step waits in another encoder.
 #[test]
 fn a_step_that_is_kept_is_asked_in_every_frame() {
     let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
@@ -555,7 +552,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
     }
 }
 
-/// A later upload overwrites the [`ObjectSet`]'s layers and owners.
+/// Queries read layers and owners from the [`ObjectSet`]'s buffer, which a later upload overwrites.
 #[test]
 fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
     for adapter in adapters() {
@@ -632,7 +629,6 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
         assert_eq!(found.pairs.len(), 1, "{name}");
         let found = of_set.take().expect("there").expect("in order");
         assert_eq!(found.query_offsets, [0, 2, 4], "{name}");
-        // Both later steps had empty input.
         assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(0), "{name}");
         assert_eq!(
             set.counters().map(|counters| counters.results_needed),
@@ -642,7 +638,7 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     }
 }
 
-/// Uploads must be submitted before, as [`BroadPhase`] submits on its own.
+/// [`BroadPhase`] submits its steps itself, so uploads must be submitted before.
 #[test]
 fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
     for adapter in adapters() {

@@ -1,4 +1,4 @@
-//! Scenes with a few boxes far larger than most. Pairs equal brute force, in the order of the reference passes.
+//! Scenes with a few boxes far larger than the rest. Pairs equal brute force, in the order of the reference passes.
 
 use crate::agreement::{Expected, check};
 use crate::common::steps::{broad_phase, read, submit, whole};
@@ -11,7 +11,7 @@ use gpu_broad_phase::{
     Scene, SelfQuery, Source, Statics,
 };
 
-/// Most boxes touch. One in `rarity` is up to 2^`octaves` times as large, flat or long.
+/// Random boxes, most of which touch others. One in `rarity` is up to 2^`octaves` times larger, some flat or long.
 fn mixed(count: usize, rarity: usize, octaves: usize, scale: f32, rng: &mut Rng) -> Vec<Aabb> {
     let side = (3.0 * count as f64).cbrt() as usize + 2;
     let nudge = |value: f32, rng: &mut Rng| match rng.below(6) {
@@ -119,8 +119,8 @@ fn larger_boxes_meet_all_that_they_reach_through_the_large_object_table() {
     assert!(uncovered_levels >= 5, "{uncovered_levels}");
 }
 
-/// A corner just below 0 is in cell -1 of its own level. If its product with a coarser inverse cell size underflows, it
-/// is in cell 0 there, past all others.
+/// A corner just below 0 is in cell -1 of its own level. With a coarser level's inverse cell size, its coordinate may
+/// underflow to cell 0, past all other corners.
 #[test]
 fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     let mut rng = Rng(92);
@@ -128,7 +128,7 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
         let min = [0; 3].map(|_| low + range * rng.unit());
         Aabb::new(min, min.map(|bound| bound + edge))
     };
-    // A crowd makes cells small, so most boxes are on a coarser level.
+    // The crowd makes the finest cells small, so most boxes are on a coarser level.
     let mut objects: Vec<_> = (0..150).map(|_| cube(-2.0, 0.5, 0.5)).collect();
     objects.extend((0..2500).map(|_| cube(-60.0, 2.0, 50.0)));
     objects.extend((0..8).map(|_| cube(-50.0, 9.0, 20.0)));
@@ -156,7 +156,6 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     }
 }
 
-/// The table's extra entries affect no other output, nor do earlier steps.
 #[test]
 fn a_large_object_table_is_no_business_of_what_else_is_asked() {
     let mut rng = Rng(93);
@@ -266,7 +265,7 @@ fn a_large_object_table_is_no_business_of_what_else_is_asked() {
     }
 }
 
-/// The table's extra entries do not query.
+/// Each object queries once, although large ones have further entries.
 #[test]
 fn neighbors_ask_once_each_beside_a_large_object_table() {
     let mut rng = Rng(94);

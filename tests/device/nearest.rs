@@ -1,4 +1,4 @@
-//! Nearest objects against brute force, with bounds on the work.
+//! Nearest objects compared with brute force, and limits on box tests.
 
 use crate::common::pool::pooled;
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full};
@@ -17,14 +17,14 @@ const SCHEMES: [Scheme; 3] = [
 
 struct Case {
     name: String,
-    /// Unique, as the generation of its static objects.
+    /// Unique number, also used as the generation of the static objects.
     number: u64,
     objects: Vec<Aabb>,
     worlds: Vec<u32>,
     /// Number of static objects, which come first.
     statics: usize,
     queries: Vec<Query>,
-    /// Radius and half, if the objects query each other.
+    /// Radius and `half` of the self-query, if objects query each other.
     neighbors: Option<(f32, bool)>,
     wanted: u32,
 }
@@ -54,7 +54,7 @@ impl Case {
         self.worlds.get(object).copied().unwrap_or(0)
     }
 
-    /// By distance, then by index.
+    /// Returns the rows by brute force, sorted by distance, then by index.
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<NearestObject> {
         let wanted = self.wanted as usize;
         let self_query = self.neighbors.map_or(self.queries.len(), |_| self.objects.len());
@@ -128,7 +128,8 @@ fn meet(a: &Aabb, b: &Aabb) -> bool {
     sees(a, b) && sees(b, a) && (owner == 0 || owner != b.owner & 0x3fff_ffff) && !is_excluded && !are_static
 }
 
-/// Devices may round distances, so near ties may swap unless `exact`.
+/// Compares results with brute force. Devices may round distances, so objects of nearly equal distance may swap unless
+/// `exact`.
 fn check(adapters: &[TestAdapter], descriptor: &BroadPhaseDescriptor<'static>, case: &Case, exact: bool) {
     let what = format!("{}, {} nearest, {descriptor:?}", case.name, case.wanted);
     let expected = case.expected(descriptor);
@@ -167,7 +168,7 @@ fn spread(rng: &mut Rng, side: f32) -> [f32; 3] {
     [0; 3].map(|_| rng.unit() * side)
 }
 
-/// One object per unit of volume, if spread evenly.
+/// Random objects of a kind. Evenly spread ones have one object per unit of volume.
 fn objects(kind: &str, count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let side = (count as f32).cbrt();
     let bell = |rng: &mut Rng| (0..6).map(|_| rng.unit()).sum::<f32>() - 3.0;
@@ -266,7 +267,7 @@ fn rows_are_those_of_a_search_through_all_objects() {
             }
         }
         let mut queries = queries(&objects, 60, worlds, &mut rng);
-        // Near both ends of the float range, or coarse.
+        // Some coordinates are tiny, huge, or rounded because they are far from 0.
         let scale = [1.0, 2f32.powi(-40), 1.0, 2f32.powi(30), 1.0][round % 5];
         let offset = [0.0, 0.0, 0.0, 0.0, 3e5][round % 5];
         let moved = |place: [f32; 3]| place.map(|at| scale * at + offset);
@@ -353,7 +354,6 @@ fn neighbors_are_those_of_a_search_through_all_objects() {
     }
 }
 
-/// Crowds and voids in two tables need more box tests than a round has.
 #[test]
 fn walks_of_several_rounds_find_the_same() {
     let adapters = daily_adapters();
@@ -381,7 +381,7 @@ fn walks_of_several_rounds_find_the_same() {
     }
 }
 
-/// Box tests per query on the CPU; devices must be close.
+/// Returns the box tests per query on the CPU, from which devices may differ by a tenth.
 fn tests_per_query(adapters: &[TestAdapter], scheme: Scheme, case: &Case) -> f64 {
     let descriptor = BroadPhaseDescriptor {
         scheme,
@@ -431,7 +431,6 @@ fn asked_by(kind: &str, count: usize, wanted: u32, places: impl Fn(&mut Rng) -> 
     }
 }
 
-/// Searches without a radius stay local.
 #[test]
 fn tests_per_query_hardly_grow_with_the_number_of_objects() {
     let adapters = adapters();
@@ -451,7 +450,7 @@ fn tests_per_query_hardly_grow_with_the_number_of_objects() {
             assert!(many <= most && many <= 1.3 * few, "{what}");
         }
     }
-    // Clusters become eight times as dense, and so do cells of a fixed size.
+    // Clusters become eight times as dense, which fills cells of a fixed size, so other schemes are left out.
     let [few, many] =
         [2000, 16_000].map(|count| tests_per_query(&[], Scheme::Hierarchical, &asked_by_all("clusters", count, 4)));
     assert!(
@@ -460,7 +459,7 @@ fn tests_per_query_hardly_grow_with_the_number_of_objects() {
     );
 }
 
-/// A search from far away only tests the near side.
+/// A search from outside tests only objects on the near side.
 #[test]
 fn far_queries_test_few_of_the_objects() {
     let adapters = adapters();
@@ -480,7 +479,7 @@ fn far_queries_test_few_of_the_objects() {
     }
 }
 
-/// Cells do not help in voids between clusters, or if more objects are wanted than exist.
+/// Cells do not help in voids between clusters, or if a query wants more objects than exist.
 #[test]
 fn no_walk_tests_much_more_than_all_objects() {
     for scheme in SCHEMES {

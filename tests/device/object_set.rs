@@ -1,4 +1,4 @@
-//! Object sets against a model and brute force.
+//! Object sets compared with a model on the host and with brute force.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ fn any(handles: &[Handle], rng: &mut Rng) -> Handle {
     handles[rng.below(handles.len())]
 }
 
-/// `handles` are those of the set's objects.
+/// Makes a random change. `handles` are those of all objects in the set.
 fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
     let handle = any(handles, rng);
     match rng.below(7) {
@@ -101,7 +101,7 @@ fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mu
     recorded
 }
 
-/// Checks all slots on the device. Returns the bytes uploaded.
+/// Uploads the set and compares all slots on the device. Returns the number of uploaded bytes.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
     let (buffer, count) = encode(device, queue, |encoder| {
         match set.upload(device, encoder).unwrap().objects {
@@ -207,7 +207,6 @@ fn a_set_is_a_scene_on_the_host_and_tells_its_states_apart() {
         let recorded = encode(&adapter.device, &adapter.queue, |encoder| {
             set.upload(&adapter.device, encoder).unwrap().statics.generation
         });
-        // Unchanged objects keep the generation.
         assert_eq!([generation(&set), generation(&set)], [recorded; 2]);
         set.move_to(wall, [4.0; 3], [5.0; 3]).unwrap();
         generations.extend([recorded, generation(&set)]);
@@ -324,7 +323,7 @@ fn growth_keeps_everything_and_copies_on_the_device() {
             let most = if new > count as u64 / 2 { whole } else { 36 * new + 48 };
             assert!(uploaded <= most, "{uploaded} bytes for {before} to {count} objects");
         }
-        // A free slot is reused before the buffer grows.
+        // A new object takes the free slot, so the buffer does not grow.
         set.remove(handles[5]).unwrap();
         set.insert(cube([7.0; 3]));
         assert!(upload(&device, &queue, &mut set) <= 64);
@@ -425,7 +424,6 @@ fn excluded_objects_are_never_found_and_included_ones_are() {
         set.exclude(wall).unwrap();
         assert!(set.contains(wall) && set.is_excluded(wall).unwrap());
         assert_eq!(found(&mut set), (vec![], vec![ball]));
-        // Excluded objects may move.
         set.move_to(wall, [0.5; 3], [1.5; 3]).unwrap();
         assert_eq!(found(&mut set), (vec![], vec![ball]));
         set.include(wall).unwrap();

@@ -50,7 +50,7 @@ fn scene_of(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -
 #[test]
 fn every_sort_strategy_gives_the_same_bytes() {
     let mut rng = Rng(72);
-    // More keys than a tile of any strategy.
+    // More keys than fit a tile of any sort strategy.
     let boxes = uniform(9000, &mut rng);
     let scene = Scene {
         objects: Source::Host(&boxes),
@@ -185,7 +185,7 @@ fn answers_in_parts_are_ascending_as_a_whole() {
             let unlimited = descriptor(scheme);
             let mut gpu = broad_phase(&adapter, &unlimited);
             let expected = words(&scene_of(&adapter, &mut gpu, &scene));
-            // Below the initial outputs and the large-object table, which is dropped.
+            // Too small for the initial outputs and the large-object table, which is dropped.
             let limit = gpu.memory().total() - 130_000;
             let mut headless = opened(
                 &adapter,

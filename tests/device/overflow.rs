@@ -1,4 +1,4 @@
-//! Every overflow is reported.
+//! Every overflow of outputs, rounds or memory is reported.
 
 use crate::common::pool::opened;
 use crate::common::steps::{self, broad_phase, sorted};
@@ -43,7 +43,7 @@ fn headless(adapter: &TestAdapter, descriptor: BroadPhaseDescriptor<'_>) -> Broa
     opened(adapter, &descriptor)
 }
 
-/// Parallel rods in the same cells; only the last and the first overlap.
+/// Parallel rods in the same cells. Only the first and the last overlap.
 fn rods(count: u32) -> Vec<Aabb> {
     let mut rods: Vec<_> = (0..count)
         .map(|index| {
@@ -56,7 +56,7 @@ fn rods(count: u32) -> Vec<Aabb> {
     rods
 }
 
-/// All boxes overlap and exceed a round. One scheme per adapter.
+/// All boxes overlap, so a search takes more than one round. Each adapter runs one scheme.
 #[test]
 fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
     for (adapter, scheme) in adapters().iter().zip(SCHEMES.into_iter().cycle()) {
@@ -104,7 +104,7 @@ fn count_equal_boxes(count: u32, adapter: &TestAdapter, scheme: Scheme) {
     assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < count), "{what}");
 }
 
-/// Two rounds. `tests/device/step.rs` has more than 65,535 rods.
+/// These rods need two rounds. `tests/device/step.rs` has more than 65,535 rods.
 #[test]
 fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     let count = 16_500;
@@ -125,7 +125,6 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
         assert!(result.counters.is_whole(), "{what}");
         let rounds = count.div_ceil(16_384);
         assert!((rounds..2 * rounds).contains(&result.counters.rounds_needed), "{what}");
-        // A crowd does not slow down later steps.
         for rounds in [rounds, 1] {
             let calm = block_on(headless.step(&objects[..100], &[])).expect("an answer");
             assert!(calm.pairs.is_empty() && calm.counters.is_whole(), "{what}");
@@ -135,10 +134,9 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     }
 }
 
-/// One scheme per adapter, other than for equal boxes.
 #[test]
 fn a_step_without_enough_rounds_says_so_and_grows_them() {
-    // Crowded searches skip some boxes.
+    // More boxes than one round tests, since crowded searches skip some.
     let objects = rods(17_000);
     for (adapter, scheme) in daily_adapters().into_iter().zip(SCHEMES.into_iter().cycle().skip(1)) {
         for growth in [Growth::Grow, Growth::Fixed] {
@@ -185,7 +183,6 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
     }
 }
 
-/// The closest hit follows tens of thousands of misses.
 #[test]
 fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
     let mut objects = rods(40_000);
@@ -211,7 +208,7 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                 let expected = cpu::step(&descriptor, &objects, &rays).expect("an answer");
                 let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
                 assert!(result.counters.is_whole(), "{what}");
-                // Any-hit searches stop at the first hit.
+                // An any-hit search ends at its first hit, so it may need only one round.
                 assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
                 assert_eq!(result.ray_any, expected.ray_any, "{what}");
                 assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
@@ -233,7 +230,6 @@ fn crowd(count: usize, neighbours: f32, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Cached pairs survive growth before they are written.
 #[test]
 fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
     let mut rng = Rng(8);
@@ -254,7 +250,6 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
                 },
                 ..Default::default()
             };
-            // Some limits are too small for any step.
             if let Err(error) = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor) {
                 let is_memory = matches!(
                     error,
@@ -278,7 +273,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
     }
 }
 
-/// Only counted pairs may be written.
+/// If counting lacks rounds, only the pairs it counted may be written.
 #[test]
 fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
     let mut rng = Rng(9);
@@ -322,7 +317,6 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 ..Default::default()
             };
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
-            // Entries grow first.
             for _ in 0..2 {
                 step(&adapter, &mut gpu, &objects, &[]);
             }
@@ -344,7 +338,6 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                     "{what}"
                 );
             }
-            // 1,124,250 pairs do not fit.
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             for _ in 0..3 {
                 let part = step(&adapter, &mut gpu, &crowd, &[]);
@@ -385,7 +378,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
     }
 }
 
-/// Queries must not take memory from the last step's pairs.
+/// A query must not shrink the buffer of the last step's pairs.
 #[test]
 fn pairs_outlast_a_query_that_memory_is_short_for() {
     let mut rng = Rng(11);
@@ -442,7 +435,6 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
             }
             let before = gpu.memory().total();
             step(&adapter, &mut gpu, &objects[..500], &[]);
-            // Sorting fewer keys may take a few more words.
             let kept = gpu.memory().total();
             assert!(
                 kept >= before && 500 * kept <= 501 * before,
@@ -460,7 +452,7 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
     }
 }
 
-/// `trim` keeps the measured demand.
+/// `trim` keeps the demand measured by earlier steps.
 #[test]
 fn outputs_start_at_what_was_needed_after_trim() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
@@ -477,7 +469,7 @@ fn outputs_start_at_what_was_needed_after_trim() {
     }
 }
 
-/// llvmpipe counts loop iterations of eight rays together.
+/// llvmpipe limits the loop iterations of eight rays together.
 #[test]
 fn rays_through_crowds_of_their_own_are_never_cut_short() {
     const CROWD: usize = 16_000;
@@ -514,7 +506,7 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
     }
 }
 
-/// The step fails as it needs more rounds, but its table can be queried.
+/// The step fails because further rounds need more memory, but its table can be queried.
 #[test]
 fn a_query_after_a_step_that_ran_out_of_memory_ends() {
     let objects: Vec<_> = (0..18_000)
@@ -529,7 +521,6 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
             scheme: Scheme::Uniform { cell_size: 1e6 },
             ..Default::default()
         };
-        // Enough for one round, but not for state of 100,000 rays.
         let limited = |max_bytes| BroadPhaseDescriptor {
             outputs: OutputOptions {
                 max_bytes: Some(max_bytes),
@@ -563,7 +554,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
     }
 }
 
-/// Each round dispatches every search.
+/// Each recorded round dispatches every search, so unneeded rounds are dropped.
 #[test]
 fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     let points = [Aabb::point([1.0; 3]); 100];
@@ -596,7 +587,7 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     }
 }
 
-/// Counters arrive with later submissions.
+/// Outputs grow when counters arrive, with a later submission.
 #[test]
 fn steps_make_room_without_a_wait() {
     for adapter in daily_adapters() {
@@ -618,7 +609,6 @@ fn steps_make_room_without_a_wait() {
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             assert_eq!(broad_phase.counters(), None, "{what}");
             let mut frames = 0;
-            // The device may lag behind the recordings.
             let whole = loop {
                 let mut encoder = steps::encoder(&adapter);
                 steps::record(&mut broad_phase, &mut encoder, input);
@@ -635,7 +625,6 @@ fn steps_make_room_without_a_wait() {
                 assert!(frames < 20, "{what}");
             };
             assert!(frames > 1, "{what}");
-            // Counters of a dropped encoder never arrive.
             let mut dropped = steps::encoder(&adapter);
             steps::record(&mut broad_phase, &mut dropped, Scene::default());
             drop(dropped);
@@ -645,7 +634,7 @@ fn steps_make_room_without_a_wait() {
             assert_eq!(result.counters, whole, "{what}");
             broad_phase.trim();
             assert_eq!(broad_phase.counters(), None, "{what}");
-            // Counters that arrived earlier do not override later reads.
+            // Counters that arrive late must not reduce the demand that a read-back measured.
             let mut encoder = steps::encoder(&adapter);
             steps::record(&mut broad_phase, &mut encoder, Scene::default());
             queue.submit([encoder.finish()]);

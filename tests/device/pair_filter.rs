@@ -1,4 +1,4 @@
-//! Pairs excluded by lists and WGSL functions, against the CPU engine and brute force.
+//! Pairs excluded by lists and WGSL functions, compared with the CPU engine and brute force.
 
 mod refusals;
 
@@ -20,7 +20,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Depends on the order of `a` and `b`.
+/// A filter whose result depends on the order of `a` and `b`.
 const BITS: &str = "
 alias admits_place = u32;
 const admits_bits: u32 = 32u;
@@ -43,7 +43,7 @@ fn bits(data: &[u32]) -> impl Fn(u32, u32) -> bool + Sync {
     }
 }
 
-/// Function locals may shadow the passes' names.
+/// A filter whose local names are also names in the passes.
 const WORDS: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     var found = pair_layers(a) ^ pair_layers(b) ^ pair_owner(a) ^ pair_owner(b);
@@ -141,7 +141,6 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
     for adapter in daily_adapters() {
         let mut parted = [0; 2];
         let mut scenes = 0;
-        // The daily range includes crowds.
         for number in daily_or_full(22..46, 0..48) {
             let mut rng = Rng(number + 900);
             let given = BroadPhaseDescriptor {
@@ -157,7 +156,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 continue;
             }
             let wild = crate::wild::scene(number, &given);
-            // Brute force knows no periods for pairs.
+            // Brute force ignores periods of pairs.
             let descriptor = BroadPhaseDescriptor {
                 periods: [0.0; 3],
                 pair_filter: [None, Some(BITS), Some(WORDS)][number as usize / 3 % 3],
@@ -231,7 +230,6 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 }
                 let rows = rows_of(expected, objects.len(), half);
                 assert_eq!(lists(&result), rows, "{what}: partners");
-                // Also by later queries of the table.
                 let partners = SelfQuery::Overlaps { half }.into();
                 let later = block_on(headless.query(&QueryInput {
                     queries: partners,
@@ -281,7 +279,6 @@ fn upload<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::Buff
     })
 }
 
-/// In the first step, no buffer for them exists.
 #[test]
 fn words_that_no_function_reads_may_lie_on_the_device() {
     let mut rng = Rng(92);
@@ -320,7 +317,6 @@ fn words_that_no_function_reads_may_lie_on_the_device() {
     }
 }
 
-/// From the host or the device, sometimes none.
 #[test]
 fn a_list_may_change_in_every_frame() {
     let mut rng = Rng(91);
@@ -376,7 +372,6 @@ fn a_list_may_change_in_every_frame() {
                     if frame % 4 == 1 && descriptor.pair_filter.is_none() {
                         assert!(!all.is_empty() && result.pairs.is_empty(), "{what}");
                     }
-                    // A page uses its step's own list.
                     let first = expected.len() as u32 / 2;
                     let mut pages = encoder(&adapter);
                     let page = Page {
@@ -455,7 +450,7 @@ fn crowds_are_parted_as_well() {
     }
 }
 
-/// Lookups in the list also count as loop iterations in llvmpipe.
+/// llvmpipe also counts lookups in the list as loop iterations.
 #[test]
 #[ignore = "hundreds of millions of box tests take minutes on a software adapter"]
 fn walks_in_many_rounds_leave_out_the_same_pairs() {
@@ -508,7 +503,7 @@ fn walks_in_many_rounds_leave_out_the_same_pairs() {
     }
 }
 
-/// Host memory is freed before submission.
+/// Host lists are freed before the encoder is submitted.
 #[test]
 fn steps_of_one_encoder_see_their_own_lists() {
     let mut rng = Rng(93);
@@ -554,7 +549,7 @@ fn steps_of_one_encoder_see_their_own_lists() {
     }
 }
 
-/// Results exceed a buffer, so later pages search again.
+/// Pairs exceed the memory limit, so later pages search again.
 #[test]
 fn whole_answers_in_parts_leave_out_the_same_pairs() {
     let mut rng = Rng(94);
@@ -596,7 +591,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
     }
 }
 
-/// Lists move the buffer of boxes, but the static table remains.
+/// A list needs a larger buffer of boxes, but the static table is kept.
 #[test]
 fn tables_of_static_objects_outlast_lists() {
     let mut rng = Rng(96);
@@ -636,7 +631,6 @@ fn tables_of_static_objects_outlast_lists() {
                     ..plain
                 };
                 let statics = Statics {
-                    // Only read in the first frame.
                     objects: Source::Host(if frame == 0 { fixed } else { &objects[400..] }),
                     ..Default::default()
                 };
@@ -651,7 +645,7 @@ fn tables_of_static_objects_outlast_lists() {
     }
 }
 
-/// Rebuilds only the passes that include it.
+/// A new function rebuilds only the passes that include it.
 #[test]
 fn another_function_may_take_the_place_of_one() {
     let mut rng = Rng(97);
@@ -688,7 +682,7 @@ fn another_function_may_take_the_place_of_one() {
                 assert!(is_told, "{error:?}");
                 let what = format!("{scheme:?}, {text:?} on {}", adapter.name);
                 submit(&adapter, &mut on_gpu, scene);
-                // One counting variant is unused once the crowding is known.
+                // Once the scene is known to be crowded or not, one variant of counting is unused.
                 let unused: Vec<_> = on_gpu.unused_passes(None);
                 assert!(
                     unused.iter().all(|pass| pass.starts_with("pair_count")),
@@ -751,7 +745,6 @@ fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
     }
 }
 
-/// Sets use the list and function of the step.
 #[test]
 fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
     let mut rng = Rng(98);

@@ -38,7 +38,7 @@ fn poll(adapter: &TestAdapter) {
     polled.expect("a device that answers");
 }
 
-/// Applies changes, which must be sorted and non-redundant.
+/// Applies changes to `known`. No pair may begin or end twice.
 fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
     assert!(changes.begun.is_sorted() && changes.ended.is_sorted(), "{what}");
     for event in changes.ended {
@@ -53,7 +53,7 @@ fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
 enum Fate {
     Submitted,
     Dropped,
-    /// Submitted after the next frame's.
+    /// Submitted after the next frame's encoder.
     Late,
 }
 
@@ -93,7 +93,7 @@ fn pairs_follow_the_steps_through_overflow_loss_and_disorder() {
             };
             let mut encoder = encoder(&adapter);
             let step = gpu.step(&mut encoder, scene(&objects));
-            // A recording that ran out of order is reported once.
+            // The error of a recording that ran out of order is reported once.
             let Ok(step) = step else { continue };
             tracker
                 .record(&mut encoder, &step, ObjectNames::default())
@@ -122,7 +122,6 @@ fn pairs_follow_the_steps_through_overflow_loss_and_disorder() {
     }
 }
 
-/// More pairs begin than pending events have room for.
 #[test]
 fn a_burst_of_pairs_is_known_after_a_few_frames() {
     for adapter in daily_adapters() {

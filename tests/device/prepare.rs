@@ -17,19 +17,18 @@ fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     block_on(own.request_device(&GpuBroadPhase::device_descriptor(&own))).expect("a device")
 }
 
-/// Live pipelines. Those of a broad phase live as long as it does.
 fn pipelines(device: &wgpu::Device) -> isize {
     device.get_internal_counters().hal.compute_pipelines.read()
 }
 
-/// Everything a frame loop may query.
+/// Inputs of every kind that a frame may have.
 struct Inputs {
     boxes: [Vec<Aabb>; 2],
     statics: Vec<Aabb>,
     rays: Vec<Ray>,
     swept: Vec<SweptRay>,
     counts: wgpu::Buffer,
-    /// Boxes and rays, each behind a word.
+    /// Both lists of boxes, and the rays, each after an unused word.
     strided: [wgpu::Buffer; 3],
 }
 
@@ -37,7 +36,6 @@ impl Inputs {
     fn new(device: &wgpu::Device) -> Self {
         let mut rng = Rng(31);
         let boxes = uniform(400, &mut rng);
-        // Enough to be sorted.
         let rays: Vec<_> = boxes
             .iter()
             .cycle()
@@ -73,7 +71,7 @@ impl Inputs {
         }
     }
 
-    /// Runs each several times, since counters change later steps. Returns passes that were never dispatched.
+    /// Runs several frames, since counters change the passes of later ones. Returns passes that were never dispatched.
     fn run(
         &self,
         queue: &wgpu::Queue,
@@ -95,7 +93,6 @@ impl Inputs {
             let has_worlds = gpu.descriptor().worlds > 1;
             let no_worlds = |worlds: &'_ [u32]| if has_worlds { worlds.len() } else { 0 };
             let mut encoder = device.create_command_encoder(&Default::default());
-            // Strided inputs run other passes.
             let is_strided = uses.strided && turn % 2 == 0;
             let input = Scene {
                 objects: if is_strided {
@@ -184,7 +181,7 @@ impl Inputs {
 
 #[test]
 fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
-    // Case that compiles each single part daily.
+    // For each choice of `uses`, the case that compiles it in daily runs.
     const ALONE: [usize; 5] = [4, 8, 0, 7, 3];
     for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
@@ -232,7 +229,6 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
                 Uses::ALL,
             ];
             for (kind, uses) in some.into_iter().enumerate() {
-                // Single parts compile again, so only some cases run them.
                 let is_tried = if is_full() {
                     (number / 3 + number + kind).is_multiple_of(3)
                 } else {
@@ -261,13 +257,12 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
     }
 }
 
-/// All are freed with the last broad phase.
 #[test]
 fn broad_phases_of_a_device_share_their_pipelines() {
     const TEXTS: [&str; 2] = ["a < b", "b < a"];
     for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);
-        // wgpu has some of its own.
+        // wgpu has pipelines of its own.
         let none = pipelines(&device);
         let what = &adapter.name;
         let make = |descriptor: &BroadPhaseDescriptor<'_>| {
@@ -288,7 +283,7 @@ fn broad_phases_of_a_device_share_their_pipelines() {
         assert_eq!(pipelines(&device), all, "{what}: another device");
         assert!(pipelines(&other_device) > none, "{what}");
         drop(elsewhere);
-        // A filter's pipelines are freed after their last user, when another is used.
+        // Pipelines of an unused filter are freed when another filter is used.
         let texts = TEXTS.map(|condition| format!("fn admits_pair(a: u32, b: u32) -> bool {{ return {condition}; }}"));
         let with_text = |text: &'static str| {
             make(&BroadPhaseDescriptor {
@@ -336,7 +331,7 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
         let boxes = uniform(200, &mut Rng(2));
         for _ in 0..3 {
             let mut encoder = device.create_command_encoder(&Default::default());
-            // Few of them move, so that boxes are scattered.
+            // Only one box changes, so it is scattered into the buffer.
             set.set(handles[7], boxes[9]).expect("a handle");
             let input = set.upload(&device, &mut encoder).expect("an upload");
             let step = gpu.step(&mut encoder, input).expect("a step");
@@ -362,7 +357,6 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
     }
 }
 
-/// Most settings rebuild no pipeline.
 #[test]
 fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
     let base = BroadPhaseDescriptor {
@@ -372,7 +366,7 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
         },
         ..Default::default()
     };
-    // (Setting, rebuilds pipelines).
+    // (Descriptor, `true` if it rebuilds pipelines).
     let settings = [
         (BroadPhaseDescriptor { margin: 0.25, ..base }, false),
         (
@@ -479,7 +473,6 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             );
             check_lists(&result, &brute_force::scene_queries(descriptor, &scene).unwrap(), &what);
         }
-        // An invalid descriptor changes nothing.
         let bad = BroadPhaseDescriptor { margin: -1.0, ..base };
         let told = gpu.set_descriptor(&bad).err();
         assert_eq!(told, Some(CreateError::Descriptor(DescriptorError::Margin(-1.0))));
@@ -492,7 +485,6 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
     }
 }
 
-/// Sets use the current scheme of their broad phase.
 #[test]
 fn sets_are_prepared_for_another_descriptor_too() {
     for adapter in daily_adapters() {
@@ -511,7 +503,6 @@ fn sets_are_prepared_for_another_descriptor_too() {
             let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
             gpu.set_descriptor(&descriptor).expect("a descriptor that works");
             set.prepare(&gpu, uses).run().expect("pipelines");
-            // The device must be done with the old ones.
             device
                 .poll(wgpu::PollType::wait_indefinitely())
                 .expect("an idle device");

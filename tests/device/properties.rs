@@ -1,4 +1,5 @@
-//! `PROPTEST_CASES` sets the number of scenes on the CPU (devices run a twentieth), `PROPTEST_RNG_SEED` the seed.
+//! Random scenes. `PROPTEST_CASES` sets their number on the CPU (devices run a twentieth), `PROPTEST_RNG_SEED` the
+//! seed.
 
 mod devices;
 mod exact;
@@ -62,7 +63,7 @@ fn hold<S: Strategy>(config: ProptestConfig, strategy: S, property: impl Fn(S::V
     }
 }
 
-/// On a lattice, next to it, or between.
+/// Coordinate on the lattice, one float beside it, or between its cells.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     cell: i32,
@@ -74,7 +75,7 @@ struct Place {
 struct Lattice {
     step: f32,
     is_free: bool,
-    /// Places are at most one float off the lattice.
+    /// Allows coordinates one float off the lattice.
     is_nudged: bool,
     /// Centre of the lattice, in steps.
     origin: [i32; 3],
@@ -137,7 +138,7 @@ fn object_seed() -> impl Strategy<Value = ObjectSeed> {
 }
 
 impl ObjectSeed {
-    /// Only `is_odd` allows NaN, infinite, inverted, huge and denormal bounds.
+    /// Only `is_odd` allows bounds that are NaN, infinite, inverted, huge or denormal.
     fn object(&self, lattice: &Lattice, is_odd: bool) -> Aabb {
         let min = lattice.point(self.low);
         let upper = [0, 1, 2].map(|axis| Place {
@@ -270,11 +271,11 @@ impl QuerySeed {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
-    /// Half on a lattice, the rest near it or odd.
+    /// Half of the scenes are on a lattice. The others are between its cells, or have odd values.
     Any,
-    /// Allows exact ray parameters.
+    /// On a lattice, so ray parameters can be computed exactly.
     Exact,
-    /// Multiples of a power of two.
+    /// Coordinates are multiples of 1/2.
     Whole,
 }
 
@@ -285,11 +286,11 @@ struct SceneSeed {
     objects: Vec<ObjectSeed>,
     rays: Vec<RaySeed>,
     queries: Vec<QuerySeed>,
-    /// True for swept rays, and for rounded queries.
+    /// True for swept rays, and true for queries with a radius.
     is_wide: [bool; 2],
     asking: Option<Queries<'static>>,
     nearest: u32,
-    /// Quarters of static objects.
+    /// Static share of the objects, in quarters.
     quarters: usize,
 }
 
@@ -354,7 +355,7 @@ impl SceneSeed {
         let swept: Vec<_> = self.rays.iter().map(|seed| seed.ray(lattice, is_odd)).collect();
         let rounded: Vec<_> = self.queries.iter().map(|seed| seed.query(lattice, is_odd)).collect();
         let worlds = if descriptor.worlds > 1 { &self.objects[..] } else { &[] };
-        // Brute force knows periods for neighbours only.
+        // Brute force applies periods to neighbours only.
         let is_periodic = descriptor.periods != [0.0; 3];
         Given {
             objects: self.objects.iter().map(|seed| seed.object(lattice, is_odd)).collect(),
@@ -387,7 +388,6 @@ impl Given {
     fn scene(&self) -> Scene<'_> {
         let (statics, objects) = self.objects.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
-        // A new generation per scene.
         static GENERATION: AtomicU64 = AtomicU64::new(0);
         Scene {
             objects: Source::Host(objects),
@@ -544,7 +544,7 @@ fn sets(result: &StepResult, name: impl Fn(u32) -> u32) -> Sets {
     }
 }
 
-/// Every hit and result, as [`Sets`] need.
+/// Enables all hits, which [`Sets`] compares.
 fn everything(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         outputs: OutputOptions {
@@ -561,12 +561,12 @@ fn another_order_of_the_objects_gives_the_same_answer() {
     hold(on_cpu(), strategy, |(descriptor, seed, keys)| {
         let descriptor = everything(descriptor);
         let mut given = seed.given(&descriptor);
-        // Halves depend on the order.
+        // With `half`, results depend on the order of objects.
         given.asking = given.asking.map(|asking| match asking {
             Queries::Objects(SelfQuery::Within { radius, .. }) => SelfQuery::within(radius).into(),
             _ => SelfQuery::Overlaps { half: false }.into(),
         });
-        // Static objects come first.
+        // Static objects must come first, so they cannot be reordered.
         given.statics = 0;
         given.mode = QueryMode::All;
         let before = on_reference(&descriptor, &given);
@@ -594,7 +594,7 @@ fn another_order_of_the_objects_gives_the_same_answer() {
     });
 }
 
-/// Coordinates are small multiples of a power of two, so differences are exact.
+/// Coordinates are multiples of 1/2, so moving them is exact.
 #[test]
 fn a_translation_by_whole_cells_keeps_the_answer() {
     let moves = proptest::array::uniform3(-2000i32..=2000);
@@ -607,12 +607,12 @@ fn a_translation_by_whole_cells_keeps_the_answer() {
             ..everything(descriptor)
         };
         let mut moved = seed.clone();
-        // 48 steps are whole cells of every size except 0.3.
+        // 48 steps are a whole number of cells, for every cell size except 0.3.
         moved.lattice.origin = cells.map(|cell| 48 * cell);
         let prepared = |seed: &SceneSeed| {
             let mut given = seed.given(&descriptor);
             given.mode = QueryMode::All;
-            // Grown boxes round differently at each position.
+            // Grown boxes round differently at each position, which changes hits and distances.
             let rounds = descriptor.margin > 0.0;
             for ray in &mut given.swept {
                 ray.half_extents = [0.0; 3];
@@ -633,7 +633,6 @@ fn a_translation_by_whole_cells_keeps_the_answer() {
     });
 }
 
-/// Compares hits with exact arithmetic.
 fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, given: &Given, result: &StepResult) {
     let axes = descriptor.dimensions.count() as usize;
     for (ray, (hits, swept)) in ranges(&result.ray_offsets, &result.ray_hits)
@@ -675,7 +674,7 @@ fn ray_descriptor(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescri
     }
 }
 
-/// Denormals have no exact multiples.
+/// [`exact`] uses multiples of 2^-30, which denormals are not.
 fn without_denormals(given: &mut Given) {
     let clean = |value: &mut f32| {
         if value.is_subnormal() {

@@ -1,4 +1,4 @@
-//! Queries against the CPU engine and brute force.
+//! Queries compared with the CPU engine and brute force.
 
 use crate::common::answers::lists;
 use crate::common::pool::pooled;
@@ -225,7 +225,7 @@ fn partners_are_the_pairs_of_each_object() {
     }
 }
 
-/// Layers, owners and static flags of both sets count; an excluded box finds nothing.
+/// Layers, owners and static flags of both sets apply. An excluded query finds nothing.
 #[test]
 fn one_set_against_another() {
     for adapter in adapters() {
@@ -273,7 +273,6 @@ fn one_set_against_another() {
     }
 }
 
-/// They have their own counts and status.
 #[test]
 fn a_table_answers_again() {
     for adapter in adapters() {
@@ -372,7 +371,7 @@ fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) ->
     bytemuck::pod_collect_to_vec(&bytes)
 }
 
-/// A query must not discard pairs that the next step would grow.
+/// A query must not discard the step's pairs to grow their buffer.
 #[test]
 fn pairs_outlast_a_query_that_could_grow_them() {
     for adapter in adapters() {
@@ -506,7 +505,6 @@ fn results_past_one_binding_come_whole_out_of_headless() {
     }
 }
 
-/// The status must not affect later queries.
 #[test]
 fn a_query_of_many_rounds_is_told_and_does_not_taint_the_next_one() {
     for adapter in adapters() {

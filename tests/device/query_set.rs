@@ -14,7 +14,7 @@ struct Frame {
     rays: Vec<Ray>,
     swept: Vec<SweptRay>,
     spheres: Vec<Query>,
-    /// Also selects the number of static objects.
+    /// Generation of the static objects, which also selects their number.
     generation: u64,
 }
 
@@ -102,7 +102,7 @@ const ROOMY: Capacities = Capacities {
     rounds: None,
 };
 
-/// Static objects and worlds vary; all in one encoder.
+/// Static objects and worlds vary, and one encoder holds all recordings.
 #[test]
 fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
     for adapter in adapters() {
@@ -164,7 +164,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         sensed.queries.objects.unwrap().buffer
                     );
                     let later = picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
-                    // With other queries: only the first result arrives later.
+                    // After these other queries, `later` still delivers the first result.
                     if generation == 3 {
                         picking.record(&mut encoder, &step, senses).expect("a set");
                     }
@@ -230,7 +230,6 @@ fn sets_grow_and_turn_pages_on_their_own() {
         }
         assert_eq!(whole, 5, "{name}");
         assert_eq!(set.counters().map(|counters| counters.results_needed), Some(40_000));
-        // The step itself had no queries.
         assert_eq!(gpu.memory().answers, 0, "{name}");
         let all = block_on(set.read_back()).expect("a result");
         let mut encoder = encoder(&adapter);
@@ -298,7 +297,7 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             );
             assert_eq!(found.query_nearest.len(), 2 * frame.boxes.len(), "{name}");
         }
-        // Recorded work needs no broad phase.
+        // Recorded work runs after its broad phase was dropped.
         let mut encoder = encoder(&adapter);
         let step = gpu.step(&mut encoder, frame.input()).expect("a step");
         let asked = QueryInput {
@@ -313,7 +312,6 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
     }
 }
 
-/// By wgpu's counters, as for steps.
 #[test]
 fn a_steady_set_makes_no_buffer_and_no_bind_group() {
     for adapter in adapters() {
@@ -355,7 +353,7 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
                 set.record(&mut encoder, &step, asked).expect("a set");
                 drop(set.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"));
             }
-            // The second frame grows outputs; old buffers are freed after eight more.
+            // The second frame grows outputs, and their old buffers are freed eight frames later.
             if number > 10 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }
@@ -394,7 +392,6 @@ fn options_that_cannot_work_are_refused() {
     }
 }
 
-/// Buffers keep their size.
 #[test]
 fn a_set_takes_another_descriptor_in_place() {
     let frame = Frame::new(300, 4, 1, &mut Rng(41));

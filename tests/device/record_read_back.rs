@@ -9,7 +9,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Frames in flight, and the one that polls.
 const MOST_FRAMES: usize = 3;
 
 const ROOMY: Capacities = Capacities {
@@ -100,7 +99,7 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
                 assert!(!answer.is_ready());
                 adapter.queue.submit([encoder.finish()]);
                 asked.push_back((number, frame, answer));
-                // Like a renderer that waits for its oldest frame in flight.
+                // Waits for the oldest frame in flight, as a renderer does.
                 if asked.len() == MOST_FRAMES {
                     poll(&adapter.device);
                 }
@@ -174,14 +173,14 @@ fn what_was_asked_for_is_what_arrives() {
     }
 }
 
-/// A longer result reports so, and the next copy is larger.
+/// A truncated result reports so, and the next copy is larger.
 #[test]
 fn what_is_copied_grows_with_the_answer() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut gpu = broad_phase(&adapter, &descriptor);
         let few = uniform(300, &mut Rng(1));
-        // 300 boxes in one place have 44,850 pairs; 64 KiB hold 8,192.
+        // 300 equal boxes have 44,850 pairs, of which a copy of 64 KiB holds 8,192.
         let crowd = vec![UNIT; 300];
         let mut cut = 0;
         for frame in 0..12 {
@@ -217,7 +216,6 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
             Some(StepError::NoStep),
             "{name}"
         );
-        // Dropped with its step, and after it.
         let mut dropped = encoder(&adapter);
         gpu.step(&mut dropped, host(&[UNIT; 3], &[])).expect("a step");
         let mut answer = gpu.record_read_back(&mut dropped, Outputs::ALL).expect("a handle");
@@ -229,7 +227,6 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
             Some(StepError::Dropped),
             "{name}"
         );
-        // Submitted before its step.
         let mut step = encoder(&adapter);
         gpu.step(&mut step, host(&[UNIT; 3], &[])).expect("a step");
         let answer = gpu.record_read_back(&mut early, Outputs::ALL).expect("a handle");
@@ -237,7 +234,6 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
         adapter.queue.submit([step.finish()]);
         poll(&adapter.device);
         assert_eq!(block_on(answer), Err(ReadBackError::NotSubmitted), "{name}");
-        // The broad phase or the handle may be dropped.
         let mut last = encoder(&adapter);
         gpu.step(&mut last, host(&[UNIT; 3], &[])).expect("a step");
         let answer = gpu.record_read_back(&mut last, Outputs::ALL).expect("a handle");
@@ -267,7 +263,7 @@ fn events_arrive_later_as_they_are_read() {
         assert_eq!(events.record_read_back(&mut early).err(), Some(StepError::NoStep));
         for frame in 0..14u64 {
             let name = format!("{}, frame {frame}", adapter.name);
-            // A crowd that comes and goes exceeds the default copy.
+            // A crowd comes and goes, with more events than the first copies hold.
             let boxes = match frame {
                 6 | 7 | 9 => vec![UNIT; 200],
                 _ => uniform(250, &mut Rng(1 + frame / 2)),
@@ -304,7 +300,7 @@ fn pairs_of(boxes: &[Aabb]) -> Vec<Pair> {
     result.expect("boxes that can be answered").pairs
 }
 
-/// Handles free memory if taken, dropped or ignored.
+/// Staging memory returns when handles are taken, dropped or ignored.
 #[test]
 fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
     for adapter in adapters() {
@@ -340,7 +336,7 @@ fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
                 gpu.record_read_back(&mut encoder, Outputs::default())
                     .expect("a handle"),
             );
-            // Temporary objects live until the encoder finishes.
+            // Counted before the encoder finishes, which frees temporary objects.
             if number > 30 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }

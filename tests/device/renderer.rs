@@ -1,4 +1,4 @@
-//! A frame loop of every component, without waiting.
+//! A frame loop with every component, which never waits for its latest frame.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::env;
@@ -12,7 +12,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Default number; 5,000 were run by hand.
+/// Default number of frames. 5,000 were run by hand.
 const FRAMES: usize = 400;
 const FRAMES_VARIABLE: &str = "GPU_BROAD_PHASE_FRAMES";
 const IN_FLIGHT: usize = 3;
@@ -52,7 +52,6 @@ impl World {
     }
 }
 
-/// Their number changes each frame.
 fn joints(boxes: &[Aabb], number: usize) -> Vec<Pair> {
     let scene = Scene {
         objects: boxes.into(),
@@ -95,7 +94,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Results must have arrived. Returns the pairs.
+    /// Panics unless all results have arrived and are correct. Returns the pairs.
     fn check(
         mut self,
         descriptors: &[BroadPhaseDescriptor<'_>; 3],
@@ -194,7 +193,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         let mut recorded = Vec::new();
         let mut steady_memory = None;
         for number in 0..frames {
-            // A renderer waits for its oldest frame, which has arrived then.
+            // As in a renderer, waits for the oldest frame in flight, whose results have then arrived.
             if asked.len() == IN_FLIGHT
                 && let Some((frame, submission)) = asked.pop_front()
             {
@@ -288,7 +287,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             }
             asked.push_back((frame, None));
             recorded.push(encoder.finish());
-            // Until then, the device lags as far as possible.
+            // During warm-up, frames are submitted as late as possible.
             if number >= WARM_UP || recorded.len() == IN_FLIGHT {
                 let submission = queue.submit(recorded.drain(..));
                 let waiting = asked.iter_mut().filter(|(_, submission)| submission.is_none());

@@ -1,4 +1,4 @@
-//! Dimensions, margin and worlds against brute force.
+//! Dimensions, margin and worlds, compared with brute force.
 
 use crate::agreement::{Expected, check};
 use crate::common::pool::opened;
@@ -79,10 +79,10 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
     }
 }
 
-/// Beyond every finite bound, so equivalent to infinity.
+/// Past all finite bounds of the scenes, so it must act like infinity.
 const FAR: f32 = 1e30;
 
-/// A floor that is endless along y, and a box half a unit above it.
+/// A floor that reaches down to `-end`, and a box 0.75 above it.
 fn floor_and_box(end: f32) -> [Aabb; 2] {
     [
         Aabb::new([-1.0, -end, -1.0], [1.0, 0.0, 1.0]),
@@ -173,7 +173,7 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
     }
 }
 
-/// Even a search of all objects only tests its world.
+/// Even a search of all objects tests only those of its world.
 #[test]
 fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     const WORLDS: u32 = 400;
@@ -264,13 +264,12 @@ fn worlds_in_one_step_take_the_dispatches_of_one_world() {
         );
         let dispatches = alone.gpu().unwrap().dispatches() / ALONE as u32;
         let factor = result.counters.pair_candidates as f64 * ALONE as f64 / (tests as f64 * f64::from(WORLDS));
-        // Keys have more digits.
         assert!(
             at_once <= 2 * dispatches,
             "{}: {at_once}, alone {dispatches}",
             adapter.name
         );
-        // Worlds share buckets of the cell table; 1.9 was measured.
+        // Worlds share buckets of the cell table. The factor measured was 1.9.
         assert!(factor <= 2.5, "{}: {factor:.2} times the box tests", adapter.name);
     }
 }

@@ -1,4 +1,4 @@
-//! Published examples of the algorithms: pairs and cells.
+//! Examples published with the algorithms: pairs and cells.
 
 use crate::common::pool::pooled;
 use crate::common::{Rng, adapters};
@@ -17,7 +17,7 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 }
 
 pub fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
-    // Ignored in two dimensions.
+    // z is ignored in two dimensions.
     Aabb::new([min[0], min[1], f32::NAN], [max[0], max[1], f32::NAN])
 }
 
@@ -42,7 +42,7 @@ fn layers(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<(f32, 
     occupied.map(|level| (2.0 / level.inverse, *level)).collect()
 }
 
-/// Spatial hash (Playchilla).
+/// From the spatial hash of Playchilla.
 #[test]
 fn spatial_hash_exclusion() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -54,7 +54,7 @@ fn spatial_hash_exclusion() {
     assert_eq!(pairs(&descriptor, &objects), [Pair { a: 0, b: 1 }]);
 }
 
-/// Spatial hash: boxes pair while they touch, across zero.
+/// From the spatial hash: boxes are a pair while they touch, also across 0.
 #[test]
 fn spatial_hash_update_across_cells() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -71,7 +71,7 @@ fn spatial_hash_update_across_cells() {
     }
 }
 
-/// Hash of points and of rectangles.
+/// From the hashes of points and of rectangles.
 #[test]
 fn boxes_over_cell_borders_are_found_from_both_sides() {
     for scheme in [
@@ -79,7 +79,6 @@ fn boxes_over_cell_borders_are_found_from_both_sides() {
         Scheme::Adaptive { min_scale: 10.0 },
         Scheme::Hierarchical,
     ] {
-        // One over the corner of four cells, one in each of the four.
         let objects = [
             square([9.0, 9.0], [11.0, 11.0]),
             square([8.0, 8.0], [9.0, 9.0]),
@@ -93,14 +92,14 @@ fn boxes_over_cell_borders_are_found_from_both_sides() {
     }
 }
 
-/// Hierarchical hash grid: sizes from 1 to 10^6, no tuning; objects leave and return.
+/// From the hierarchical hash grid: sizes from 1 to 10^6 need no tuning, and objects leave and return.
 #[test]
 fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     let mut rng = Rng(6);
     let mut objects: Vec<_> = (0..1500)
         .map(|_| {
             let size = 10f32.powf(6.0 * rng.unit());
-            // Near the centre, so that all sizes overlap.
+            // Near 0, so that boxes of all sizes overlap.
             let low = [0; 3].map(|_| (rng.unit() - 0.5) * 4.0 * size);
             Aabb::new(low, low.map(|low| low + size))
         })
@@ -135,7 +134,8 @@ fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     assert_eq!(pairs(&descriptor, &objects), all);
 }
 
-/// Half-shifted layers: [3, 5] is in cell [2, 6) of scale 4; [4, 6] crosses 6 and rises to [4, 12) of scale 8.
+/// From the half-shifted layers: [3, 5] is in cell [2, 6) of scale 4. [4, 6] crosses 6, so it is in cell [4, 12) of
+/// scale 8.
 #[test]
 fn half_shifted_layers_of_the_published_example() {
     let descriptor = flat(Scheme::Adaptive { min_scale: 1.0 });
@@ -147,7 +147,7 @@ fn half_shifted_layers_of_the_published_example() {
     let only = |low: f32, high: f32| layers(&descriptor, &[square([low; 2], [high; 2])]);
     assert_eq!(only(3.0, 5.0).iter().map(cell).collect::<Vec<_>>(), [(4.0, 2.0, 6.0)]);
     assert_eq!(only(4.0, 6.0).iter().map(cell).collect::<Vec<_>>(), [(8.0, 4.0, 12.0)]);
-    // Mirrored, cells are closed on the other side.
+    // In mirrored coordinates, cells are still closed at their lower end.
     assert_eq!(
         only(-5.0, -3.0).iter().map(cell).collect::<Vec<_>>(),
         [(4.0, -6.0, -2.0)]
@@ -161,7 +161,7 @@ fn half_shifted_layers_of_the_published_example() {
     assert_eq!(pairs(&descriptor, &units), [Pair { a: 0, b: 1 }]);
 }
 
-/// Half-shifted layers: each axis blocks at most one layer.
+/// From the half-shifted layers: each axis excludes at most one layer.
 #[test]
 fn half_shifted_layers_do_not_send_small_objects_far_up() {
     let descriptor = BroadPhaseDescriptor {

@@ -1,4 +1,4 @@
-//! Published examples of the algorithms: queries.
+//! Examples published with the algorithms: queries.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: 
     expected
 }
 
-/// Spatial hash (Playchilla): after the box moves by 2, the query must too.
+/// From the spatial hash of Playchilla: once the box has moved by 2, only a query that moves too finds it.
 #[test]
 fn spatial_hash_move_and_overlap() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -43,8 +43,8 @@ fn spatial_hash_move_and_overlap() {
     assert_eq!(found(&descriptor, &moved, &[test(0.0), test(2.0)]), [vec![], vec![0]]);
 }
 
-/// Half-shifted layers (AHGrid): units of 3 to 5 are in scale 4, those of 4 to 6 in scale 8. Both are found with one
-/// lookup per layer.
+/// From the half-shifted layers (AHGrid): an object from 3 to 5 is in scale 4, one from 4 to 6 in scale 8. One lookup
+/// per layer finds both.
 #[test]
 fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
     let descriptor = BroadPhaseDescriptor {
@@ -78,11 +78,11 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
         ..Default::default()
     };
     let counters = cpu::step_scene(&descriptor, &scene).unwrap().counters;
-    // Per layer, a test of the unit and one of the box around its records.
+    // Per layer, one test of the object and one of its cluster.
     assert_eq!((counters.levels, counters.query_candidates), (2, 4));
 }
 
-/// Hash of points (a Python dictionary): each lookup finds exactly the points at its position.
+/// From the hash of points (a Python dictionary): a lookup finds exactly the points at its position.
 #[test]
 fn hash_of_points() {
     const POINTS: usize = 100_000;

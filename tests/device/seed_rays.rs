@@ -1,4 +1,4 @@
-//! Published example of ray casting.
+//! Example published with the algorithm: cells along a ray.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,10 @@ fn are_neighbours(a: RayCell, b: RayCell) -> bool {
     (a.x - b.x).abs() + (a.y - b.y).abs() == 1
 }
 
-/// Ray casting by DDA (Amanatides and Woo): from (0, 0) to (100, 100) in cells of 10.
+/// From ray casting by DDA (Amanatides and Woo): a segment from (0, 0) to (100, 100) through cells of size 10.
 ///
-/// The segment passes exactly through corners of cells, where a box may touch it. So all cells whose closed square
-/// meets the closed segment are visited: 12 on the diagonal, including those beyond both ends, and two beside each of
-/// 11 corners.
+/// The segment passes exactly through corners of cells, where a box may touch it. So it visits every cell whose closed
+/// square it touches: 12 on the diagonal, including one beyond each end, and two beside each of 11 corners.
 #[test]
 fn ray_casting_by_dda() {
     let descriptor = BroadPhaseDescriptor {
@@ -29,7 +28,7 @@ fn ray_casting_by_dda() {
         },
         ..Default::default()
     };
-    // Occupied cells extend past both ends, so the segment ends the search.
+    // Occupied cells extend past both ends, so only the segment's length ends the search.
     let far = |at: f32| Aabb::point([at, at, 0.0]);
     let touching = Aabb::new([40.0, 25.0, 0.0], [45.0, 40.0, 0.0]);
     let objects = [far(-500.0), far(495.0), touching];
@@ -55,9 +54,9 @@ fn ray_casting_by_dda() {
             let leads_there = cells[..place].iter().any(|&before| are_neighbours(before, cell));
             assert!(leads_there, "a diagonal jump to {cell:?}");
         }
-        // The segment's bounding rectangle meets 121 cells.
+        // The square around the segment touches 121 cells.
         assert!(cells.len() < 121 / 3);
-        // The box that only touches the segment at the corner (40, 40).
+        // This box touches the segment at (40, 40) only.
         let hit = answer.ray_hits[0];
         assert!(hit.object == 2 && (hit.t - 0.4).abs() < 1e-6, "{hit:?}");
     }

@@ -1,4 +1,4 @@
-//! Snapshots keep every bit. No file makes reading panic or allocate memory that it does not fill.
+//! Snapshots keep every bit of their input. No file makes reading panic or allocate memory that it does not fill.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use gpu_broad_phase::{
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
 const DATA: [u32; 4] = [1, u32::MAX, 3, 0];
 
-/// Counts bytes held by each thread.
+/// Allocator that counts the bytes held by each thread.
 struct Counting;
 
 thread_local! {
@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Old and new block may exist at once.
+        // The old and the new block may exist at once.
         hold(size, layout.size());
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -89,7 +89,6 @@ impl Rows {
         }
     }
 
-    /// Every kind of rays with every kind of queries.
     fn scenes(&self) -> Vec<Scene<'_>> {
         let rays = [
             Rays::Plain(Source::Host(&self.rays)),
@@ -130,7 +129,7 @@ fn of_host<T: bytemuck::NoUninit>(source: Source<'_, T>) -> &[u8] {
     bytemuck::cast_slice(source.elements().unwrap())
 }
 
-/// As bytes, since NaNs are unequal.
+/// Returns the input as bytes, since NaNs are not equal.
 fn bits(scene: &Scene<'_>) -> Vec<u8> {
     let statics = &scene.statics;
     let mut bytes = [
@@ -181,13 +180,13 @@ fn seal(bytes: &mut [u8]) {
     *sum = crc32fast::hash(summed).to_le_bytes();
 }
 
-/// Reads any bytes, within the memory that their length justifies.
+/// Reads a snapshot, which may take little more memory than its bytes.
 fn read(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
     let before = HELD.get();
     MOST.set(before);
     let result = Snapshot::read(bytes);
     let most = MOST.get() - before;
-    // The file in a vector that doubles, its rows, and an error's text.
+    // The file in a vector that doubles, its rows, and the text of an error.
     assert!(most <= 4 * bytes.len() + 1_024, "{most} bytes for {}", bytes.len());
     if let Err(error) = &result {
         let text = error.to_string();
@@ -262,7 +261,7 @@ const FORMAT_3: &str = "\
     3f000080ffffffffff0000807f0000807f0000807f000000000000c07f0000c07f0000c07fffffffff0000803f0000803f000080\
     3f0000008000000000000000200000003f0000003f0000003f0000807f00000000000000000000803fffffffff0000fbb76759";
 
-/// If this fails, the format has changed: raise `FORMAT`, and replace the constant by the printed one.
+/// If this fails, the format has changed: raise `FORMAT`, and replace `FORMAT_3` by the printed text.
 #[test]
 fn a_file_of_this_format_is_still_read() {
     let (descriptor, objects, rays) = small_scene();
@@ -295,7 +294,6 @@ fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
         let error = read(other).unwrap_err();
         assert!(matches!(error, SnapshotError::NotASnapshot), "{error:?}");
     }
-    // The format is one byte, after the eight bytes that begin all snapshots.
     for (place, value, told) in [(8, 9, "9"), (10, b'\n', "1")] {
         let mut other = bytes.clone();
         other[8] = 9;
@@ -350,7 +348,7 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
     let (mut whole, mut refused) = (0, 0);
     for round in 0..40_000 {
         let mut bytes = files[round % files.len()].clone();
-        // Mostly at lengths and kinds; some numbers are maximal.
+        // Mostly changes lengths and kinds, some to their largest value.
         for _ in 0..=rng.below(3) {
             let place = match rng.below(4) {
                 0 => rng.below(bytes.len()),
@@ -369,7 +367,6 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
         match read(&bytes) {
             Ok(snapshot) => {
                 whole += 1;
-                // A snapshot that was read can be written and read again.
                 let again = read(&written(&snapshot.descriptor, &snapshot.scene())).unwrap();
                 assert_eq!(bits(&again.scene()), bits(&snapshot.scene()));
             }

@@ -1,4 +1,4 @@
-//! Elements at any offset, stride and layout give the same bytes as packed ones.
+//! Inputs at any offset, stride and layout give the same results as packed ones.
 
 use std::fmt::Debug;
 
@@ -24,12 +24,12 @@ fn buffer(adapter: &TestAdapter, words: &[u32]) -> wgpu::Buffer {
     })
 }
 
-/// The last element ends the buffer.
+/// Elements at any offset and stride. The last one ends the buffer.
 struct Strewn {
     buffer: wgpu::Buffer,
     count: u32,
     offset: u64,
-    /// `None` if packed.
+    /// `None` if elements are packed.
     stride: Option<u32>,
 }
 
@@ -38,7 +38,7 @@ impl Strewn {
         let element = elements.first().map_or(0, Vec::len);
         let stride = [None, Some(element), Some(element + 1), Some(element + rng.below(12))][rng.below(4)];
         let stride = stride.filter(|_| !elements.is_empty());
-        // Offsets that a binding may have, and others.
+        // Some of these offsets can be bound, others cannot.
         let alignment = adapter.device.limits().min_storage_buffer_offset_alignment as usize / 4;
         let first = [0, 1, 4, alignment, 3 * alignment, alignment + 4, rng.below(500)][rng.below(7)];
         let mut words: Vec<u32> = (0..first).map(|_| rng.bits() as u32).collect();
@@ -88,7 +88,6 @@ impl Boxes {
         for given in boxes {
             let (first, second, bounds) = match form {
                 BoxLayout::CenterHalf => {
-                    // Invalid boxes have negative or NaN half extents.
                     let half = [0, 1, 2].map(|axis| 0.5 * given.max[axis] - 0.5 * given.min[axis]);
                     let center = given
                         .min
@@ -177,7 +176,7 @@ fn rows(result: &StepResult) -> [Box<dyn Debug + '_>; 9] {
 
 fn check_same(found: &StepResult, expected: &StepResult, what: &str) {
     for (found, expected) in rows(found).into_iter().zip(rows(expected)) {
-        // A NaN is not equal to itself.
+        // Compared as text, since a NaN is not equal to itself.
         let [found, expected] = [format!("{found:?}"), format!("{expected:?}")];
         assert!(
             found == expected,
@@ -198,7 +197,6 @@ fn check_answers(found: &StepResult, expected: &StepResult, what: &str) {
     );
 }
 
-/// Returns the numbers of pairs, hits and results.
 fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     let rng = &mut Rng(900 + case as u64);
     let worlds = [1, 1, 3][rng.below(3)];
@@ -290,11 +288,10 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     };
     let what = format!("case {case} on {}: {descriptor:?}, {strewn:?}", adapter.name);
     let mut on_gpu = broad_phase(adapter, &descriptor);
-    // The first step selects the variants of later ones.
+    // Counters of the first step select the passes of later steps.
     whole(adapter, &mut on_gpu, plain);
     let expected = whole(adapter, &mut on_gpu, plain);
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
-    // Queries of the same table, and with static objects reused.
     let mut encoder = encoder(adapter);
     let Scene {
         rays,
@@ -314,7 +311,6 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     let step = on_gpu.query(&mut encoder, later).unwrap();
     adapter.queue.submit([encoder.finish()]);
     check_answers(&read(&mut on_gpu), &expected, &what);
-    // A set has its own pipelines.
     let mut set = on_gpu.query_set("set", &descriptor.outputs).expect("options");
     for turn in 0.. {
         let mut encoder = crate::common::steps::encoder(adapter);
@@ -381,12 +377,13 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                 };
                 [&mut one_world, &mut two_worlds].map(|on_gpu| dispatches(&adapter, on_gpu, input))
             };
-            // Counters that have arrived change the passes of the next step.
+            // Counters of this step select the passes of later steps.
             count(0, [32, 4, 64, 48]);
             adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             let [one, two] = count(0, [32, 4, 64, 48]);
             assert_eq!(count(u64::from(alignment), [32, 4, 64, 48]), [one, two], "{scheme:?}");
-            // Boxes, rays and queries are copied. With worlds, boxes are prepared anyway, and worlds copied.
+            // One pass each copies boxes, rays and queries. With worlds, boxes have a pass anyway, but worlds are
+            // copied.
             assert_eq!(count(4, [32, 4, 64, 48]), [one + 3, two + 3], "{scheme:?}");
             assert_eq!(count(0, [36, 4, 64, 48]), [one + 1, two], "{scheme:?}");
             assert_eq!(count(0, [32, 8, 64, 48]), [one, two + 1], "{scheme:?}");
@@ -400,7 +397,7 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
 fn boxes_by_their_centre_contain_all_of_their_points() {
     let bounds = Aabb::from_center_half([1.0, 0.1, 1e30], [0.5, 0.3, 1.0]);
     assert_eq!([bounds.min[0], bounds.max[0]], [0.5, 1.5]);
-    // Exact as doubles.
+    // These sums are exact in doubles.
     assert!(f64::from(bounds.min[1]) <= f64::from(0.1f32) - f64::from(0.3f32));
     assert!(f64::from(bounds.max[1]) >= f64::from(0.1f32) + f64::from(0.3f32));
     assert_eq!([bounds.min[2], bounds.max[2]], [1e30f32.next_down(), 1e30f32.next_up()]);
@@ -459,7 +456,6 @@ fn names_may_lie_anywhere() {
     }
 }
 
-/// Location of elements in a buffer.
 #[derive(Clone, Copy)]
 struct Place<'b> {
     buffer: &'b wgpu::Buffer,
@@ -478,7 +474,7 @@ impl<'b> Place<'b> {
     }
 }
 
-/// Name, bytes per element, and input.
+/// Returns a scene that reads elements from a buffer.
 type Input = for<'b> fn(Place<'b>) -> Scene<'b>;
 
 const SOURCES: [(&str, u32, Input); 9] = [
@@ -597,7 +593,6 @@ fn what_cannot_be_read_is_refused_with_its_values() {
                     adapter.name
                 );
             }
-            // The last element ends the buffer.
             let stride = (1024 - element) / 4 * 4;
             for fitting in [
                 place(1024, None, 0),
@@ -626,7 +621,7 @@ fn what_cannot_be_read_is_refused_with_its_values() {
     }
 }
 
-/// At any offset that a binding may have.
+/// Lists and views need no copy at an aligned offset.
 #[test]
 fn lists_and_views_are_bound_as_they_lie() {
     for adapter in adapters() {

@@ -1,4 +1,4 @@
-//! Results equal those of one list with `STATIC` flags. A reused table is neither uploaded nor built.
+//! Static objects give the results of one list with `STATIC` flags. A reused table is neither uploaded nor built.
 
 mod dropped;
 mod sets;
@@ -16,7 +16,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// On a lattice, some infinite, huge, invalid or excluded.
 fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut boxes = lattice(count, rng);
     let odd = [
@@ -55,7 +54,6 @@ impl Case {
     fn new(seed: u64, [statics, moving]: [usize; 2], worlds: u32) -> Self {
         let mut rng = Rng(seed);
         let [statics, moving] = [statics, moving].map(|count| boxes(count, &mut rng));
-        // Includes an invalid world.
         let mut world_of = |objects: &[Aabb]| -> Vec<u32> {
             let worlds = if worlds > 1 { worlds as usize + 1 } else { 0 };
             let objects = if worlds > 0 { objects } else { &[] };
@@ -69,7 +67,7 @@ impl Case {
             .enumerate()
             .map(|(index, bounds)| Query {
                 bounds,
-                // Not a distance of these boxes, since devices may fuse product and sum.
+                // Radii equal no distance of these boxes, which devices may round differently.
                 radius: [0.0, 0.7137, 2.3171][index % 3],
                 world: index as u32 % worlds,
                 reserved: [0; 2],
@@ -139,7 +137,6 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, on_gpu: &Step
         "{what}"
     );
     assert_eq!(on_gpu.counters.table_cells, on_cpu.counters.table_cells, "{what}");
-    // In the order of the reference passes.
     assert!(on_gpu.pairs == on_cpu.pairs, "{what}: another order of pairs");
     assert_eq!(on_gpu.world_pairs, on_cpu.world_pairs, "{what}");
     assert_eq!(on_gpu.query_offsets, on_cpu.query_offsets, "{what}");
@@ -193,7 +190,7 @@ fn the_answer_is_that_of_one_list() {
         let all = descriptors();
         for (index, descriptor) in all.iter().enumerate().filter(|(index, _)| adapter.runs(*index)) {
             let mut on_gpu = broad_phase(&adapter, descriptor);
-            // Half of the sizes per descriptor; nine descriptors cover all.
+            // Each descriptor runs half of the sizes, and nine descriptors together run all.
             let turn = |(seed, _): &(usize, _)| (seed + index) % 2 == 0;
             for (seed, sizes) in SIZES.into_iter().enumerate().filter(turn) {
                 let case = Case::new(seed as u64 + 10 * index as u64, sizes, descriptor.worlds);
@@ -236,7 +233,6 @@ fn the_answer_is_that_of_one_list() {
     }
 }
 
-/// All of a result except times, bit for bit.
 fn bits(result: &StepResult) -> String {
     let hits = |result: &StepResult| -> Vec<_> {
         result
@@ -284,7 +280,6 @@ fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let mut case = Case::new(1, [700, 60], 2);
             for frame in 0..4 {
-                // Other and more moving objects.
                 let moving = Case::new(100 + frame, [0, 60 + 50 * frame as usize], 2);
                 (case.moving, case.worlds) = (moving.moving, moving.worlds);
                 let kept = whole(&adapter, &mut on_gpu, case.scene());
@@ -302,7 +297,6 @@ fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
     }
 }
 
-/// Input with a known generation is not read.
 #[test]
 fn static_objects_are_read_when_their_generation_or_count_changes() {
     for adapter in daily_adapters() {
@@ -375,7 +369,7 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
             };
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
-            // The table no longer depends on the buffer.
+            // The table has its own copy, so the buffer may change.
             adapter.queue.write_buffer(&boxes, 0, &vec![0; 32 * count as usize]);
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
@@ -383,7 +377,6 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
     }
 }
 
-/// Static objects need more rounds than moving ones.
 #[test]
 fn crowds_of_static_objects_are_walked_in_rounds() {
     for adapter in daily_adapters() {
@@ -402,7 +395,6 @@ fn crowds_of_static_objects_are_walked_in_rounds() {
             };
             let what = format!("{scheme:?} on {}", adapter.name);
             let mut rng = Rng(index as u64);
-            // Thin parallel rods that share cells.
             let mut rods = |count: usize, generation| Case {
                 statics: (0..count)
                     .map(|_| {
@@ -480,7 +472,7 @@ fn the_table_of_both_parts_is_asked_again() {
     }
 }
 
-/// Pages of every output, which add up to the complete one.
+/// Pages of every output add up to the complete result.
 #[test]
 fn windows_and_prefixes_reach_over_both_parts() {
     for adapter in daily_adapters() {
@@ -529,7 +521,7 @@ fn windows_and_prefixes_reach_over_both_parts() {
             }
             let shown = 40 * step as usize;
             let first = |of: usize| of.min(shown);
-            // The capacity of entries sets the uniform scheme's table size, and so the order.
+            // The capacity of entries sets the size of the uniform scheme's table, which changes the order.
             let is_uniform = matches!(scheme, Scheme::Uniform { .. });
             let on_cpu = cpu::step_scene(&descriptor_of_all(&descriptor), &case.scene()).unwrap();
             let pairs = if is_uniform { &on_cpu.pairs } else { &all.pairs };
@@ -567,7 +559,7 @@ fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDe
     }
 }
 
-/// Levels distinguish cells of the two tables.
+/// Levels of the static table are numbered from 32.
 #[test]
 fn cells_of_rays_come_from_both_tables() {
     for adapter in daily_adapters() {
@@ -629,7 +621,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let again = whole(&adapter, &mut on_gpu, case.scene());
             assert!(again.pairs == expected.pairs, "{what}");
 
-            // Building the table counts too.
+            // The limit also applies while the table is built.
             let tight = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     max_bytes: Some(held + (16 << 20)),
@@ -704,7 +696,6 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
             available,
         });
         assert_eq!(refused(of(&bound, 51)), too_small);
-        // The results and the table remain.
         assert_eq!(bits(&read(&mut on_gpu)), bits(&expected));
         let again = whole(&adapter, &mut on_gpu, scene);
         assert_eq!(bits(&again), bits(&expected));
@@ -750,8 +741,8 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
     }
 }
 
-/// Prints GPU times of the same boxes, one in twenty moving: one list with flags, moving ones only, and a static table.
-/// `STATICS=1000000` sets the number of boxes.
+/// Prints GPU times of one scene in which one box in twenty moves: one list with flags, moving boxes alone, and a
+/// static table. `STATICS=1000000` sets the number of boxes.
 #[test]
 fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
     let count = std::env::var("STATICS").map_or(40_000, |count| count.parse().unwrap());
@@ -790,7 +781,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
         let mut ways = scenes.map(|_| broad_phase(&adapter, &descriptor));
         let mut times = [const { Vec::new() }; 3];
         let mut pairs = [0; 3];
-        // The first frame builds buffers and the table.
+        // The first frame builds buffers and the table, so it is not timed.
         let frames = if count > 100_000 { 16 } else { 4 };
         for frame in 0..frames {
             for (way, scene) in scenes.iter().enumerate() {
@@ -802,7 +793,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
             }
         }
         assert_eq!(pairs[0], pairs[2], "{}", adapter.name);
-        // The static table searches a whole shell, a single list half of one.
+        // A search visits all cells around an object in the static table, but half of them in a single list.
         let tests = scenes.map(|scene| {
             let descriptor = BroadPhaseDescriptor {
                 count_candidates: true,

@@ -1,4 +1,4 @@
-//! Whole steps against the CPU engine and brute force.
+//! Whole steps compared with the CPU engine and brute force.
 
 use crate::common::pool::opened;
 use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
@@ -152,7 +152,7 @@ fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], what
     assert_eq!((&result.ray_hits, &result.ray_any), (&hits, &any), "{what}");
 }
 
-/// With too little room, the step is repeated or paged.
+/// If outputs are too small, `BroadPhase` repeats or pages the step.
 #[test]
 fn cells_of_rays_come_whole_out_of_headless() {
     for adapter in adapters() {
@@ -184,7 +184,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
             let ends = &result.ray_cell_offsets;
             assert_eq!((ends.len(), ends[40]), (rays.len() + 1, ends[41]));
             assert_eq!(result.ray_cells.len(), ends[41] as usize);
-            // Float rounding affects the visited cells, so a few may differ.
+            // Rounding affects the visited cells, so a few may differ.
             let kept = result
                 .ray_cells
                 .iter()
@@ -219,7 +219,6 @@ fn cells_of_rays_come_whole_out_of_headless() {
     }
 }
 
-/// Results alone do not show that the grid helps.
 #[test]
 fn box_tests_stay_few_and_the_large_list_empty() {
     for adapter in adapters() {
@@ -287,7 +286,7 @@ fn steps_of_one_encoder_each_see_their_own_input() {
     }
 }
 
-/// The pass table lists passes that every step with such a descriptor runs.
+/// The pass table must list exactly the passes that every step runs.
 #[test]
 fn passes_that_every_step_needs_are_dispatched() {
     let boxes = uniform(500, &mut Rng(77));
@@ -348,7 +347,7 @@ fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
             let after = whole(&adapter, &mut used, &objects, &[]);
             assert!(before.pairs == after.pairs, "{scheme:?} on {}", adapter.name);
 
-            // Hashed at first; the second scene needs many more entries.
+            // Levels of this scene are hashed, and the next scene needs far more entries.
             let mut sparse = power_law(1000, &mut rng);
             sparse
                 .iter_mut()
@@ -385,7 +384,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
                 },
                 ..Default::default()
             };
-            // Without growth, only partners are cached.
+            // Without growth, counting caches partners but no bits.
             let fixed = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     growth: Growth::Fixed,
@@ -415,7 +414,8 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
     }
 }
 
-/// A read-back reports the crowding, which selects the next step's variant. That is wrong if the scene changed.
+/// A read-back reports whether the scene is crowded, which selects the next step's variant. If the scene has changed,
+/// that is the wrong one.
 #[test]
 fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispatches() {
     for adapter in daily_adapters() {
@@ -425,7 +425,7 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
         for (index, object) in crowded.iter_mut().enumerate() {
             object.min = object.min.map(|low| 0.1 * low);
             object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
-            // So few pairs that no bits are cached.
+            // Owners leave too few pairs for bits to be cached.
             object.owner = u32::from(index % 300 != 0);
         }
         for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
@@ -572,7 +572,7 @@ fn missing_room_for_entries_is_told_and_made() {
     }
 }
 
-/// The buffer may exceed a binding, or be empty yet.
+/// The buffer may exceed a binding, or have no objects yet.
 #[test]
 fn only_the_used_part_of_a_callers_buffer_is_bound() {
     for adapter in adapters() {
@@ -597,7 +597,7 @@ fn only_the_used_part_of_a_callers_buffer_is_bound() {
             };
             submit(&adapter, &mut broad_phase, [input]);
             let result = block_on(broad_phase.read_back()).unwrap();
-            // Points without layers never pair.
+            // A zeroed box is a point without layers, which pairs with nothing.
             assert_eq!((result.counters.objects, result.pairs.len()), (*count, 0));
         }
     }
@@ -720,7 +720,7 @@ fn answers_past_one_binding_come_whole_out_of_headless() {
     }
 }
 
-/// If the last step fitted, pairs are written uncounted. An overflow repeats the step.
+/// If the last results fitted, pairs are written without a count, and an overflow repeats the step.
 #[test]
 fn headless_answers_alike_whether_it_counts_first_or_not() {
     for adapter in adapters() {
@@ -789,7 +789,7 @@ fn headless_answers_alike_whether_it_counts_first_or_not() {
     }
 }
 
-/// 100,000 hits of a ray exceed llvmpipe's loop limit.
+/// The ray's 100,000 hits exceed llvmpipe's limit of loop iterations.
 #[test]
 fn a_ray_through_a_crowd_is_walked_in_rounds() {
     for adapter in adapters() {
@@ -815,8 +815,8 @@ fn a_ray_through_a_crowd_is_walked_in_rounds() {
     }
 }
 
-/// The only pair is the last of more candidates than llvmpipe's loop limit. One adapter suffices: the test above covers
-/// each.
+/// The only pair comes after more candidates than llvmpipe's limit of loop iterations. One adapter suffices, since the
+/// test above runs on each.
 #[test]
 #[ignore = "minutes on two processors"]
 fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {

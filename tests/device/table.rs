@@ -1,4 +1,4 @@
-//! A step's table in the user's own shader finds and hits the same as the step, bit for bit.
+//! User shaders over a step's table find what the step finds, bit for bit.
 
 mod texts;
 
@@ -70,7 +70,6 @@ impl OwnPass {
         }
     }
 
-    /// Returns the words that the pass writes.
     fn run<T: Pod>(
         &self,
         adapter: &TestAdapter,
@@ -136,7 +135,7 @@ fn objects(case: usize, rng: &mut Rng) -> Vec<Aabb> {
 }
 
 fn queries(objects: &[Aabb], worlds: u32, rng: &mut Rng) -> Vec<Query> {
-    // Off the lattice, since another pipeline may round differently.
+    // Radii equal no lattice distance, which this pipeline may round differently.
     let radii = [0.0, 0.0, 0.51234, 2.345, 1e-30, f32::INFINITY, -1.0];
     let query = |_| {
         let near = objects[rng.below(objects.len())];
@@ -176,7 +175,6 @@ fn a_callers_walk_finds_what_queries_find() {
             let pass = OwnPass::new(&adapter, &descriptor, &own);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             for statics in [0, 120] {
-                // Every kind with every scheme.
                 let all = objects(case + case / 3 + statics, &mut rng);
                 let asked = queries(&all, descriptor.worlds, &mut rng);
                 let worlds: Vec<u32> = all
@@ -248,7 +246,7 @@ fn every_object_is_in_the_cell_of_its_corner() {
     }
 }
 
-/// Mesa's software drivers cut the longest of these searches.
+/// Mesa's software drivers end the longest of these searches early.
 #[test]
 fn walks_tell_whether_they_came_to_their_end() {
     for adapter in daily_adapters() {
@@ -290,7 +288,7 @@ fn walks_tell_whether_they_came_to_their_end() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, scene);
-            // Separately, so that only the first is cut.
+            // A dispatch of its own, so that only this search is cut.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 3);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 3 * (asked.len() - 1)));
             for (query, told) in asked.iter().zip(told.chunks(3)) {
@@ -348,7 +346,7 @@ fn casts_tell_whether_they_came_to_their_end() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, scene);
-            // Separately, so that only the first is cut.
+            // A dispatch of its own, so that only this ray is cut.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 8);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 8 * (asked.len() - 1)));
             for ((ray, told), expected) in asked.iter().zip(told.chunks(8)).zip(&expected) {
@@ -368,7 +366,7 @@ fn casts_tell_whether_they_came_to_their_end() {
     }
 }
 
-/// A level of two objects has a million cells.
+/// A level with two objects has a million cells, so its objects are tested instead.
 #[test]
 fn walks_through_more_rows_than_objects_are_walks_of_objects() {
     let objects = [Aabb::point([-1.0, 0.0, 1000.0]), Aabb::point([1.0, 100.0, 1000.0])];
@@ -409,7 +407,7 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
     }
 }
 
-/// Returns the buffer, which begins with `asked`.
+/// Runs one shader over both tables. Returns its buffer, which begins with `asked`.
 fn run_beside<T: Pod>(
     adapter: &TestAdapter,
     broad_phase: &mut GpuBroadPhase,
@@ -483,7 +481,7 @@ fn run_beside<T: Pod>(
     download(device, &adapter.queue, &data, data.size())
 }
 
-/// Devices have eight storage buffers per stage.
+/// Devices allow eight storage buffers per stage.
 #[test]
 fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
     const OBJECTS: usize = 300;
@@ -535,7 +533,6 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
     }
 }
 
-/// Compared bit for bit.
 fn check_casts(words: &[u32], stride: usize, tables: u32, expected: &[Vec<RayHit>], what: &str) {
     assert_eq!(words.len(), stride * expected.len());
     for (ray, (told, expected)) in words.chunks(stride).zip(expected).enumerate() {
@@ -572,7 +569,7 @@ fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec
     hits.collect()
 }
 
-/// A dispatch per table, and one for both.
+/// Rays through one table per dispatch, then through both.
 #[test]
 fn a_callers_rays_hit_what_rays_hit() {
     let [mut hits, mut ran] = [0; 2];
@@ -598,7 +595,6 @@ fn a_callers_rays_hit_what_rays_hit() {
                 pairs: case % 5 == 0,
                 ..Default::default()
             };
-            // Also objects in many cells.
             let kind = (case + case / 3) % (KINDS + 1);
             let (objects, mut rays) = if kind == KINDS {
                 rods(700, 60, &mut rng)
@@ -623,7 +619,7 @@ fn a_callers_rays_hit_what_rays_hit() {
             let shader = make(&descriptor, "own_", 1).unwrap();
             let source = own(&format!("{RAYS}\n{}", CAST.replace("TABLE", "own")));
             let pass = OwnPass::over(&adapter, shader.clone(), &source);
-            // Texts without swept rays ignore half extents.
+            // Shaders without swept rays ignore half extents.
             let half_extents = |ray: &SweptRay| if sweeps { ray.half_extents } else { [0.0; 3] };
             let counting: Vec<_> = given
                 .iter()

@@ -1,7 +1,7 @@
-//! Crowded scenes on the CPU engine against brute force. The work of every scheme is bounded by brute force and by the
-//! adaptive scheme at the scene's scale.
+//! Crowded scenes on the CPU engine, compared with brute force. The work of each scheme is limited by that of brute
+//! force and of the adaptive scheme.
 //!
-//! Work counts box tests and rows of cells, since tests alone miss steps over empty cells. `GPU_BROAD_PHASE_CROWDS`
+//! Work is box tests plus rows of cells, since tests alone miss steps over empty cells. `GPU_BROAD_PHASE_CROWDS`
 //! selects scenes, as `GPU_BROAD_PHASE_HUNT` does in `hunt.rs`.
 
 use std::ops::Range;
@@ -22,13 +22,13 @@ use gpu_broad_phase::{
 
 /// Default number of scenes.
 const SCENES: u64 = 150;
-/// Bound relative to brute force and, in all but [`FEW`] scenes, to the adaptive scheme. Those few are grouped objects:
-/// cells that suit their pairs are too fine for queries beyond the groups.
+/// Largest ratio of work to that of brute force and, except in a fraction [`FEW`] of scenes, of the adaptive scheme. In
+/// those, objects are in groups, whose small cells are too fine for queries elsewhere.
 const FACTOR: u64 = 4;
-/// Fraction of scenes over [`FACTOR`], and their bound.
+/// Fraction of scenes over [`FACTOR`], and their largest ratio.
 const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
-/// Negligible rows and tests per object, query or ray.
+/// Rows and tests per object, query or ray that are always allowed.
 const TRIFLE: u64 = 40;
 const OVERRIDES: Overrides = Overrides {
     filters: false,
@@ -50,7 +50,7 @@ struct Crowd {
     kind: &'static str,
     dimensions: Dimensions,
     objects: Vec<Aabb>,
-    /// Distance of objects if spread evenly.
+    /// Distance between objects, if spread evenly.
     spacing: f32,
     queries: Vec<Query>,
     rays: Vec<SweptRay>,
@@ -84,13 +84,12 @@ impl Crowd {
         if is_flat {
             places.iter_mut().for_each(|place| place[2] = 0.0);
         }
-        // Otherwise, a crowd's rows are contiguous.
+        // Without the shuffle, indices of a crowd are contiguous.
         if rng.below(2) == 0 {
             for last in (1..places.len()).rev() {
                 places.swap(last, rng.below(last + 1));
             }
         }
-        // Points, points rounded outward, and boxes up to their spacing.
         let edge = spacing * [0.0, 0.0, 1e-6, 1e-3, 0.3, 1.0][rng.below(6)];
         let is_mixed = rng.below(4) == 0;
         let objects = places.iter().map(|place| {
@@ -223,7 +222,7 @@ fn places(kind: &str, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> V
 #[derive(Clone, Copy, Debug)]
 struct Work([u64; 3]);
 
-/// Counts the ranges that a ray reads, two per row.
+/// Counts the ranges of entries that a ray reads. A row has two.
 struct Looks(u64);
 
 impl HitVisitor for Looks {
@@ -262,15 +261,14 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// Worst ratio to the bound, and its scene.
+    /// Largest ratio of work, and the scene with it.
     worst: f64,
     scene: u64,
-    /// Number of checks, and of those over [`FACTOR`].
+    /// Number of checks, and number of those over [`FACTOR`].
     count: u64,
     over: u64,
 }
 
-/// Returns the checks that failed.
 fn hold(crowd: &Crowd, number: u64, of: &str, work: Work, adaptive: Work, held: &mut [Held; 3]) -> Vec<String> {
     let objects = crowd.objects.len() as u64;
     let walks = [objects, crowd.queries.len() as u64, crowd.rays.len() as u64];
@@ -347,7 +345,8 @@ fn crowds_in_one_place_take_little_work() {
                 let levels: Vec<_> = levels.map(|level| (1.0 / level.inverse, level.count)).collect();
                 println!("{scheme:?}, spacing {}: {work:?}, levels {levels:?}", crowd.spacing);
             }
-            // Box-sized cells may be too fine for the queries, so compare with adaptive cells of the same size.
+            // Cells of the uniform scheme may be too fine for the queries, so adaptive cells of the same size are
+            // compared.
             let to = match scheme {
                 Scheme::Uniform { cell_size: min_scale } => work_of(Scheme::Adaptive { min_scale }),
                 _ => adaptive,

@@ -1,9 +1,8 @@
-//! Language of comments and documents: hard patterns and words are counted, and the limits may fall only.
+//! Language of comments and documents. Hard patterns and words are counted, and their limits may only fall.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The repository's folder.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -11,7 +10,7 @@ fn root() -> PathBuf {
 /// A pattern, its limit, and a function that counts it in a block of text.
 type Pattern = (&'static str, usize, fn(&[&str]) -> usize);
 
-/// Limits are the counts of the day; `CONTRIBUTING.md` has the rules.
+/// Limits are today's counts. `CONTRIBUTING.md` has the rules.
 const PATTERNS: [Pattern; 9] = [
     ("a block begins with What, Who, Where, How many or How much", 0, clause),
     ("a block begins with Whether", 0, |words| {
@@ -29,10 +28,9 @@ const PATTERNS: [Pattern; 9] = [
     ("twin", 0, |words| one_of(words, &["twin", "twins", "Twin"])),
 ];
 
-/// Words of all prose.
 const MAX_WORDS: usize = 109_000;
 
-/// Documents and the words that they may have together.
+/// Documents, and the limit of their words together.
 const DOCUMENTS: [(&[&str], usize); 3] = [
     (&["ARCHITECTURE.md"], 1_500),
     (&["docs/decisions.md"], 6_000),
@@ -63,7 +61,6 @@ fn clause(words: &[&str]) -> usize {
     usize::from(is_clause && !words[words.len() - 1].ends_with('?'))
 }
 
-/// The letters of a word, without punctuation around it.
 fn letters(word: &str) -> &str {
     word.trim_matches(|letter: char| !letter.is_alphanumeric())
 }
@@ -77,7 +74,7 @@ fn pairs(words: &[&str], first: &[&str], second: &[&str]) -> usize {
     words.windows(2).filter(is_pair).count()
 }
 
-/// Files of the repository with prose, but for reports of measurements and for installed or built files.
+/// Collects all files with prose, except reports and built files.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -97,7 +94,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the text of a line: all of it in a document, else its comment, if it has nothing else.
+/// Returns the prose of a line: all of it in a document, else a comment that fills the line.
 fn text_of(line: &str, is_document: bool) -> Option<&str> {
     let line = line.trim();
     if is_document {
@@ -180,7 +177,6 @@ fn documents_are_short() {
     }
 }
 
-/// Paths in backticks, but for patterns such as `src/stages/<stage>.rs`.
 #[test]
 fn files_named_in_documents_exist() {
     const FOLDERS: [&str; 9] = [

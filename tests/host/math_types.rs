@@ -1,4 +1,4 @@
-//! Math crates convert through `[f32; 3]`, without a feature per crate.
+//! Vectors of math crates convert through `[f32; 3]`, so no crate needs a feature here.
 
 use gpu_broad_phase::{Aabb, Query, Ray, RayHit};
 

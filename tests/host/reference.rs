@@ -1,4 +1,4 @@
-//! The CPU step searches once where the passes search twice, on several threads. The result has the same bytes.
+//! The CPU engine searches once, on several threads, where passes search twice. Results must have the same bytes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ fn a_step_answers_what_its_passes_leave() {
             assert_eq!(answer.query_nearest, passes.query_nearest, "scene {number}");
             let counters = answer.counters;
             let wide = |at: usize| u64::from(passes.counters[at]) | u64::from(passes.counters[at + 1]) << 32;
-            // Word offsets as documented in `Counters`.
+            // Word indices, as documented in `Counters`.
             let counted = [
                 (10, counters.pairs_needed),
                 (12, counters.hits_needed),
@@ -53,7 +53,7 @@ fn a_step_answers_what_its_passes_leave() {
     assert!(pairs.min(hits).min(results) > 1000, "{pairs} {hits} {results}");
 }
 
-/// Their plain overlaps are the pairs of the scene.
+/// Overlaps of compared objects are the scene's pairs.
 #[test]
 fn compared_objects_have_the_pairs_of_their_scene() {
     let mut pairs = 0;
@@ -94,7 +94,6 @@ fn compared_objects_have_the_pairs_of_their_scene() {
     assert!(pairs > 1000, "{pairs}");
 }
 
-/// Answers do not depend on earlier queries of the table.
 #[test]
 fn a_kept_table_answers_as_a_step_does() {
     let [mut hits, mut results] = [0; 2];
@@ -109,7 +108,6 @@ fn a_kept_table_answers_as_a_step_does() {
         };
         let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
         assert_eq!(kept.query(&QueryInput::default()), Err(BroadPhaseError::NoStep));
-        // Only these differ from the step without queries.
         assert_eq!(
             kept.step_scene(&scene),
             step_scene(&descriptor, &scene),
@@ -174,10 +172,10 @@ fn a_kept_table_answers_as_a_step_does() {
     assert!(hits.min(results) > 1000, "{hits} {results}");
 }
 
-/// The crowd would take minutes.
+/// This step would take minutes if it were not cancelled.
 #[test]
 fn a_watch_tells_how_far_a_step_is_and_ends_it() {
-    // All share a cell, but none overlap.
+    // All points share a cell, and none overlap each other.
     let crowd: Vec<_> = (0..2_000_000)
         .map(|index| Aabb::point([index as f32 / 4e6, 0.25, 0.0]))
         .chain([Aabb::new([-1.0; 3], [0.9; 3])])
@@ -194,7 +192,7 @@ fn a_watch_tells_how_far_a_step_is_and_ends_it() {
     let seen = std::thread::scope(|scope| {
         let work = scope.spawn(|| token.run(|| step_scene(&descriptor, &scene)).is_none());
         let mut seen = (0, 0);
-        // Wait for the pair search, the longest pass with a row per object.
+        // Waits for the search of pairs, the longest pass with a row per object.
         while !(seen.1 >= 2_000_000 && (1..seen.1).contains(&seen.0)) {
             std::thread::sleep(Duration::from_millis(1));
             seen = token.progress();
@@ -229,7 +227,6 @@ fn on_threads(step: impl Fn() -> StepResult + Sync) -> [StepResult; 2] {
     })
 }
 
-/// Errors that need no device come from `validate` and the CPU engine's constructor.
 #[test]
 fn more_worlds_than_indices_can_name_are_refused_at_once() {
     let worlds = |worlds| BroadPhaseDescriptor {

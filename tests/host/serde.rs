@@ -144,7 +144,7 @@ fn bytes_keep_every_bit() {
         let read: T = postcard::from_bytes(&stored).unwrap();
         assert_eq!(bytemuck::bytes_of(&read), bytemuck::bytes_of(&value));
     }
-    // Quiet and signalling NaNs of either sign with payloads, infinities, zeros, denormals.
+    // Bits of floats: NaNs of both kinds and signs, infinities, zeros and denormals.
     let words = [
         0x7fc0_0001,
         0xffc1_2345,

@@ -1,4 +1,4 @@
-//! Layers of imports, and no clocks in tests.
+//! Checks the order of imports, and that tests read no clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Texts of the files under `src/` by module path; the root is empty.
+/// Collects the texts of files under `src/` by module path, which is empty for the root.
 fn modules(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -58,7 +58,6 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let mut files = BTreeMap::new();
     modules(&root().join("src"), "", &mut files);
     assert!(files.len() > 90, "{}", files.len());
-    // Longest prefix of a path that is a module.
     let named = |path: &str| {
         let mut path = path;
         loop {
@@ -76,7 +75,7 @@ fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     arrows
 }
 
-/// A layer may import itself and those before it.
+/// Layers, lowest first. A layer may import itself and earlier ones.
 const LAYERS: [&[&str]; 11] = [
     &["shared"],
     &["api"],
@@ -102,7 +101,6 @@ fn imports_point_to_layers_below() {
         let is_of = |module: &str, folders: &[&str]| folders.contains(&module.split("::").next().unwrap_or_default());
         for target in targets {
             assert!(layer(target).is_some_and(|of| of <= own), "{module} imports {target}");
-            // The GPU and CPU engines are independent.
             let crosses = is_of(module, &["gpu", "stages", "step"]) && is_of(target, &["reference", "cpu"]);
             assert!(!crosses, "{module} imports {target}");
         }
@@ -123,10 +121,10 @@ fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Tests bound counts, not times, since a busy machine must not fail them. Watchdogs wait at least ten minutes.
+/// Tests limit counts, not times, since a busy machine must not fail them. Watchdogs wait at least ten minutes.
 #[test]
 fn no_test_depends_on_a_clock() {
-    /// Files that may read a clock, and why.
+    /// Files that may read a clock, with the reason.
     const CLOCKS: [(&str, &str); 13] = [
         (
             "tests/browser/run.py",
@@ -175,7 +173,7 @@ fn no_test_depends_on_a_clock() {
         "time.time(",
         "monotonic(",
     ];
-    // Limits in the unit of each call: seconds or milliseconds.
+    // Shortest allowed wait, in the unit of the call: seconds or milliseconds.
     let waits = [
         ("timeout=", 600),
         ("timeout: ", 600_000),
@@ -215,7 +213,6 @@ fn no_test_depends_on_a_clock() {
 fn imports_have_no_circle() {
     let mut arrows = arrows();
     assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > 200, "{arrows:?}");
-    // Remove modules without remaining imports until only cycles are left.
     loop {
         let left: BTreeSet<String> = arrows.keys().cloned().collect();
         let free = |targets: &BTreeSet<String>| targets.is_disjoint(&left);

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[2]
-# Larger differences are not examined row by row: rounding cannot explain them.
+# Most differing rows to judge one by one. Rounding cannot explain more.
 MOST_EXACT = 20_000
 
 
@@ -197,7 +197,7 @@ def box_queries(ours: Ours) -> Iterator[Row]:
     path = ours.generate("power-law", 50_000, "objects.npy")
     asked_path = ours.generate("lattice", 10_000, "asked.npy")
     objects, asked = np.load(path), np.load(asked_path)
-    # Moves the queries among the objects.
+    # Moves the queries to the middle of the objects.
     asked += np.tile(np.float32(objects[:, :3].mean()), 6)
     ours.save("asked.npy", asked)
     found = ours.rows("query", path, asked_path)
@@ -207,8 +207,8 @@ def box_queries(ours: Ours) -> Iterator[Row]:
     yield compare(scene, "query", "warp Bvh", found, warp_overlaps(objects, asked, once=False), judge)
 
 
-# Neighbours. Our contract: rows within 4 units in the last place of the radius may differ. Libraries round in f32 or
-# f64 and, with periods, round positions too. Only these two errors may explain a row.
+# Neighbours. Our rows are exact, except where the distance is within 4 units in the last place of the radius. Libraries
+# round in f32 or f64 and, with periods, round positions too. Only these two errors may explain a differing row.
 
 
 def judge_neighbours(points: NDArray, radius: float, period: float) -> Callable[[int, int], Verdict]:
@@ -234,7 +234,7 @@ def neighbours(ours: Ours) -> Iterator[Row]:
 
     side = 32.0
     path = ours.generate("points", 100_000, "points.npy", "--side", str(side))
-    # Multiples of a quarter: many pairs are exactly `radius` apart.
+    # Coordinates are multiples of 1/4, so some pairs are exactly `radius` apart.
     lattice = np.random.default_rng(1).integers(0, int(4 * side), (50_000, 3)).astype(np.float32) / 4
     scenes = [
         ("points, 100,000", path, 0.75, 0.0),
@@ -273,8 +273,8 @@ def freud_neighbours(points: NDArray, radius: float, period: float) -> NDArray:
     return np.unique(ordered(query.toNeighborList()[:]), axis=0)
 
 
-# k-nearest, with distances. Equally distant objects may swap, so distances are compared; ours are computed in doubles
-# from the same points. A row differs if a distance is off by more than 4 units in the last place of an f32.
+# k-nearest, with distances. Objects at equal distances may swap, so only distances are compared. Both sides compute
+# them in doubles. A row differs if a distance is off by more than 4 units in the last place of an f32.
 
 
 def nearest(ours: Ours) -> Iterator[Row]:
@@ -285,7 +285,7 @@ def nearest(ours: Ours) -> Iterator[Row]:
     points = np.load(path)
     doubles = points.astype(float)
     for period in (0.0, side):
-        # Far enough for `count` neighbours, and within half a period.
+        # Large enough for `count` neighbours, and at most half a period.
         radius = 8.0
         options = ["--nearest", str(count), "--radius", str(radius), "--distances"]
         options += ["--period", str(period), "--shifts"] if period else []
@@ -311,9 +311,9 @@ def nearest(ours: Ours) -> Iterator[Row]:
         yield Row("points, 50,000", command, "scipy cKDTree", *sizes, differ, 0, 0, ours_ms, theirs_ms)
 
 
-# Rays. Our contract: every hit of exact arithmetic, plus hits within a widening of the far parameter.
+# Rays. We promise every exact hit, and add near misses, since the far parameter is raised.
 
-# We widen by 2^-21 after rounding to 24 bits. The libraries' slab and triangle tests round in f32, too.
+# Our far parameter is rounded to 24 bits and raised by a part in 2^21. The libraries also round in f32.
 RAY_SLACK = Fraction(1, 2**20)
 
 
@@ -374,7 +374,7 @@ def embree_closest(boxes: NDArray, asked: NDArray) -> NDArray:
     from embreex.mesh_construction import TriangleMesh
     from embreex.rtcore_scene import EmbreeScene
 
-    # Corner c takes the upper bound of axis a if bit a of c is set. Two triangles per side.
+    # Corner c has the upper bound of axis a if bit a of c is set. Each side of the box has two triangles.
     takes = [[axis + 3 * (corner >> axis & 1) for axis in range(3)] for corner in range(8)]
     sides = [(0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5)]
     triangles = [[a, b, c] for a, b, c, _ in sides] + [[a, c, d] for a, _, c, d in sides]
@@ -489,7 +489,7 @@ def meshes(ours: Ours) -> Iterator[Row]:
                 yield compare(scene, f"pairs, {between}", f"ipctk {library}", found, (pairs, spent), judge)
 
 
-# Warp's kernels, on the CPU. Each runs twice: to count, then to write. A first run without input compiles it.
+# Warp's kernels, on the CPU. Each runs twice, to count and to write. A run without input compiles it before.
 
 
 def warp_overlaps(objects: NDArray, asked: NDArray, *, once: bool) -> tuple[NDArray, float]:

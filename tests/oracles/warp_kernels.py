@@ -2,7 +2,7 @@
 
 import warp as wp
 
-# Warp logs what it loads to standard output, which is for the table.
+# Otherwise Warp logs to standard output, which is for the table.
 wp.config.log_level = wp.LOG_ERROR
 
 
@@ -54,7 +54,7 @@ def near(
     cursor: wp.array(dtype=wp.int32),
     rows: wp.array2d(dtype=wp.int32),
 ):
-    # Grid order, in which neighbours are adjacent.
+    # In grid order, neighbours are adjacent in memory.
     point = wp.hash_grid_point_id(grid, wp.tid())
     query = wp.hash_grid_query(grid, points[point], radius)
     found = int(0)

@@ -92,7 +92,6 @@ pub fn check_cull(
         cull.draw_count = 36;
         let mut counters = counters.clone();
         let before = bytes(&counters);
-        // The host writes the last one.
         let room = if cull.lists != 0 { words + 1 } else { 0 };
         let mut unwritten = poison::<u32>(room);
         let mut places = cull_count::cull_count(&cull, &visible, &mut counters);

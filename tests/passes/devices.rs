@@ -7,7 +7,7 @@ use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::wgpu;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// In parallel: most dispatches are too small for several cores.
+/// Runs devices in parallel, since most dispatches are too small for several cores.
 pub fn on_each_device(test: impl Fn(Arc<dyn Device>) + Sync) {
     let test = &test;
     std::thread::scope(|scope| {
@@ -17,7 +17,8 @@ pub fn on_each_device(test: impl Fn(Arc<dyn Device>) + Sync) {
     });
 }
 
-/// As [`on_each_device`], with (part, number of parts): two threads share the first adapter's many cases.
+/// As [`on_each_device`], with (part, number of parts) of the cases. Two threads share the first adapter, which runs
+/// the most.
 pub fn on_parts_of_each_device<T: Send>(test: impl Fn(Arc<dyn Device>, usize, usize) -> T + Sync) -> Vec<T> {
     let test = &test;
     std::thread::scope(|scope| {
@@ -56,7 +57,7 @@ impl Device for TestAdapter {
     }
 
     fn runs(&self, case: usize) -> bool {
-        // Fewer would leave passes out. Scenes have periods of 2, 3 and 4.
+        // Fewer than four of seven cases would leave passes out. Scenes repeat settings every 2, 3 or 4 cases.
         if self.is_first() {
             case % 7 < daily_or_full(4, 7)
         } else {
@@ -126,7 +127,7 @@ impl Device for TestAdapter {
         for (_, staging) in &read {
             staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
         }
-        // Other tests share the device, so wait for this submission only.
+        // Waits for this submission only, since other tests share the device.
         let wait = wgpu::PollType::Wait {
             submission_index: Some(submission),
             timeout: None,
@@ -137,7 +138,6 @@ impl Device for TestAdapter {
     }
 }
 
-/// WGSL value with poison in every word.
 fn poisoned(source: &str, of_type: &str) -> String {
     let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
     let parts: Vec<_> = if let Some((element, count)) = list.and_then(|list| list.rsplit_once(", ")) {
@@ -152,7 +152,7 @@ fn poisoned(source: &str, of_type: &str) -> String {
     format!("{of_type}({})", parts.join(", "))
 }
 
-/// Passes run without wgpu's zero initialisation of workgroup memory, so results must not depend on it.
+/// Makes the pass fill workgroup memory with poison first, since it runs without wgpu's zero initialisation.
 fn with_poisoned_memory(source: &str) -> String {
     let mut fill = String::new();
     for declared in source.lines().filter_map(|line| line.strip_prefix("var<workgroup> ")) {
@@ -166,7 +166,7 @@ fn with_poisoned_memory(source: &str) -> String {
             "atomic<u32>" => format!("atomicStore(&{place}, 0xdeadbeefu)"),
             plain => format!("{place} = {}", poisoned(source, plain)),
         };
-        // No workgroup has fewer invocations than this.
+        // Every workgroup has at least 32 invocations.
         fill += &format!("for (var poisoned = local % 32u; poisoned < u32({count}); poisoned += 32u) {{ {store}; }}\n");
     }
     if fill.is_empty() {

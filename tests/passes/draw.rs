@@ -6,7 +6,7 @@ use gpu_broad_phase::internals::reference::draw::{draw_boxes, draw_cells, draw_p
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{LineVertex, RayCell};
 
-/// Devices round positions differently.
+/// True if positions differ by rounding only.
 pub fn is_near(a: &LineVertex, b: &LineVertex) -> bool {
     let near = |a: f32, b: f32| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
     std::iter::zip(a.position, b.position).all(|(a, b)| near(a, b))
@@ -48,7 +48,7 @@ pub fn check_lines(bench: &Bench, trace: &Trace) {
         found.check("lines", &lines);
         found.check("draw_args", &args);
 
-        // A page that skips the first ones.
+        // A page that omits the first rows.
         let shown = &trace.ray_cells[..trace.ray_cells.len().min(400)];
         let params = DrawParams {
             first: trace.ray_cells.len() as u32 + 3 - shown.len() as u32 / 2,
@@ -78,7 +78,7 @@ pub fn check_lines(bench: &Bench, trace: &Trace) {
         let mut expected: Vec<_> = occupied.iter().map(of_cell).map(|lines| (lines, 0)).collect();
         let vertices: Vec<LineVertex> = pod_collect_to_vec(&found.buffers["lines"][..16 * drawn as usize]);
         for lines in vertices.chunks(24) {
-            // Far out, cells are no larger than rounding errors.
+            // Far from 0, cells are no larger than rounding errors.
             let is_exact = |(cell, _): &(Vec<LineVertex>, u32)| cell == lines;
             let is_cell = |(cell, _): &(Vec<LineVertex>, u32)| {
                 std::iter::zip(lines, cell).all(|(a, b)| a.color == b.color && is_near(a, b))

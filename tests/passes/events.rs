@@ -8,10 +8,10 @@ use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Pair, PairEvent};
 
-/// `spare` rows are free. Without them, the step needed more pairs than it holds.
+/// Checks events with room for `spare` more rows. With 0, the step needed more pairs than it holds.
 pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng: &mut Rng) {
     bench.scene = format!("events of {before} and {now} pairs, room for {spare} more");
-    // Few enough for most pairs to persist.
+    // Few objects, so that most pairs are in both steps.
     let objects = 8 + 2 * before.max(now).isqrt() as u32;
     let generations: Vec<u32> = (0..objects).map(|_| rng.below(3) as u32).collect();
     let generations = Generations {
@@ -38,10 +38,9 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
         static_count: 4,
         static_generations: generations.statics.len() as u32,
         generations: generations.moving.len() as u32,
-        // Too small for all begun events.
         begun_capacity: (now / 3 + spare) as u32,
     };
-    // Every fifth pair had other objects at its indices.
+    // In every fifth pair of the last step, an index belonged to another object.
     let previous: Vec<_> = (0..)
         .zip(&pairs_before)
         .map(|(place, &pair)| {

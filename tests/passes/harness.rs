@@ -17,7 +17,7 @@ use gpu_broad_phase::internals::reference::table::clusters;
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, Pair, RayMode, Scheme, Status, wgpu};
 
-/// Fills outputs, padding, and leftovers of earlier steps.
+/// Byte that fills outputs, padding, and words left by earlier steps.
 pub const POISON: u8 = 0xcd;
 
 pub const STALE: u32 = u32::from_ne_bytes([POISON; 4]);
@@ -26,7 +26,7 @@ pub const STALE_PAIR: Pair = Pair { a: STALE, b: STALE };
 
 pub const PADDING: usize = 4096;
 
-/// More tests than any search here needs.
+/// One round, with more tests than any search here needs.
 pub const ONE_ROUND: Round = Round {
     first: 0,
     tests: 1 << 30,
@@ -48,7 +48,6 @@ pub trait Device: Send + Sync {
 
     fn features(&self) -> wgpu::Features;
 
-    /// False for cases that adapters other than the first skip.
     fn runs(&self, _case: usize) -> bool {
         true
     }
@@ -77,7 +76,7 @@ pub struct Bound {
     pub number: u32,
     pub kind: Binding,
     pub name: &'static str,
-    /// Followed by [`PADDING`].
+    /// Contents, followed by [`PADDING`] bytes of poison.
     pub bytes: Vec<u8>,
     #[allow(dead_code, reason = "the interpreter's")]
     pub given: usize,
@@ -90,21 +89,20 @@ pub fn variants_of(pass: &'static Pass) -> impl Iterator<Item = (&'static str, b
 
 pub struct Bench {
     pub device: Arc<dyn Device>,
-    /// Pass, and `true` if a list excluded pairs.
+    /// Passes that were run, with `true` if a list excluded pairs.
     pub run: RefCell<BTreeSet<(&'static str, bool)>>,
     pub overrides: Overrides,
     pub round: Cell<Round>,
-    /// Common to all rounds.
+    /// Values common to all rounds.
     pub base: Cell<Round>,
     pub sweeps: Cell<bool>,
-    /// Counting stores partners as it finds them, not at the end of a search.
+    /// True if counting stores partners as it finds them, false if at the end of a search.
     pub stores_in_loop: bool,
-    /// Value in the uniform block.
+    /// Value of the constant `SCHEME`.
     pub scheme: u32,
-    /// Maximum of workgroups in the first dimension; more fold into the second.
+    /// Largest number of workgroups in the first dimension. More fold into the second.
     pub fold: u32,
     pub tries_all: bool,
-    /// Chooses a case unless `tries_all`.
     pub draw: RefCell<Rng>,
     pub scene: String,
 }
@@ -130,7 +128,7 @@ impl Bench {
         }
     }
 
-    /// `block` is the uniform block, `contents` the other buffers.
+    /// Runs a pass. `block` is the uniform block, `contents` has the other buffers by name.
     pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
         let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && pass.declares("EXCLUDES");
         self.run.borrow_mut().insert((pass.name, excludes));
@@ -187,7 +185,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// Each round continues on the output of the last.
+    /// Runs a pass in rounds, each on the output of the last.
     pub fn run_rounds(
         &self,
         pass: &'static Pass,
@@ -219,7 +217,7 @@ impl Bench {
         unreachable!("no rounds")
     }
 
-    /// Random, since cycling would correlate with the scenes.
+    /// Returns a random case, or all if `tries_all`. Taking turns would correlate with the scenes.
     pub fn some_of<T>(&self, all: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut all: Vec<_> = all.into_iter().collect();
         if !self.tries_all && !all.is_empty() {
@@ -235,7 +233,7 @@ impl Bench {
         self.tries_all = tries_all;
     }
 
-    /// The page of the complete answer, and some others.
+    /// Returns the page with the complete result, and some partial ones.
     pub fn windows(&self, all: usize) -> Vec<(u32, usize, usize)> {
         let [whole, others @ ..] = windows(all);
         [vec![whole], self.some_of(others)].concat()
@@ -246,7 +244,6 @@ impl Bench {
         self.overrides.filters && (shift > 0 || first > 0)
     }
 
-    /// Barely enough rounds for the longest search.
     pub fn rounds_of(
         &self,
         pass: &'static Pass,
@@ -257,7 +254,7 @@ impl Bench {
         Rounds::of(self.longest(pass, groups, block, contents))
     }
 
-    /// Box tests of the longest search, as reported by a round of one test.
+    /// Returns the box tests of the longest search, as reported by a round of one test.
     pub fn longest(&self, pass: &'static Pass, groups: u32, block: &[u8], contents: &[(&'static str, Vec<u8>)]) -> u32 {
         self.round.set(Round {
             tests: 1,
@@ -273,7 +270,7 @@ impl Bench {
     }
 }
 
-/// Rays or queries through the table of moving or of static objects.
+/// Rays or queries through one table, of moving or of static objects.
 pub struct Walk {
     /// Number of rays, queries or querying objects.
     pub asking: usize,
@@ -283,7 +280,6 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// One for each table of the step.
     pub fn all(trace: &Trace, asking: usize, is_self_query: bool) -> Vec<Self> {
         let base = |[continues, is_continued]: [u32; 2]| Round {
             continues,
@@ -400,7 +396,7 @@ impl Bench {
 }
 
 impl Rounds {
-    /// Barely enough for `longest` tests.
+    /// Returns rounds with barely enough tests for `longest`.
     pub fn of(longest: u32) -> Self {
         let tests = (longest / 3).max(1);
         Self {
@@ -422,12 +418,11 @@ pub struct Output {
 }
 
 impl Output {
-    /// Poison must follow `expected`.
+    /// Panics unless the buffer holds `expected`, followed by poison.
     pub fn check<T: Pod + Debug>(&self, name: &str, expected: &[T]) {
         let (what, found, size) = (&self.what, &self.buffers[name], size_of::<T>());
         let bytes: &[u8] = cast_slice(expected);
         let (found, rest) = found.split_at(bytes.len());
-        // Compared at once: byte by byte, large buffers take longer than their passes.
         if found != bytes {
             let at = (0..bytes.len()).find(|&at| found[at] != bytes[at]).unwrap();
             let (at, value) = (at / size, &found[at / size * size..][..size]);
@@ -452,7 +447,7 @@ impl Output {
         self.check("counters", &expected);
     }
 
-    /// For queries. In crowded scenes, a round that ends within a cluster changes the box tests.
+    /// Compares the counters of queries. In crowded scenes, a round that ends within a cluster changes the box tests.
     pub fn check_query_rounds(&self, expected: &[u32], rounds: Rounds, is_crowded: bool) {
         let mut expected = expected.to_vec();
         if is_crowded {
@@ -479,7 +474,7 @@ impl Output {
         assert_eq!(found, expected, "{}: counters", self.what);
     }
 
-    /// Only `words` words behind `first` are written, for later rounds.
+    /// Panics if more than `words` words behind `first` are written, which later rounds read.
     pub fn check_carry_words(&self, name: &str, first: &[u8], words: usize) {
         let found = &self.buffers[name];
         assert!(found.starts_with(first), "{}: {name}", self.what);
@@ -487,12 +482,12 @@ impl Output {
         assert!(rest.iter().all(|&byte| byte == POISON), "{}: {name}", self.what);
     }
 
-    /// Box tests of rays are approximate, since rounding affects the visited cells.
+    /// Compares counters. Box tests of rays are approximate, since rounding affects the visited cells.
     pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
         self.check_about(before, expected, RAY_CANDIDATES);
     }
 
-    /// Distances bound the search; rounds depend on its box tests.
+    /// Compares counters. Rounded distances affect box tests, and these the rounds.
     pub fn check_nearest_counters(&self, before: &[u32], expected: &[u32]) {
         let mut expected = expected.to_vec();
         expected[ROUNDS_NEEDED] = self.counter(ROUNDS_NEEDED);
@@ -539,7 +534,7 @@ pub fn groups(elements: usize) -> u32 {
     elements.div_ceil(256).max(1) as u32
 }
 
-/// Additions carry into high words; other words must not change.
+/// Counters of earlier passes. Additions carry into high words, and other words must stay.
 pub fn used_counters() -> Vec<u32> {
     let mut counters: Vec<u32> = (1000..1032).collect();
     counters[STATUS] = 0x50;
@@ -549,7 +544,7 @@ pub fn used_counters() -> Vec<u32> {
     counters
 }
 
-/// Only its entry count is valid before the next pass.
+/// A grid of poison, as before its pass.
 pub fn stale_grid() -> Grid {
     pod_read_unaligned(&[POISON; size_of::<Grid>()])
 }
@@ -560,7 +555,7 @@ pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
     bytes(&entries)
 }
 
-/// Boxes of clusters follow room for all records.
+/// Returns the records, then room for all others, then the boxes of clusters.
 fn with_clusters(trace: &Trace) -> Vec<u8> {
     let mut records = bytes(&trace.records);
     if !trace.clusters.is_empty() {
@@ -571,7 +566,7 @@ fn with_clusters(trace: &Trace) -> Vec<u8> {
     records
 }
 
-/// `trace` with clusters, crowded or not.
+/// Returns `trace` with clusters, marked as crowded.
 pub fn crowded(trace: &Trace) -> Trace {
     let mut trace = trace.clone();
     trace.grid.is_crowded = 1;
@@ -599,7 +594,7 @@ pub fn table(trace: &Trace) -> CellTable<'_> {
     }
 }
 
-/// Adds `shift`, saturating at 32 bits like the scan.
+/// Adds `shift` to the offsets, up to the largest `u32`, as the scan does.
 pub fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {
     bytes(&shifted_words(offsets, shift))
 }
@@ -608,7 +603,7 @@ pub fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
     offsets.iter().map(|offset| offset.saturating_add(shift)).collect()
 }
 
-/// Pages `(shift, first, capacity)` of an answer that begins at `shift`; `first` is relative to it.
+/// Returns pages `(shift, first, capacity)` of `all` rows. Offsets begin at `shift`, and `first` counts from there.
 fn windows(all: usize) -> [(u32, usize, usize); 6] {
     [
         (0, 0, all),
@@ -638,7 +633,6 @@ pub fn scan_of(counts: &mut [u32]) -> u64 {
     wide(&counters, 0)
 }
 
-/// 64-bit value of two words, low first.
 pub fn wide(words: &[u32], first: usize) -> u64 {
     u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }

@@ -8,7 +8,7 @@ use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, ord
 use gpu_broad_phase::internals::shaders;
 
 pub fn check_order(bench: &Bench, trace: &Trace) {
-    // Hits also stand in for query results.
+    // Objects of hits also stand in for query results.
     let objects: Vec<u32> = trace.ray_hits.iter().map(|hit| hit.object).collect();
     for kind in 0..3 {
         let all = if kind == 0 { trace.pairs.len() } else { objects.len() };

@@ -21,13 +21,13 @@ fn counters_before() -> Vec<u32> {
     counters
 }
 
-/// Shifts offsets, but not sums.
+/// Shifts the offsets, but not the sums behind them.
 fn shifted_places(params: &Params, words: &[u32], shift: u32) -> Vec<u32> {
     let (places, sums) = words.split_at(pair_sums::tile_words(params));
     [&shifted_words(places, shift), sums].concat()
 }
 
-/// Makes words without an offset stale.
+/// Makes words that hold no offset stale.
 fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
     let mut words = words.to_vec();
     let end = pair_sums::row_word(rows);
@@ -57,7 +57,7 @@ pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<
     [objects].into_iter().chain(exclusions).collect()
 }
 
-/// Every third pair, and rows that are no pairs.
+/// Returns every third pair, some twice, and rows that are no pairs.
 pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     let mut list = Vec::new();
     for &Pair { a, b } in pairs.iter().step_by(3) {
@@ -92,7 +92,7 @@ pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     list
 }
 
-/// A list, a filter's words, and both.
+/// Checks a list with filter words, a list alone, and filter words alone.
 pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
     for (list, words) in [
         (list, 2 * list.len()),
@@ -139,7 +139,7 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
         pairs.sort_unstable();
         pairs
     };
-    // Each pair once, in any slot.
+    // The hash table has each pair once, in any slot.
     assert_eq!(in_order(&found_table), in_order(&table), "{}", found.what);
     let rows: Vec<u32> = found.take("exclusion_rows", slots);
     let lookup_cell = Excludes {
@@ -171,11 +171,10 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let entries = trace.params.entry_capacity as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), filter_inputs(trace, objects), more].concat();
-    // Static objects' rows have tests of their own.
+    // Rows of static objects have a test of their own.
     let params = Params {
         pair_rows: trace.params.entry_capacity,
         cached_partners: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
-        // Exact capacity, or one less.
         pair_capacity: trace.params.pair_capacity.saturating_sub(entries as u32 % 2),
         ..trace.params
     };
@@ -239,7 +238,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     found.check("pair_offsets", &counted);
     let mut expected = counters.clone();
     if keeps_bits {
-        // Both rounds that share a cluster test its box.
+        // Two rounds that share a cluster both test its box.
         let words: Vec<u32> = found.take("counters", counters.len());
         expected[PAIR_CANDIDATES..][..2].copy_from_slice(&words[PAIR_CANDIDATES..][..2]);
     }
@@ -284,7 +283,6 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             pair_capacity: capacity as u32,
             ..params
         };
-        // Words that passes read as offsets.
         let offsets = if uniform_scheme {
             shifted_words(&counts, shift)
         } else {
@@ -324,7 +322,7 @@ pub fn listed(walks: &[u32]) -> Vec<u8> {
     bytes(&[&[walks.len() as u32], walks].concat())
 }
 
-/// Returns the page's pairs after the pass and the entries it lists, in its order.
+/// Returns the page's pairs after the pass, and the entries that it lists, in its order.
 pub fn emitted_cached(
     bench: &Bench,
     trace: &Trace,
@@ -363,7 +361,7 @@ pub fn emitted_cached(
     (pairs, walks)
 }
 
-/// Sums over groups of tiles, and offsets past 32 bits. The empty table adds no counts.
+/// Checks sums over groups of tiles, and offsets past 32 bits. `empty` adds no counts.
 pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng: &mut Rng) {
     let (largest, capacity) = [(9, 1000), (u32::MAX, u32::MAX), (1 << 20, 1 << 31)][rng.below(3)];
     let counts: Vec<u32> = (0..entries + rows).map(|_| rng.bits() as u32 % largest).collect();
@@ -417,7 +415,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     let mut scanned = [&counts[..], &[0]].concat();
     assert_eq!(scan_of(&mut scanned), wide(&counters, PAIRS_NEEDED));
     assert_eq!(pair_sums::places(&params, &words), scanned);
-    // No partners are cached, so all rows are listed.
+    // No partners are cached, so the pass lists all rows.
     let window = Params {
         first_pair: scanned[entries / 3],
         pair_capacity: 1000,
@@ -430,7 +428,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     emitted_cached(bench, &values, &window, &[], &words, &scanned);
 }
 
-/// By cached bits up to their limit, then by search.
+/// Pairs are written from cached bits up to their limit, then by a search.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
     let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL);
     let entries = trace.params.entry_capacity as usize;
@@ -536,7 +534,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
     }
 }
 
-/// Rows of static pairs follow the entries.
+/// Rows of static pairs follow those of the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (count_pass, emit_pass) = if uniform_scheme {
         (
@@ -631,7 +629,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     if !uniform_scheme {
         assert_eq!(pair_sums::places(&params, &words), counts, "{}", bench.scene);
     }
-    // Pairs of moving objects must not change.
+    // These stand for pairs of moving objects, which must not change.
     let mut pairs = vec![STALE_PAIR; all];
     pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
     for window in bench.windows(all) {

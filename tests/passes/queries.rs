@@ -8,19 +8,18 @@ use gpu_broad_phase::internals::reference::queries::{query_count, query_emit, qu
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{NearestObject, Query};
 
-/// Words per query carried to the next round.
+/// Words per query that a round leaves for the next one.
 const STATE_WORDS: usize = 6;
 
-/// Within llvmpipe's loop limit.
+/// Box tests of a round, within llvmpipe's limit of loop iterations.
 const LONG_ROUND: u32 = 2048;
 
 pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
-    // A list excludes partners only.
     let has_list = trace.exclusions.list_count > 0;
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
     let base = Params {
-        // Not a lattice distance, which devices may round differently.
+        // The radius equals no lattice distance, which devices may round differently.
         radius: 1.2345,
         nearest: 3,
         ..trace.params
@@ -50,7 +49,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             ..base
         };
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-            // For self-queries, [`Walk`] adds the objects.
+            // Self-queries read the objects, which [`Walk`] adds.
             let given = (self_query == 0).then(|| ("queries", contents.clone()));
             let given = given.into_iter().chain(filter_inputs(trace, &trace.objects)).collect();
             [given, more].concat()
@@ -109,7 +108,6 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             found.check_carry_words("query_offsets", &shifted, count);
         }
 
-        // With and without a radius.
         for is_bounded in bench.some_of([false, true]) {
             let radius = if is_bounded { params.radius } else { f32::MAX };
             let of_radius = |query: &Query| Query {
@@ -118,7 +116,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             };
             let reaching: Vec<_> = queries.iter().map(of_radius).collect();
             let params = Params { radius, ..params };
-            // The narrow layout has no radius.
+            // Queries of the narrow layout have no radius.
             let is_narrow = self_query == 0 && wide_queries == 0;
             let twins = trace
                 .reads()
@@ -146,7 +144,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
                 assert!(found.counter(ROUNDS_NEEDED) > rounds.count, "{}", found.what);
                 rounds.count *= 2;
             };
-            // Only few objects fit a round within llvmpipe's loop limit.
+            // Objects are few enough for one round within llvmpipe's limit.
             let long = Rounds {
                 count: 1,
                 tests: LONG_ROUND,
@@ -155,7 +153,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
                 let found = run(rounds);
                 let rows = &found.buffers["query_nearest"][..size_of::<NearestObject>() * nearest.len()];
                 found.check_carry_words("query_nearest", rows, left);
-                // Hardware may fuse distances, so near ties may swap.
+                // Hardware may fuse products and sums, so objects of nearly equal distance may swap.
                 let given: Vec<NearestObject> = pod_collect_to_vec(rows);
                 for (given, expected) in given.iter().zip(&nearest) {
                     let [given_squared, squared] = [given.squared_distance, expected.squared_distance];

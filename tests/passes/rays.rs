@@ -72,7 +72,7 @@ fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
     order
 }
 
-/// Devices may order a ray's hits differently.
+/// Checks the passes of rays. Devices may order a ray's hits differently.
 pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: bool) {
     bench.sweeps.set(matches!(rays, Rays::Swept(_)));
     let order = check_ray_keys(bench, trace, rays);
@@ -98,7 +98,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
         (bench.run_walks(pass, &walks, params, &contents, Some(rounds)), rounds)
     };
-    // Words carried from one table to the next.
+    // Words that rays carry from one table to the next.
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
     let mut counters = used_counters();
     let mut offsets = ray_count::ray_count(&params, &tables, bench.overrides, &mut counters);
@@ -164,7 +164,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         found.check_carry_words("ray_offsets", &shifted, rays.len());
     }
 
-    // Hits cached by counting: all of some rays, not of others.
+    // Counting caches all hits of some rays, but not of others.
     for cached_hits in bench.some_of([1, 5]) {
         let keeping = Params {
             cached_hits,
@@ -211,7 +211,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     found.check_ray_rounds(&counters, rounds);
 }
 
-/// Float rounding affects the visited cells, so a few may differ.
+/// Rounding affects the visited cells, so a few may differ.
 pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
     let params = ray_params(trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
@@ -285,7 +285,7 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
     );
 }
 
-/// Objects cover too many cells, so rays test every object.
+/// Rods are in many cells each, so rays test all objects instead of cells.
 pub fn check_rods(device: Arc<dyn Device>) {
     let overrides = Overrides {
         filters: true,

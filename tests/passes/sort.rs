@@ -96,7 +96,7 @@ impl Case<'_> {
             ..
         } = self;
         let counts = sort_histogram::sort_histogram(sort, grid, keys);
-        // Sums of other digits precede these.
+        // Sums of other digits of the key precede these.
         let others = vec![STALE; sort.sums as usize];
         let sums_from = |sums: &[u32]| [&others[..], sums].concat();
         let found = self.bench.run(
@@ -134,7 +134,7 @@ impl Case<'_> {
             uniform(sort),
             &[self.grid(), self.keys(), ("digit_counts", poison::<u32>(counts.len()))],
         );
-        // The scan writes the totals behind the counts.
+        // The scan writes the totals after the counts.
         let counts = &counts[..(sort.tiles << sort.bits) as usize];
         found.check("digit_counts", counts);
         let mut offsets = counts.to_vec();
@@ -175,12 +175,12 @@ pub fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
     [random, sorted, reversed, few, top, vec![0x00ff_00ff; count]]
 }
 
-/// Sorts are stable across tile boundaries.
+/// Sorts must be stable, also across tiles.
 pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
     let mut rng = Rng(9);
     for strategy in strategies(&*device) {
         let mut bench = Bench::new(device.clone());
-        // Serial tiles share the digits.
+        // (Shift, bits) of digits. Serial tiles also have longer digits.
         let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
             SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
             SortStrategy::SerialTiles => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
@@ -188,7 +188,7 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
         };
         let mut case = 0;
         for &tile in tiles {
-            // More than a group of tiles.
+            // More keys than a group of tiles holds.
             let most = if strategy == SortStrategy::SerialTiles {
                 9 * tile
             } else {
@@ -197,7 +197,7 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
             for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, most] {
                 for keys in keys_to_sort(count as usize, &mut rng) {
                     let (shift, bits) = digits[case % digits.len()];
-                    // Up to nine serial workgroups have no key.
+                    // Room for further keys. Up to nine workgroups of the serial passes have no key.
                     let spare = [0, if tile == 1 { 70 } else { 700 }, tile][case % 3];
                     bench.fold = [65_535, 2][case % 2];
                     case += 1;

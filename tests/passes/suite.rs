@@ -21,7 +21,7 @@ use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Rays, Scheme, Source};
 
-/// Returns the entries.
+/// Checks all passes of a scene. Returns its number of entries.
 pub fn check_scene(
     bench: &mut Bench,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -31,7 +31,7 @@ pub fn check_scene(
     check_parts(bench, descriptor, scene, 0, overrides)
 }
 
-/// As [`check_scene`], with static objects first.
+/// As [`check_scene`], with the first `static_count` objects static.
 pub fn check_parts(
     bench: &mut Bench,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -100,7 +100,7 @@ pub fn check_parts(
         let expected = prepare::prepare(&limited, moving, &limits, worlds);
         let found: Vec<u8> = found.take("objects", 32 * scene.objects.len());
         assert!(found.ends_with(&bytes(&expected)), "{}: limited objects", bench.scene);
-        // As bytes: a NaN is not equal to itself.
+        // Compared as bytes, since a NaN is not equal to itself.
         assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
     }
     check_strided(bench, &trace.params, worlds);
@@ -159,7 +159,7 @@ pub fn check_parts(
     if scene.objects.len() < 300 {
         check_lines(bench, &trace);
     }
-    // Slow, so only for sizes up to two scan tiles.
+    // Queries are slow, so only two sizes of scan tiles run them.
     if scene.objects.len() < 600 || scene.objects.len() == 1921 {
         bench.overrides = overrides[0];
         let queries = scene.queries(descriptor.worlds);
@@ -171,7 +171,7 @@ pub fn check_parts(
     trace.grid.entry_count
 }
 
-/// `thoroughly`: all pages and query layouts, not one of each.
+/// With `thoroughly`, some scenes run all pages and query layouts, not a random one of each.
 pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<Item = (usize, Scene)>) {
     let overrides = |filters, count_candidates| Overrides {
         filters,
@@ -189,7 +189,7 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
         if index % 4 == 0 {
             walks.push(overrides(true, false));
         }
-        // A third suffices for every pass without static objects.
+        // A third of the scenes suffices for every pass without static objects.
         bench.tries_all = thoroughly && index % 3 == 0;
         let hierarchical = descriptor(Scheme::Hierarchical, None);
         check_scene(bench, &hierarchical, &scene, &walks);
@@ -209,7 +209,7 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
             periods: [8.0, 0.0, 2.5],
             ..all[(index + 1) % 3]
         };
-        // Alternates: both only change boxes before the first pass.
+        // Either change concerns only the boxes before the first pass, so they alternate.
         let changed = if index % 2 == 0 { flat } else { periodic };
         check_scene(bench, &changed, &scene, &walks[..1]);
         let worlds = BroadPhaseDescriptor {
@@ -217,24 +217,22 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
             ..all[(index / 3) % 3]
         };
         check_scene(bench, &worlds, &scene, &walks[..1]);
-        // Some or all objects are static.
         let parts = [all[index % 3], flat, periodic, worlds][index % 4];
         let static_count = [
             scene.objects.len() / 2,
             scene.objects.len() / 20 * 19,
             scene.objects.len(),
         ][index % 3];
-        // A fifth is enough here.
+        // A fifth of the scenes suffices with static objects.
         bench.tries_all = thoroughly && index % 5 == 0;
         check_parts(bench, &parts, &scene, static_count, &walks[..2]);
         bench.tries_all = false;
-        // Spare room, or an overflow of entries.
+        // More room than entries need, or too little.
         let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
         check_scene(bench, &descriptor(uniform_scheme, Some(capacity)), &scene, &walks[..1]);
     }
 }
 
-/// Passes and sizes that no scene reaches.
 pub fn check_alone(bench: &mut Bench, thoroughly: bool) {
     let is_tried = |size: &usize| thoroughly || *size < 3_000;
     let mut rng = Rng(43);
@@ -244,7 +242,7 @@ pub fn check_alone(bench: &mut Bench, thoroughly: bool) {
         let spare = [0, 5000][index % 2];
         let small: Vec<u32> = (0..count + spare).map(|_| rng.below(9) as u32).collect();
         check_scan(bench, &small, spare);
-        // Totals past 32 bits: offsets saturate, the total does not.
+        // The total exceeds 32 bits. Offsets saturate, the total does not.
         let large: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32).collect();
         check_scan(bench, &large, spare);
     }

@@ -35,7 +35,7 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
             ],
         );
         found.check("sample_statistics", &statistics);
-        // The hash tables stay on the device; check the statistics against them.
+        // No reference has the hash tables, so the statistics are checked against them.
         let tables: Vec<u32> = found.take("density_buckets", 24 * slots);
         let of_octaves = &statistics[statistics.len() - 72..];
         let most = 1 + (64 / params.sample_stride).min(params.sample_count / 4);
@@ -139,7 +139,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
                 ],
             )
         };
-        // With offsets past 32 bits, all entries are dropped; none may wrap around.
+        // Offsets past 32 bits drop all entries. None may wrap around.
         let mut counters = trace.counters_after_entries.clone();
         counters[8..10].copy_from_slice(&[3, 1]);
         let found = emit(&vec![u32::MAX - 1; trace.entry_offsets.len()], &counters);
@@ -161,7 +161,6 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         let mut sums = vec![0; 6];
         sums.resize(6 + 3 * count.div_ceil(LARGE_TABLE_TILE), STALE);
         inputs.push(("large_table_sums", bytes(&sums)));
-        // One workgroup more than there are objects for.
         let tiles = count.div_ceil(LARGE_TABLE_TILE) as u32 + 1;
         let found = bench.run(&shaders::KEYS, tiles, params(), &inputs);
         found.check("next_grid", &[trace.grid_after_layout]);
@@ -266,7 +265,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
     }
 }
 
-/// Prepends totals for each cell size of the large-object table.
+/// Prepends the total of each cell size of the large-object table.
 fn with_totals(sums: &[u32]) -> Vec<u32> {
     let totals = sums.chunks(sums.len() / 3).flat_map(|tiles| {
         let total: u64 = tiles.iter().map(|&sum| u64::from(sum)).sum();
@@ -301,7 +300,6 @@ pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds:
     found.check("keys", &keys[..entries]);
     found.check("values", &trace.unsorted_values[..entries]);
 
-    // Totals past 32 bits, and less room.
     let mut huge = with_totals(&trace.large_table_sums);
     [huge[1], huge[3], huge[5]] = [1; 3];
     let less = Params {
@@ -332,7 +330,7 @@ pub fn noise(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     pod_collect_to_vec(&words)
 }
 
-/// Every third of `slots` is out of range; `spare` more are unused.
+/// A third of `slots` is out of range, and the last `spare` are past the count.
 pub fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
     bench.scene = format!("{slots} slots, {spare} past the count");
     let mut listed: Vec<_> = (0..slots as u32).collect();
@@ -360,7 +358,7 @@ pub fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rn
     found.check("objects", &expected);
 }
 
-/// Fewer entries put the rest into the large-object table.
+/// Keys past the capacity of entries belong to the large-object table.
 pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
     let grid = Grid {
         table_cells: cells,
@@ -368,7 +366,7 @@ pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
         entry_count: keys.len() as u32,
         ..Default::default()
     };
-    // Scheme with one record per object.
+    // In this scheme, each object has one record.
     let (objects, scheme) = ([Aabb::new([0.0; 3], [1.0; 3])], 1);
     for entry_capacity in [keys.len(), keys.len() - keys.len() / 5] {
         let params = Params {
@@ -412,7 +410,7 @@ pub fn check_gaps(device: Arc<dyn Device>) {
     }
 }
 
-/// One point per unit, some crowded in one place or several.
+/// Points spread evenly, one per unit of volume, and crowds in one place or several.
 fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
     let mut rng = Rng(43);
     let mut scenes = Vec::new();
@@ -456,7 +454,7 @@ fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
     scenes
 }
 
-/// A crowd must not set the finest cell, which follows the density of most points.
+/// A crowd must not set the finest cell's size, which follows the density of most points.
 pub fn check_crowds(device: Arc<dyn Device>) {
     let scenes = crowds();
     let mut bench = Bench::new(device);
@@ -484,7 +482,7 @@ pub fn check_many_workgroups(device: Arc<dyn Device>) {
     check_starts(&bench, (entries >> 7) + 40, &keys);
 }
 
-/// Objects in any layout are prepared like plain boxes.
+/// Objects in any layout must be prepared like packed boxes.
 pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
     let mut rng = Rng(u64::from(params.object_count));
     let scene = bench.scene.clone();
@@ -509,7 +507,7 @@ pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
         let boxes = source::boxes(&layout, &words, params.object_count as usize);
         let expected = prepare::prepare(params, &boxes, &[], worlds);
         let expected = [poison::<Aabb>(params.first_object as usize), bytes(&expected)].concat();
-        // As bytes: a NaN is not equal to itself.
+        // Compared as bytes, since a NaN is not equal to itself.
         found.check("objects", &expected);
     }
     bench.scene = scene;

@@ -15,13 +15,13 @@ pub struct Gpu {
 
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// WebGPU's default limits and no feature.
+    /// WebGPU's default limits and no optional feature.
     Plain,
     /// All limits and features of the adapter.
     Rich,
 }
 
-/// In a browser, an adapter gives one device.
+/// Returns a new adapter, since a browser's adapter gives only one device.
 async fn adapter() -> wgpu::Adapter {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = instance.request_adapter(&wgpu::RequestAdapterOptions::default()).await;
@@ -68,7 +68,7 @@ impl Gpu {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Native devices deliver results in a poll; browsers deliver them on their own.
+    /// Waits for results. Native devices deliver them in a poll, browsers on their own.
     pub fn poll(&self) {
         let done = self.device.poll(wgpu::PollType::wait_indefinitely());
         if cfg!(not(target_arch = "wasm32")) {
@@ -76,7 +76,6 @@ impl Gpu {
         }
     }
 
-    /// Repeats the step until nothing overflows.
     pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
         for _ in 0..4 {
             let mut encoder = self.device.create_command_encoder(&Default::default());

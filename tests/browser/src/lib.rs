@@ -1,4 +1,4 @@
-//! Checks of the native tests in a browser. Everything is awaited, nothing blocks.
+//! Checks of the native tests, in a browser. Everything is awaited, and nothing blocks.
 
 #[path = "../../common/agreement.rs"]
 #[allow(dead_code, reason = "the fuzzer and other tests use the rest")]
@@ -27,7 +27,7 @@ pub type Say<'s> = &'s dyn Fn(&str);
 /// Runs all checks; panics on failure.
 pub async fn run(say: Say<'_>) {
     let plain = Gpu::open(Kind::Plain).await;
-    // Browsers report the adapter through the page.
+    // In a browser, the adapter has no name here, and the page reports it.
     if !plain.info.name.is_empty() {
         say(&format!("adapter: {} ({})", plain.info.name, plain.info.backend));
     }

@@ -1,4 +1,5 @@
-//! The same checks natively: `cargo run --release -p browser-tests`. The argument `golden` selects the fixed scenes.
+//! Runs the browser's checks natively: `cargo run --release -p browser-tests`. The argument `golden` selects the fixed
+//! scenes.
 
 fn main() {
     let say = |line: &str| println!("{line}");

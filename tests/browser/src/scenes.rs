@@ -1,4 +1,4 @@
-//! Scenes against the CPU engine, brute force, and the hashes of the native tests.
+//! Scenes compared with the CPU engine, brute force, and the hashes of the native tests.
 
 use std::collections::BTreeSet;
 
@@ -116,7 +116,7 @@ async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_
     check_source(gpu, descriptor, [scene, scene], what, say).await;
 }
 
-/// `given` on the device, against brute force of the same `scene` on the host.
+/// Runs `given` on the device, and compares it with brute force of the same `scene` on the host.
 async fn check_source(
     gpu: &Gpu,
     descriptor: BroadPhaseDescriptor<'_>,
@@ -197,7 +197,6 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
     check(gpu, descriptor, &scene, "static boxes", say).await;
 }
 
-/// Elements that are fields of larger structures, in a buffer.
 struct Fields {
     buffer: wgpu::Buffer,
     count: u32,
@@ -232,7 +231,7 @@ impl Fields {
     }
 }
 
-/// In larger structures, also as centre and half extents without filter words.
+/// Inputs in larger structures, also boxes as centre and half extents without filter words.
 pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
@@ -254,7 +253,7 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     };
     let in_centers = Fields::of(gpu, boxes, |at| {
         let [center, half] = of_center(at).map(|vector| vector.map(f32::to_bits));
-        // The words in between must not be read as filters.
+        // These words must not be read as filters.
         [&center[..], &[0], &half, &[Aabb::EXCLUDED]].concat()
     });
     let in_rays = Fields::of(gpu, rays, |ray| bytemuck::cast_slice(bytemuck::bytes_of(ray)).to_vec());
@@ -464,7 +463,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
     ));
 }
 
-/// Recorded in the frame's encoder, awaited frames later.
+/// Read-backs recorded in a frame's encoder and awaited frames later.
 pub async fn later(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
     for scheme in SCHEMES {
@@ -538,7 +537,6 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
     }
 }
 
-/// `BroadPhase` opens a device of its own.
 pub async fn headless(say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();

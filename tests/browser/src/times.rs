@@ -8,9 +8,9 @@ use crate::rng::Rng;
 
 const STEPS: usize = 9;
 
-/// Median time from recording to counters on the host, including the upload of boxes.
+/// Reports the median time from recording to counters on the host, with the upload of boxes.
 pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
-    // As in `broadphase bench`: about six overlaps a box.
+    // Each box overlaps about six others, as in `broadphase bench`.
     let side = (count as f32 * 8.0 / 6.0).cbrt();
     let boxes = golden::uniform(count as usize, side, &mut Rng(1));
     let descriptor = BroadPhaseDescriptor {

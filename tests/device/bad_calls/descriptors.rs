@@ -126,7 +126,6 @@ fn no_worlds_and_capacities_of_nothing_are_refused() {
     }
 }
 
-/// Errors of every step are reported by the constructor.
 #[test]
 fn descriptors_that_no_step_fits_are_refused_before_any_step() {
     for adapter in daily_adapters() {
@@ -156,7 +155,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                 };
                 assert_eq!(refused(&worlds(count)), expected);
             }
-            // The host lacks the memory too.
+            // The CPU engine refuses these worlds too.
             let on_cpu = cpu::step(&worlds(u32::MAX), &[], &[]).unwrap_err();
             assert_eq!(on_cpu.to_string(), "4294967295 worlds: the maximum is 536870911");
             let without_pairs = BroadPhaseDescriptor {
@@ -179,7 +178,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                     panic!("{error}");
                 };
                 assert_eq!(limit, bytes);
-                // The CPU has no such buffers.
+                // The CPU engine ignores `max_bytes`.
                 assert!(cpu::step(&limited(bytes), &[], &[]).is_ok());
                 least = needed;
             }
@@ -187,7 +186,6 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                 refused(&limited(least - 1)),
                 DescriptorError::NoStepFits(InputError::MemoryLimit { .. })
             ));
-            // The reported minimum is enough.
             let mut on_gpu = broad_phase(&adapter, &limited(least));
             whole(&adapter, &mut on_gpu, Scene::default());
             assert!(on_gpu.memory().total() <= least);
@@ -288,7 +286,7 @@ fn margins_up_to_the_largest_float_grow_boxes() {
     }
 }
 
-/// With a margin the first point counts as 0, just beyond the margins' reach from the second.
+/// With a margin, the first point counts as 0, which is just out of reach of the second.
 #[test]
 fn denormal_bounds_count_as_zero_where_boxes_grow() {
     let objects = [Aabb::point([1.0e-38; 3]), Aabb::point([3.3e-38; 3])];
@@ -314,7 +312,7 @@ fn denormal_bounds_count_as_zero_where_boxes_grow() {
     }
 }
 
-/// Brute force only knows periods of neighbours.
+/// Brute force applies periods to neighbours only.
 #[test]
 fn periods_from_the_smallest_to_the_largest_move_positions() {
     let smallest = f32::from_bits((127 - 100) << 23);
@@ -479,12 +477,12 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     }
                 };
                 if bytes == 0 && !matches!(scheme, Scheme::Uniform { .. }) {
-                    // Other schemes ignore it.
+                    // Other schemes ignore the capacity of entries.
                     let mut on_gpu = broad_phase(&adapter, &descriptor);
                     assert_eq!(whole(&adapter, &mut on_gpu, scene).pairs.len(), 1);
                     continue;
                 }
-                // Only steps with rays and queries have their outputs.
+                // Other outputs exist only in steps with rays or queries, so the step reports them.
                 let error = if matches!(what, "pairs" | "cell entries") {
                     let error = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).err();
                     let refused = DescriptorError::NoStepFits(expected.clone());
@@ -494,7 +492,6 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     let mut on_gpu = broad_phase(&adapter, &descriptor);
                     let error = refused(&adapter, &mut on_gpu, scene);
                     assert_eq!(error, StepError::Input(expected));
-                    // Nothing was recorded.
                     let read = block_on(on_gpu.read_back());
                     assert_eq!(read, Err(ReadBackError::NoStep));
                     error
@@ -542,7 +539,7 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
             let refused = GpuBroadPhase::new(&adapter.device, &adapter.queue, &fixed(most + 1)).err();
             let expected = DescriptorError::NoStepFits(expected);
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
-            // With growth, it is only a hint.
+            // If outputs grow, the capacity is only a hint.
             let growing = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     growth: Growth::Grow,

@@ -215,7 +215,7 @@ fn excluded_queries_are_not_invalid_whatever_they_hold() {
     assert_eq!(check(&scene, "excluded queries").queries_invalid, 0);
 }
 
-/// Squared distances overflow or underflow.
+/// Squares of these distances overflow or underflow.
 #[test]
 fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
     let mut rng = Rng(77);

@@ -43,7 +43,7 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         BroadPhaseError::PairFilterOnCpu
     );
     assert!(cpu::step_scene(&without_pairs, &scene).is_ok());
-    // Errors that need no compiler.
+    // The CPU engine also reports errors that need no compiler.
     let descriptor = BroadPhaseDescriptor {
         pair_filter: Some("fn f() {}"),
         ..Default::default()
@@ -70,7 +70,7 @@ fn texts_that_cannot_be_used_are_refused_with_their_line() {
                 Ok(_) => panic!("{text} is taken"),
             }
         };
-        // The third line, and names of the passes.
+        // Errors in the third line. Some texts use names of the passes.
         for text in [
             "// One.\nfn admits_pair(a: u32, b: u32) -> bool {\n    return a + nothing < b;\n}",
             "// One.\n\nconst admits_most: u32 = -1;\nfn admits_pair(a: u32, b: u32) -> bool { return a < b; }",
@@ -101,7 +101,6 @@ fn texts_that_cannot_be_used_are_refused_with_their_line() {
         let text =
             "fn admits_pair(a: u32, b: u32) -> bool { return a < b; }\n@group(0) @binding(3) var<uniform> b: u32;";
         assert_eq!(refused(text), PairFilterError::Declares { line: 2, what: "@" });
-        // Refused filters do not affect the device.
         let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let objects = [Aabb::new([0.0; 3], [1.0; 3]); 2];
         let input = Scene {
@@ -162,7 +161,6 @@ fn buffers_that_cannot_be_read_are_refused() {
     }
 }
 
-/// Refused before compilation.
 #[test]
 fn functions_that_wait_for_other_invocations_are_refused_by_name() {
     for adapter in daily_adapters() {

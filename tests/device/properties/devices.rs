@@ -1,6 +1,6 @@
 use super::*;
 
-/// Few, since each compiles its own pipelines.
+/// Few descriptors, since each needs its own pipelines.
 fn device_descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
     let default = BroadPhaseDescriptor::default();
     let small = Capacities {
@@ -80,7 +80,7 @@ impl Device {
             .entry(descriptor)
             .or_insert_with(|| GpuBroadPhase::new(device, queue, &device_descriptors()[descriptor]).unwrap());
         let grows = device_descriptors()[descriptor].outputs.growth == Growth::Grow;
-        // Entries grow first, then dependent outputs.
+        // Entries grow first, then outputs that depend on them.
         for _ in 0..4 {
             let mut encoder = device.create_command_encoder(&Default::default());
             broad_phase.step(&mut encoder, *scene).unwrap();
@@ -168,7 +168,6 @@ fn devices_hit_what_exact_arithmetic_says() {
 #[test]
 fn devices_hit_what_exact_arithmetic_says_at_every_scale() {
     let descriptors = device_descriptors();
-    // All hits, the closest and any, of every scheme.
     let choices = [0, 2, 3, 6];
     for adapter in adapters() {
         let name = adapter.name.clone();

@@ -1,4 +1,4 @@
-//! Coordinates are integer multiples of 2^-30, parameters are fractions.
+//! Exact ray tests. Coordinates are multiples of 2^-30, and ray parameters are fractions.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn whole(value: f32) -> i128 {
     scaled as i128
 }
 
-/// A fraction of a positive denominator.
+/// Numerator and positive denominator.
 #[derive(Clone, Copy, Debug)]
 struct Fraction(i128, i128);
 
@@ -30,7 +30,7 @@ impl Fraction {
         if self.at_most(other) { self } else { other }
     }
 
-    /// Larger by a part in 2^20.
+    /// Raises the fraction by a part in 2^20.
     fn widened(self) -> Self {
         Self(self.0 * ((1 << 20) + 1), self.1 << 20)
     }
@@ -40,7 +40,8 @@ impl Fraction {
     }
 }
 
-/// Entry parameter, and `true` if the ray hits the box. `slack` widens the box and the far side by a part in 2^20.
+/// Returns the parameter at which the ray enters the box, and `true` if it hits. `slack` enlarges the box and the far
+/// parameter by a part in 2^20.
 pub fn enter(axes: usize, margin: f32, ray: &SweptRay, object: &Aabb, slack: bool) -> (f64, bool) {
     let mut near = Fraction(whole(ray.t_min.max(0.0)), ONE);
     let mut far = (ray.ray.t_max < f32::INFINITY).then(|| Fraction(whole(ray.ray.t_max), ONE));

@@ -1,11 +1,11 @@
-//! Coordinates have independent scales, from the least denormal to the largest floats.
+//! Ray tests with coordinates from the smallest denormal to the largest floats, each axis at its own scale.
 
 use std::cmp::Ordering;
 
 use super::*;
 
-/// Powers of two: denormal, near the smallest normal float, near the ray test's thresholds, ordinary, and up to
-/// overflowing differences.
+/// Exponents of coordinates: denormal, near the smallest normal float, near the ray test's thresholds, ordinary, and
+/// where differences overflow.
 const UNITS: [i32; 16] = [
     -149, -148, -140, -130, -127, -126, -124, -103, -98, -80, -78, -75, -40, 0, 90, 124,
 ];
@@ -25,7 +25,6 @@ pub struct Seed {
 }
 
 pub fn seed() -> impl Strategy<Value = Seed> {
-    // One scale, two close ones, or any.
     let units = prop_oneof![
         (0..UNITS.len()).prop_map(|unit| [unit; 3]),
         (1..UNITS.len()).prop_map(|unit| [unit, unit - 1, unit]),
@@ -95,7 +94,6 @@ impl Seed {
                 let speed = SPEEDS[self.speeds[at(axis) / 3 % 2]];
                 (f64::from(numbers[3 + axis]) * power(speed)) as f32
             });
-            // Near parameters at which a box is reached.
             let t = |number: u8| {
                 let unit = self.unit(at(2) / 9) / power(SPEEDS[self.speeds[0]]);
                 (f64::from(number) * unit) as f32
@@ -119,7 +117,7 @@ impl Seed {
     }
 }
 
-/// Rounded sum, and `true` if it is exact.
+/// Returns the rounded sum, and `true` if it is exact.
 fn exact_sum(a: f64, b: f64) -> (f64, bool) {
     let sum = a + b;
     let of_b = sum - a;
@@ -146,7 +144,7 @@ impl Parameter {
         self.way / self.speed
     }
 
-    /// Exact, by products of mantissas.
+    /// Compares two quotients exactly, by products of mantissas.
     fn compare(self, other: Self) -> Ordering {
         let product = |a: f64, b: f64| {
             let parts = |value: f64| {
@@ -163,7 +161,7 @@ impl Parameter {
         }
         let apart = a.2 - b.2;
         let magnitudes = match apart {
-            // Mantissas differ by less than a factor of four.
+            // Products of mantissas differ by less than a factor of four, so exponents decide.
             3.. => Ordering::Greater,
             ..=-3 => Ordering::Less,
             0.. => (a.1 << apart).cmp(&b.1),
@@ -173,10 +171,10 @@ impl Parameter {
     }
 }
 
-/// Tolerance in floats for a grown box.
+/// Rounding error of a grown bound, in floats.
 const GROWN_BY: f64 = 4.0;
 
-/// Entry parameter, `true` for a sure hit, and `true` for a possible one.
+/// Returns the parameter at which the ray enters the box, `true` if it surely hits, and `true` if it may hit.
 pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
     let counted = |value: f32| if value.is_subnormal() { 0.0 } else { value };
     let mut near = Parameter::of(counted(ray.t_min));
@@ -191,7 +189,7 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
         let side = |bound: f32, sign: f64| {
             let (grown, first) = exact_sum(f64::from(bound), sign * f64::from(extent));
             let (way, second) = exact_sum(grown, -f64::from(origin));
-            // A bound past the largest float is infinite.
+            // A grown bound past the largest float counts as infinite.
             let is_endless = extent > 0.0 && grown.abs() > f64::from(f32::MAX.next_down());
             let floats = if extent > 0.0 {
                 (grown.abs() as f32).min(f32::MAX)
@@ -211,7 +209,7 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
             surely &= (low.1 || low.0 <= 0.0) && (high.1 || high.0 >= 0.0);
             perhaps &= (low.1 || low.0 - low.3 <= 0.0) && (high.1 || high.0 + high.3 >= 0.0);
             is_exact &= (low.1 || low.2) && (high.1 || high.2);
-            // Nothing reaches a bound at infinity.
+            // A box that is at infinity is never reached.
             let is_beyond = object.min[axis] == f32::INFINITY || object.max[axis] == f32::NEG_INFINITY;
             surely &= !is_beyond;
             perhaps &= !is_beyond;
@@ -254,7 +252,7 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
         near
     };
     surely &= start.compare(far) != Ordering::Greater && near.is_exact && far.is_exact && is_exact;
-    // A parameter beyond the float range is a miss, and a part in 2^24 less may round to it.
+    // A parameter past the largest float is a miss, and one slightly below may round to it.
     surely &= reached < f64::from(f32::MAX) * (1.0 - power(-22));
     let rounding = 1.0 + power(-50);
     let part = 1.0 + power(-20);

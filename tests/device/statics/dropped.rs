@@ -1,19 +1,20 @@
 use super::*;
 use gpu_broad_phase::reference;
 
-/// Outcome of an encoder that builds or moves the table.
+/// Outcome of the encoder that builds or moves the static table.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
-    /// Before the next step is recorded.
+    /// Dropped before the next step is recorded.
     Dropped,
-    /// After it, as a command buffer.
+    /// Dropped after the next step is recorded, as a command buffer.
     DroppedLate,
     SubmittedLate,
 }
 
 const FATES: [Fate; 3] = [Fate::Dropped, Fate::DroppedLate, Fate::SubmittedLate];
 
-/// The second recording reports the missing table, or builds its own.
+/// Records a step twice and submits the first encoder by `fate`. The second recording reports the missing table or
+/// builds its own.
 fn record_both(
     adapter: &TestAdapter,
     fate: Fate,
@@ -47,7 +48,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
             let descriptor = everything(scheme);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let is_told = !matches!(fate, Fate::Dropped);
-            // No table at first, then one of other objects.
+            // At first there is no table, then one of other objects.
             for seed in [1, 2] {
                 let case = Case::new(seed, [150, 40], 2);
                 let scene = case.scene();
@@ -65,7 +66,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
     }
 }
 
-/// More moving objects need a larger buffer, to which the static boxes move.
+/// More moving objects need a larger buffer, to which static boxes are copied.
 #[test]
 fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
     for adapter in daily_adapters() {
@@ -90,7 +91,7 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
     }
 }
 
-/// Even single changes are uploaded again.
+/// Dropped uploads are repeated, even single changes.
 #[test]
 fn sets_and_tables_find_out_together_what_was_not_submitted() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
@@ -110,7 +111,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 });
                 let is_told = !matches!(fate, Fate::Dropped);
                 assert_eq!(told.is_err(), is_told, "{what}, round {round}: {told:?}");
-                // An open encoder's uploads are not repeated.
+                // Uploads of an open encoder are not repeated.
                 assert_eq!(uploaded[1] > 0, !is_told, "{what}, round {round}");
                 let mut last = encoder(&adapter);
                 let input = set.upload(&adapter.device, &mut last).unwrap();
@@ -119,7 +120,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 let objects: Vec<_> = set.static_slots().iter().chain(set.slots()).copied().collect();
                 let expected = reference::brute_force::pairs(&objects);
                 assert_eq!(sorted(read(&mut on_gpu).pairs), expected, "{what}, round {round}");
-                // One change, then one of each kind.
+                // Changes a ball, in one round also a wall.
                 set.move_to(balls[2], [1.2 + round as f32; 3], [2.0 + round as f32; 3])
                     .unwrap();
                 if round == 1 {
@@ -130,7 +131,6 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
     }
 }
 
-/// The encoder of the uploads is dropped or late.
 #[test]
 fn a_step_whose_uploads_did_not_run_is_told() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);

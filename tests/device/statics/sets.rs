@@ -74,7 +74,6 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
             let what = format!("{scheme:?} on {}", adapter.name);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let cases = [1, 1, 2, 1].map(|seed| Case::new(seed, [200, 50], 1));
-            // Grows outputs for all.
             cases
                 .iter()
                 .for_each(|case| _ = whole(&adapter, &mut on_gpu, case.scene()));
@@ -82,7 +81,6 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
             let mut copies = Vec::new();
             for case in &cases {
                 record(&mut on_gpu, &mut encoder, case.scene());
-                // Before the next step overwrites them.
                 let scene = case.scene();
                 let output = on_gpu.step(&mut encoder, scene);
                 let pairs = output.unwrap().pairs.unwrap().buffer.clone();
@@ -129,7 +127,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
             let mut model: Vec<(Handle, Aabb)> = Vec::new();
             let rays = crate::common::scene(2, 10, 20, &mut rng).rays;
             for frame in 0..6 {
-                // Static objects only change in every second frame.
+                // Static objects change in every second frame only.
                 let changes_statics = frame % 2 == 0;
                 for object in boxes(40, &mut rng) {
                     let is_static = changes_statics && rng.below(3) > 0;
@@ -202,7 +200,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
     }
 }
 
-/// Generations of different sets never match.
+/// Generations of two sets are never equal.
 #[test]
 fn sets_do_not_share_static_objects() {
     for adapter in daily_adapters() {
@@ -226,7 +224,6 @@ fn sets_do_not_share_static_objects() {
             assert_eq!(pairs(&mut sets[0]), [Pair { a: 0, b: 1 }], "{}", adapter.name);
             assert_eq!(pairs(&mut sets[1]), [], "{}", adapter.name);
         }
-        // Uploads of a dropped encoder are repeated, and the table is rebuilt.
         let wall = sets[1].handle_of(0).unwrap();
         sets[1].move_to(wall, [1.0; 3], [2.0; 3]).unwrap();
         let mut dropped = encoder(&adapter);

@@ -1,4 +1,4 @@
-/// `SLOTS` words per query: number of results, then the objects.
+/// Writes `SLOTS` words per query: number of results, then the objects.
 pub const QUERIES: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> lists: array<u32>;
@@ -17,7 +17,8 @@ pub const QUERIES: &str = "
         }
     }";
 
-/// Visits of each object in the cell of its lower corner over all levels, and finds by a box and a point there.
+/// For each object, counts visits in the cell of its lower corner over all levels, then finds by a box and by a point
+/// there.
 pub const CELLS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> met: array<u32>;
@@ -50,7 +51,8 @@ pub const CELLS: &str = "
         }
     }";
 
-/// Number of results, 1 if the search finished, and 1 if one that stops at its first object did.
+/// Writes three words per query: number of results, 1 if the search finished, and 1 if a second search, ended at its
+/// first object, counts as finished.
 pub const WHOLE: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
@@ -74,9 +76,9 @@ pub const WHOLE: &str = "
         told[3u * id.x + 1u] = u32(own_walk_is_whole(&walk));
     }";
 
-/// `STRIDE` words per ray: 1 for a closest hit, its object and t, 1 for any hit, number of correct and complete
-/// searches, number of hits, and the hits. Several tables add to them. The text before defines `ray_words`, `told` and
-/// `REPORTED`.
+/// Adds to `STRIDE` words per ray: 1 for a closest hit, its object and t, 1 for any hit, number of tables with complete
+/// and consistent results, number of hits, and the hits. `ray_words`, `told` and `REPORTED` come from the text before
+/// it.
 pub const CAST: &str = "
     fn cast_through_TABLE(id: u32) {
         let head = ray_words(4u * id);
@@ -131,7 +133,7 @@ pub const RAYS: &str = "
         }
     }";
 
-/// Both tables in one dispatch, with one buffer for rays and hits.
+/// Rays through both tables in one dispatch, with one buffer for rays and hits.
 pub const RAYS_OF_BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> told: array<u32>;
 
@@ -149,8 +151,8 @@ pub const RAYS_OF_BOTH: &str = "
         }
     }";
 
-/// Per ray: hits, 1 if the cast finished, closest hit, its certainty, any hit, its certainty, 1 if a cast that stops at
-/// its first hit finished, and certainty of any hit afterwards.
+/// Writes eight words per ray: number of hits, and 1 if their cast finished; 1 for a closest hit, and 1 if certain; 1
+/// for any hit, and 1 if certain; 1 if a cast that was ended early counts as finished; 1 if any hit is certain again.
 pub const WHOLE_CASTS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
@@ -183,7 +185,8 @@ pub const WHOLE_CASTS: &str = "
         told[out + 7u] = u32(again.is_whole);
     }";
 
-/// Both tables in one dispatch and buffer: three vectors per query, then `SLOTS` words.
+/// Queries of both tables in one dispatch and one buffer: three vectors per query, then `SLOTS` words per query for
+/// results.
 pub const BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 
