@@ -154,6 +154,10 @@ pub mod reference {
     //! Not compared byte for byte: box tests of rays, the order of a ray's hits with
     //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays (chosen in floating point with a margin), and
     //! words that a pass leaves unwritten.
+    #![allow(
+        missing_docs,
+        reason = "hidden items, for tests and tools; their WGSL explains passes"
+    )]
 
     #[doc(hidden)]
     pub mod brute_force;

@@ -241,7 +241,7 @@ impl World {
             self.seen.ended += changes.ended.len();
         }
         if let Some(counters) = self.broad_phase.counters()
-            && !counters.is_whole()
+            && !counters.is_complete()
         {
             self.seen
                 .overflows
@@ -252,7 +252,7 @@ impl World {
                 None => break,
                 Some(Ok(result)) => {
                     self.seen.hit_answers += 1;
-                    self.seen.partial_hit_answers += usize::from(!result.counters.is_whole());
+                    self.seen.partial_hit_answers += usize::from(!result.counters.is_complete());
                     self.seen.last_hits = Some((*asked_in, result));
                 }
                 Some(Err(ReadBackError::NotSubmitted)) => self.seen.lost_hit_answers += 1,
@@ -309,7 +309,7 @@ impl World {
             ..*self.broad_phase.descriptor()
         };
         let expected = cpu::step_scene(&descriptor, &scene)?;
-        assert!(expected.counters.is_whole());
+        assert!(expected.counters.is_complete());
 
         assert!(self.tracker.is_synced() && self.tracker.in_flight() == 0);
         let mut known = Vec::new();
@@ -323,7 +323,7 @@ impl World {
 
         let (asked_in, hits) = self.seen.last_hits.as_ref().ok_or("no hits have arrived")?;
         assert_eq!(*asked_in, frame);
-        assert!(hits.counters.is_whole());
+        assert!(hits.counters.is_complete());
         assert_eq!(hits.ray_offsets, expected.ray_offsets);
         assert_eq!(hits.ray_hits, expected.ray_hits);
 

@@ -153,7 +153,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
 
     // Results are read back only for the check.
     let result = pollster::block_on(broad_phase.read_back())?;
-    if !result.counters.is_whole() {
+    if !result.counters.is_complete() {
         // A frame loop would continue here, because the next step has enough space.
         return Err("there are more pairs than the first step has room for".into());
     }

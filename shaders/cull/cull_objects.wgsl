@@ -166,7 +166,7 @@ fn join_bounds(local: u32) {
 }
 
 // Each invocation tests the common box against one plane of one view.
-fn hold_common_bounds(local: u32) {
+fn test_common_bounds(local: u32) {
     let view = local / MAX_PLANES;
     let plane = local % MAX_PLANES;
     if (view >= cull.view_count) {
@@ -218,7 +218,7 @@ fn main(
     highs[padded(local)] = high.xyz;
     workgroupBarrier();
     join_bounds(local);
-    hold_common_bounds(local);
+    test_common_bounds(local);
     workgroupBarrier();
     let blind_views = atomicLoad(&blind);
     if (!is_there || countOneBits(blind_views) == cull.view_count) {

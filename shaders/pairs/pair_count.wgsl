@@ -11,7 +11,7 @@ fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
             is_pair = admitted(own, other) && !is_excluded(own.object, other);
         }
     }
-    keep_partner(own.entry, found, other, is_pair);
+    cache_partner(own.entry, found, other, is_pair);
     found += u32(is_pair);
     return is_pair;
 }

@@ -18,7 +18,7 @@ fn store_bits(entry: u32) {
 }
 
 // Appends `count` bits, at most 32.
-fn keep_bits(entry: u32, bits: u32, count: u32) {
+fn append_bits(entry: u32, bits: u32, count: u32) {
     let used = cached_bits & 31u;
     word_bits |= bits << used;
     if (used + count >= 32u) {
@@ -41,7 +41,7 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
 
 // Caches no partners, since crowded entries have too many.
 
-fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
+fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }
 
 fn store_partners(index: u32, before: u32, count: u32) {

@@ -7,7 +7,7 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_workgroup(group, groups);
 }
 
-fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
+fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }
 
 fn store_partners(index: u32, before: u32, count: u32) {

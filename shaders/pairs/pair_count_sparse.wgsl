@@ -21,7 +21,7 @@ struct Partners {
 
 var<private> partners: Partners;
 
-fn keep_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
+fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
     if (STORES_IN_LOOP) {
         if (is_pair && place < params.cached_partners) {
             pair_cache[place * params.entry_capacity + entry] = other;

@@ -17,5 +17,5 @@ fn walking_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }
 
-fn keep_bits(entry: u32, bits: u32, count: u32) {
+fn append_bits(entry: u32, bits: u32, count: u32) {
 }

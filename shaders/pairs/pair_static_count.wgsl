@@ -8,7 +8,7 @@ var<private> row: u32;
 
 fn accept_result(query: Query, other: u32, distance: u32) {
     if (found < STATIC_CACHED) {
-        keep_partner(row, found, other);
+        cache_partner(row, found, other);
     }
     found += 1u;
 }

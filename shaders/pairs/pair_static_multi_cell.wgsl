@@ -5,7 +5,7 @@
 
 const STATIC_CACHED: u32 = 0u;
 
-fn keep_partner(row: u32, place: u32, other: u32) {
+fn cache_partner(row: u32, place: u32, other: u32) {
 }
 
 fn cached_partner(index: u32, place: u32) -> u32 {

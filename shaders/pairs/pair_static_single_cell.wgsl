@@ -14,7 +14,7 @@ fn static_slot(place: u32, row: u32) -> u32 {
     return params.cached_partners * params.entry_capacity + place * static_rows() + row;
 }
 
-fn keep_partner(row: u32, place: u32, other: u32) {
+fn cache_partner(row: u32, place: u32, other: u32) {
     pair_cache[static_slot(place, row)] = other;
 }
 

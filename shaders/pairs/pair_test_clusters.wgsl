@@ -1,5 +1,5 @@
 // uses: common/clusters, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
-// needs: keep_bits
+// needs: append_bits
 
 // Tests the boxes of a row. In a crowded scene, members of a cluster are tested only if its box is met.
 
@@ -20,7 +20,7 @@ fn visit_row(own: Own, row: Row, first: u32) {
         let test = test_box(own, record, is_member);
         let passed = select(select(members, 0u, test.meets), 1u, is_member);
         members_left = select(select(0u, members, test.meets), max(members_left, 1u) - 1u, is_member);
-        keep_bits(own.entry, u32(test.is_pair), passed);
+        append_bits(own.entry, u32(test.is_pair), passed);
         k += passed;
     }
 }

@@ -171,7 +171,7 @@ fn query_within(original: Query, radius: f32) -> Query {
 }
 
 // The fullest level comes first: it is likely to bound the walks of the others.
-fn level_behind(place: u32) -> u32 {
+fn next_level(place: u32) -> u32 {
     if (place == LARGE_LIST) {
         return grid.fullest_level;
     }
@@ -223,11 +223,11 @@ fn is_covered(query: Query, ring: Ring, level: Level) -> bool {
     return spans(query_within(query, ring.radius), level) && distance <= squared_radius(ring.radius);
 }
 
-fn ring_behind(query: Query, ring: Ring, level: Level, look: u32) -> Ring {
+fn next_ring(query: Query, ring: Ring, level: Level, look: u32) -> Ring {
     let is_far_enough = !(ring.radius < query.radius) || distance_limit() <= squared_radius(ring.radius);
     let covers = !is_periodic(query) && is_covered(query, ring, level);
     if (look == LOOKS_AT_ALL || is_far_enough || covers) {
-        return Ring(level_behind(ring.place), NO_RING, NO_RING);
+        return Ring(next_level(ring.place), NO_RING, NO_RING);
     }
     let radius = bounded(query, next_radius(ring.radius, gap_before(query, level)));
     return Ring(ring.place, radius, select(ring.radius, NO_RING, is_periodic(query)));
@@ -305,7 +305,7 @@ fn walk_rings(query: Query, begun: Ring) -> Ring {
             }
         }
         if (tests_after_round() == 0u) {
-            ring = ring_behind(query, ring, level, look);
+            ring = next_ring(query, ring, level, look);
         }
     }
     return ring;

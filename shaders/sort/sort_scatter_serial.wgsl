@@ -9,7 +9,7 @@
 @group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
 
-fn take_place(slot: u32) -> u32 {
+fn claim_place(slot: u32) -> u32 {
     let place = digit_counts[slot];
     digit_counts[slot] = place + 1u;
     return place;
@@ -47,10 +47,10 @@ fn main(
         let theirs = select(read, places | vec4<u32>(PRIMARY_FLAGS), places < vec4<u32>(sort.unwritten));
         let slots = slots_of(four, tile);
         // One after the other, since slots may be equal.
-        let x = take_place(slots.x);
-        let y = take_place(slots.y);
-        let z = take_place(slots.z);
-        let w = take_place(slots.w);
+        let x = claim_place(slots.x);
+        let y = claim_place(slots.y);
+        let z = claim_place(slots.z);
+        let w = claim_place(slots.w);
         put(x, four.x, theirs.x);
         put(y, four.y, theirs.y);
         put(z, four.z, theirs.z);
@@ -59,6 +59,6 @@ fn main(
     for (; index < end; index += 1u) {
         let key = keys[index];
         let value = select(values[index], index | PRIMARY_FLAGS, index < sort.unwritten);
-        put(take_place(slots_of(vec4<u32>(key), tile).x), key, value);
+        put(claim_place(slots_of(vec4<u32>(key), tile).x), key, value);
     }
 }

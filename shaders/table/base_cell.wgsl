@@ -6,7 +6,7 @@
 //             share a cell; never finer than the smallest object
 // Also marks crowded levels, whose cells hold many boxes.
 
-const NEIGHBOURS: u32 = 4u;
+const MAX_NEIGHBOURS: u32 = 4u;
 // A level is crowded if a box shares its cell with more boxes than this, on average.
 const CROWDED: u32 = 12u;
 // For `costs_less`: cost of a pair in rows of finer cells, fixed cost in pairs, and limit of the octaves between coarse
@@ -22,7 +22,7 @@ const MAX_SPLIT: u32 = 64u;
 var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> wastes: array<atomic<u32>, 4>;
 var<workgroup> smallest: atomic<u32>;
-// One bit per octave whose cells hold more than NEIGHBOURS neighbours. Dense: most boxes have many. Split and well
+// One bit per octave whose cells hold more than MAX_NEIGHBOURS neighbours. Dense: most boxes have many. Split and well
 // split: finer cells separate an eighth or half of the pairs.
 var<workgroup> dense_octaves: atomic<u32>;
 var<workgroup> split_octaves: atomic<u32>;
@@ -157,7 +157,7 @@ fn base_inverse_of(local: u32) -> f32 {
             fraction = i;
         }
     }
-    if (local < OCTAVES && holds_more(local, fraction, NEIGHBOURS)) {
+    if (local < OCTAVES && holds_more(local, fraction, MAX_NEIGHBOURS)) {
         atomicOr(&dense_octaves, select(0u, 1u << local, is_dense(local)));
         atomicOr(&split_octaves, select(0u, 1u << local, parts(local, 1u)));
         atomicOr(&well_split_octaves, select(0u, 1u << local, parts(local, 4u)));

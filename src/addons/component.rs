@@ -8,7 +8,7 @@ use crate::gpu::buffers::{Buffers, Sizes};
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
-use crate::gpu::reading::or_lost;
+use crate::gpu::reading::error_or_lost;
 use crate::gpu::recorder::{Input, Recorder, variables};
 use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::Pass;
@@ -150,7 +150,7 @@ impl Component {
         let context = self.context.get().cloned().ok_or(ReadBackError::NoStep)?;
         match std::mem::take(&mut self.errors).wait().await {
             None => Ok(context),
-            Some(error) => Err(or_lost(context.device(), ReadBackError::Device(error))),
+            Some(error) => Err(error_or_lost(context.device(), ReadBackError::Device(error))),
         }
     }
 

@@ -114,7 +114,7 @@ impl PairTracker {
             && let Some(InFlight { mut events, is_restart }) = self.in_flight.pop_front()
         {
             let events = match events.take() {
-                Some(Ok(events)) if events.status.is_whole() && events.unread == 0 => events,
+                Some(Ok(events)) if events.status.is_complete() && events.unread == 0 => events,
                 Some(Ok(_) | Err(ReadBackError::NotSubmitted)) | None => {
                     if is_restart || self.is_synced {
                         self.restart();

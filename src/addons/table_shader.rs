@@ -61,7 +61,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | ray from a [`SweptRay`](crate::SweptRay)'s words: origin and `t_max`, direction and layers, half extents and `t_min`, world |
 /// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | hit with the smallest `t`, then the smallest object |
 /// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | first hit found |
-/// | `hit.is_hit`, `hit.is_whole` | true if the ray hits an object; true if no loop was cut |
+/// | `hit.is_hit`, `hit.is_complete` | true if the ray hits an object; true if no loop was cut |
 /// | `hit.object`, `hit.t`, `hit.record` | object, `t` where the ray enters its box, its record; without a hit, `bp_NO_OBJECT` and the largest float |
 /// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | cast before the first of all hits |
 /// | `bp_next_hit(&hits) -> bool` | moves to the next hit; false at the end |

@@ -90,7 +90,7 @@ impl Status {
     }
 
     /// Returns true if no bit is set: the result is complete.
-    pub const fn is_whole(self) -> bool {
+    pub const fn is_complete(self) -> bool {
         self.0 == 0
     }
 
@@ -123,7 +123,7 @@ impl std::ops::BitOr for Status {
 /// Prints `whole` if no bit is set, else the names of the bits, such as `pairs+hits`.
 impl std::fmt::Display for Status {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.is_whole() {
+        if self.is_complete() {
             return formatter.write_str("whole");
         }
         let names = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
@@ -269,7 +269,7 @@ impl Counters {
     }
 
     /// Returns true if the result is complete.
-    pub const fn is_whole(&self) -> bool {
-        self.status.is_whole()
+    pub const fn is_complete(&self) -> bool {
+        self.status.is_complete()
     }
 }

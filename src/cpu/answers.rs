@@ -111,7 +111,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    pub fn find_self_queries(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
+    pub fn run_queries(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
         if !matches!(scene.query_input.rays, Rays::None) {
             self.cast_rays(&scene.rays)?;
             if self.descriptor.outputs.ray_cells {

@@ -105,7 +105,7 @@ impl<'a> CpuBroadPhase<'a> {
         let mut answer = Answer::new(&self.descriptor, table, None);
         let objects = table.params.all_objects();
         QuerySizes::of(&scene.query_input, objects.into(), 4).write(&mut answer.params)?;
-        answer.find_self_queries(&scene)?;
+        answer.run_queries(&scene)?;
         Ok(answer.into_result())
     }
 
@@ -136,7 +136,7 @@ impl<'a> CpuBroadPhase<'a> {
             answer.find_pairs()?;
         }
         let (params, counters) = (answer.params, answer.counters.clone());
-        answer.find_self_queries(&scene)?;
+        answer.run_queries(&scene)?;
         let result = answer.into_result();
         (table.params, table.counters) = (params, counters);
         self.table = Some(table);

@@ -10,7 +10,7 @@ use crate::shared::runs::{Walked, for_each, in_runs};
 const MAX_OF_RUN: usize = 1 << 20;
 const MOST: usize = 1 << 27;
 
-pub(crate) trait RowWalk: Sync {
+pub(crate) trait WalkRows: Sync {
     type Found: Copy + Send + Sync;
     /// Passes all items of a row to `accept`. Must give the same items each time.
     fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
@@ -37,12 +37,12 @@ struct Run<T> {
 
 impl<T: Copy + Send + Sync> Lists<T> {
     /// Walks all rows. Caches at most `capacity` items.
-    pub fn find(rows: u32, capacity: Option<u32>, walk: &impl RowWalk<Found = T>) -> Self {
+    pub fn find(rows: u32, capacity: Option<u32>, walk: &impl WalkRows<Found = T>) -> Self {
         let most = capacity.map_or(MOST, |capacity| MOST.min(capacity as usize));
         Self::find_within(most, rows, walk)
     }
 
-    fn find_within(most: usize, rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
+    fn find_within(most: usize, rows: u32, walk: &impl WalkRows<Found = T>) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Range<u32>| {
             let mut found = Vec::new();
@@ -69,8 +69,8 @@ impl<T: Copy + Send + Sync> Lists<T> {
                 all += u64::from(count);
             }
             let take = |left: usize| left.checked_sub(found.len());
-            let is_whole = all == found.len() as u64;
-            if is_whole && room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+            let is_complete = all == found.len() as u64;
+            if is_complete && room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
                 run.found = Some(found);
             }
             run
@@ -90,7 +90,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
     }
 
     /// Writes items at their `offsets`, as far as `all` has room. The first offset may be above 0.
-    pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl RowWalk<Found = T>) {
+    pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl WalkRows<Found = T>) {
         let room = all.len();
         let place = |row: u32| (offsets[row as usize] as usize).min(room);
         let mut left = &mut all[place(0)..];
@@ -128,7 +128,7 @@ mod tests {
         step: u32,
     }
 
-    impl RowWalk for Numbers {
+    impl WalkRows for Numbers {
         type Found = [u32; 2];
 
         fn walk(&self, row: u32, accept: impl FnMut([u32; 2])) -> Walked {

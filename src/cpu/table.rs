@@ -12,7 +12,7 @@ use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record};
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_exclude::pair_exclude;
 use crate::reference::pairs::pair_excludes::{Admits, Excludes};
-use crate::reference::params::{keep_static_entries, scan_output, sized};
+use crate::reference::params::{save_static_entries, scan_output, sized};
 use crate::reference::reads::{StepReads, TableReads};
 use crate::reference::rows::CellTable;
 use crate::reference::sort::sort_digit;
@@ -46,7 +46,7 @@ impl Table {
         let mut statics = None;
         if params.static_count > 0 {
             let cells = Cells::build(&of_statics, &objects, scene.static_worlds, &mut counters)?;
-            keep_static_entries(&mut counters);
+            save_static_entries(&mut counters);
             statics = Some((of_statics, cells));
         }
         let cells = Cells::build(&params, &objects, scene.worlds, &mut counters)?;

@@ -1,4 +1,4 @@
-use super::lists::RowWalk;
+use super::lists::WalkRows;
 use crate::api::types::{Pair, RayHit};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
@@ -14,7 +14,7 @@ pub(super) struct PairWalks<'a> {
     pub overrides: Overrides,
 }
 
-impl RowWalk for PairWalks<'_> {
+impl WalkRows for PairWalks<'_> {
     type Found = Pair;
 
     fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
@@ -32,7 +32,7 @@ pub(super) struct StaticPairWalks<'a> {
     pub overrides: Overrides,
 }
 
-impl RowWalk for StaticPairWalks<'_> {
+impl WalkRows for StaticPairWalks<'_> {
     type Found = Pair;
 
     fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
@@ -51,7 +51,7 @@ pub(super) struct RayWalks<'a> {
     pub overrides: Overrides,
 }
 
-impl RowWalk for RayWalks<'_> {
+impl WalkRows for RayWalks<'_> {
     type Found = RayHit;
 
     fn walk(&self, row: u32, accept: impl FnMut(RayHit)) -> Walked {

@@ -130,7 +130,7 @@ impl Buffers {
         self.give_up(|held| held.idle >= KEPT)
     }
 
-    pub fn give_up_spacious(&mut self, planned: Sizes) {
+    pub fn drop_oversized(&mut self, planned: Sizes) {
         drop(self.give_up(|held| held.is_spacious_for(planned_bytes(&planned, held.id).unwrap_or(0))));
     }
 

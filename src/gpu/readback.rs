@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use super::device_context::DeviceContext;
-use super::reading::{Reading, or_lost};
+use super::reading::{Reading, error_or_lost};
 use super::staging::{Buffer, Pool};
 use crate::api::error::ReadBackError;
 use crate::shared::submission::Dependency;
@@ -111,7 +111,7 @@ impl<T> Readback<T> {
         let decode = self.decode.take()?;
         match state {
             State::There(reading) => {
-                let answer = if self.copied.was_right() {
+                let answer = if self.copied.was_valid() {
                     decode(&reading)
                 } else {
                     self.of.take_error();
@@ -120,7 +120,7 @@ impl<T> Readback<T> {
                 self.slot.give_back(reading);
                 Some(answer)
             }
-            State::Failed(error) => Some(Err(or_lost(self.context.device(), error))),
+            State::Failed(error) => Some(Err(error_or_lost(self.context.device(), error))),
             State::UnderWay(_) | State::Gone => None,
         }
     }

@@ -131,18 +131,18 @@ impl Reading {
         let end = self.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
         self.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
         if let Some(error) = scopes.end().wait().await {
-            return Err(or_lost(device, ReadBackError::Map(error)));
+            return Err(error_or_lost(device, ReadBackError::Map(error)));
         }
         waiting::wait(device, submission, timeout).map_err(|error| match error {
             wgpu::PollError::Timeout => {
                 end_if_stopped();
                 ReadBackError::Timeout(timeout)
             }
-            error => or_lost(device, ReadBackError::Map(error.to_string())),
+            error => error_or_lost(device, ReadBackError::Map(error.to_string())),
         })?;
         match receiver.receive().await {
             Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(or_lost(device, ReadBackError::Map(error.to_string()))),
+            Some(Err(error)) => Err(error_or_lost(device, ReadBackError::Map(error.to_string()))),
             None => Err(ReadBackError::DeviceLost),
         }
     }
@@ -271,7 +271,7 @@ pub(crate) async fn submit(
     let submitted = record(&mut encoder).map(|reading| (reading, context.queue().submit([encoder.finish()])));
     match scopes.end().wait().await {
         None => submitted.ok_or(ReadBackError::NoStep),
-        Some(error) => Err(or_lost(device, ReadBackError::Map(error))),
+        Some(error) => Err(error_or_lost(device, ReadBackError::Map(error))),
     }
 }
 
@@ -290,7 +290,7 @@ pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(),
 }
 
 /// Returns `error`, but `DeviceLost` on a lost device, which causes many different errors.
-pub(crate) fn or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
+pub(crate) fn error_or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
     if submission::is_lost(device) {
         ReadBackError::DeviceLost
     } else {

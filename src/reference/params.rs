@@ -80,7 +80,7 @@ fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, object
 }
 
 /// Saves the static table's entry count: the moving table uses the same words.
-pub(crate) fn keep_static_entries(counters: &mut [u32]) {
+pub(crate) fn save_static_entries(counters: &mut [u32]) {
     counters.copy_within(
         word::ENTRIES_NEEDED..word::ENTRIES_NEEDED + 2,
         word::STATIC_ENTRIES_NEEDED,

@@ -59,7 +59,7 @@ impl CellTable<'_> {
     }
 
     /// Records of a listing, each object once. Only the uniform scheme reads `values`.
-    pub(crate) fn listed<'a>(
+    pub(crate) fn records_of<'a>(
         &'a self,
         params: &'a Params,
         listing: Listing,
@@ -111,7 +111,7 @@ impl CellTable<'_> {
     }
 
     /// First entry of the ignored objects.
-    pub(crate) fn absent_begin(&self, params: &Params) -> u32 {
+    pub(crate) fn ignored_begin(&self, params: &Params) -> u32 {
         self.starts[params.ignored_key(self.grid) as usize]
     }
 

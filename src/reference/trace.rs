@@ -6,7 +6,7 @@ use super::pairs::pair_walk::PairReads;
 use super::pairs::{
     pair_count, pair_emit, pair_emit_cached, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
 };
-use super::params::{fixed, keep_static_entries, overrides_of, scan_output, sized};
+use super::params::{fixed, overrides_of, save_static_entries, scan_output, sized};
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use super::reads::{StepReads, TableReads};
@@ -115,7 +115,7 @@ pub(crate) fn trace_host(
         };
         build(&mut statics, scene.static_worlds, descriptor.sort)?;
         trace.counters = statics.counters.clone();
-        keep_static_entries(&mut trace.counters);
+        save_static_entries(&mut trace.counters);
         trace.statics = Some(Box::new(statics));
     }
     trace.params = params;

@@ -201,7 +201,7 @@ impl Dependency {
     }
 
     /// Returns true if the recording was right, even if its part was overwritten since.
-    pub fn was_right(&self) -> bool {
+    pub fn was_valid(&self) -> bool {
         self.recording.state() == RIGHT
     }
 

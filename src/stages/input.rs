@@ -60,7 +60,7 @@ impl Copying {
     }
 
     /// Returns true if the source rows may be in a buffer of the broad phase.
-    pub const fn is_from_own(&self) -> bool {
+    pub const fn may_read_own_buffer(&self) -> bool {
         matches!(self, Self::Count(_))
     }
 }

@@ -97,7 +97,7 @@ buffers! {
     /// rounds follows.
     OFFSETS = "pair_offsets": Objects;
     /// Cached partners per entry, then cached static partners per moving object.
-    SLOTS = "pair_cache": Objects;
+    PAIR_CACHE = "pair_cache": Objects;
     /// Bits of the box tests of each entry, in crowded scenes.
     BITS = "pair_bits": Objects;
     /// Workgroup counts of the second walk.
@@ -230,7 +230,7 @@ impl PairPlan {
         if !params.is_uniform() {
             sizes.extend([
                 (buffer::WALK_GROUPS, 12),
-                (buffer::SLOTS, 4 * slot_words(params, params.cached_partners)),
+                (buffer::PAIR_CACHE, 4 * slot_words(params, params.cached_partners)),
                 (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entries),
             ]);
         }

@@ -28,17 +28,17 @@ use crate::shared::wgsl::number;
 passes! {
     "queries" {
     /// Counts the results of each query.
-    QUERY_COUNT = "query_count" if |of| of.uses.queries && may_exclude(of);
+    QUERY_COUNT = "query_count" if |of| of.uses.queries && is_possible(of);
 
     /// Writes the results of each query.
-    QUERY_EMIT = "query_emit" if |of| of.uses.queries && may_exclude(of);
+    QUERY_EMIT = "query_emit" if |of| of.uses.queries && is_possible(of);
 
     /// Finds the nearest objects of each query.
-    QUERY_NEAREST = "query_nearest" if |of| of.uses.nearest && may_exclude(of);
+    QUERY_NEAREST = "query_nearest" if |of| of.uses.nearest && is_possible(of);
     }
 }
 
-fn may_exclude(of: &PassContext<'_>) -> bool {
+fn is_possible(of: &PassContext<'_>) -> bool {
     !of.excludes || of.pair_filter.is_some() || of.uses.excluded_pairs
 }
 
@@ -129,7 +129,7 @@ impl QueryPlan {
             };
             let bytes = bytes as u64 * queries;
             sizes.push((buffer::QUERIES, bytes));
-            if self.copying.is_some_and(|copying| copying.is_from_own()) {
+            if self.copying.is_some_and(|copying| copying.may_read_own_buffer()) {
                 sizes.push((buffer::SOURCE_QUERIES, bytes));
             }
         }

@@ -214,7 +214,7 @@ impl RayPlan {
         if rays > 0 {
             let bytes = 16 * u64::from(params.ray_stride) * rays;
             sizes.push((buffer::RAYS, bytes));
-            if self.copying.is_some_and(|copying| copying.is_from_own()) {
+            if self.copying.is_some_and(|copying| copying.may_read_own_buffer()) {
                 sizes.push((buffer::SOURCE_RAYS, bytes));
             }
         }
@@ -447,7 +447,7 @@ pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
 }
 
 /// Hits per ray worth caching: nearly all hits of most rays, or 0 if too many.
-pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
+pub(crate) fn hits_worth_caching(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
     if mean > u64::from(MAX_CACHED_HITS) {

@@ -50,17 +50,17 @@ impl Shape {
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
             .max(MIN_ROUND_TESTS)
             .min(most) as u32;
-        (tests / self.cut_smaller()).max(1)
+        (tests / self.shrink_divisor()).max(1)
     }
 
-    fn cut_smaller(&self) -> u32 {
+    fn shrink_divisor(&self) -> u32 {
         SHRINK_FACTOR.saturating_pow(self.walk_shrink)
     }
 
     /// Rounds of walks with up to `iterations` loop iterations per test and `kept` cached results per walk.
     pub fn rounds_of(&self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
         let tests = self.round_tests(walks, iterations);
-        let iterations = MAX_ITERATIONS as u32 / self.cut_smaller();
+        let iterations = MAX_ITERATIONS as u32 / self.shrink_divisor();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
             // If this saturates, no walk has tests left.

@@ -14,7 +14,7 @@ pub(crate) enum TableOf {
 }
 
 /// Maximum number of walks of one ray or query through tables.
-pub(crate) const MAX_TABLES: usize = 3;
+pub(crate) const MAX_WALKS: usize = 3;
 
 pub(crate) struct WalkRound {
     params: Block,

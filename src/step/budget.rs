@@ -52,7 +52,7 @@ impl Plan {
             ..*sizes
         };
         let mut least = Self::new(&unlimited, sizes, Demand::default(), binding_limit)?;
-        least.drop_what_saves_time(descriptor, 0);
+        least.drop_speedups(descriptor, 0);
         let shrinks = least.shrinks(descriptor);
         let wanted = rows_of(&mut least.shape.params, &shrinks);
         least.shrink(&shrinks, &wanted, 0.0);
@@ -70,7 +70,7 @@ impl Plan {
             return Ok(());
         };
         if !self.is_counted {
-            self.drop_what_saves_time(descriptor, limit);
+            self.drop_speedups(descriptor, limit);
         }
         let bytes = self.bytes();
         if bytes <= limit {
@@ -97,7 +97,7 @@ impl Plan {
     }
 
     /// Drops optional speedups one by one until the buffers fit into `limit` bytes.
-    fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
+    fn drop_speedups(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
         let shrinks = self.shrinks(descriptor);
         for drop in PairPlan::SAVES_TIME.into_iter().chain(RayPlan::SAVES_TIME) {
             let mut least = *self;

@@ -41,7 +41,7 @@ impl Demand {
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
             bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
-            cached_hits: rays.map(|rays| rays::worth_keeping(counters.hits_needed, rays.into())),
+            cached_hits: rays.map(|rays| rays::hits_worth_caching(counters.hits_needed, rays.into())),
             walk_shrink: 0,
             is_crowded: None,
         }
@@ -202,16 +202,16 @@ impl DemandTracker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stages::rays::worth_keeping;
+    use crate::stages::rays::hits_worth_caching;
 
     #[test]
     fn hits_are_kept_where_they_are_few_and_seldom_otherwise_than_before() {
-        assert_eq!([0, 1000, 4000].map(|hits| worth_keeping(hits, 1000)), [8, 8, 16]);
+        assert_eq!([0, 1000, 4000].map(|hits| hits_worth_caching(hits, 1000)), [8, 8, 16]);
         assert_eq!(
-            [16_400, 64_000, 64_001].map(|hits| worth_keeping(hits, 1000)),
+            [16_400, 64_000, 64_001].map(|hits| hits_worth_caching(hits, 1000)),
             [32, 64, 0]
         );
-        assert_eq!(worth_keeping(0, 0), 8);
+        assert_eq!(hits_worth_caching(0, 0), 8);
         let kept = |cached_hits| Demand {
             cached_hits,
             ..Demand::default()

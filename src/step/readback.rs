@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::api::counters::{Counters, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
-use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, check_submitted, copy_out, or_lost, submit};
+use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, check_submitted, copy_out, error_or_lost, submit};
 use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
@@ -165,7 +165,7 @@ impl GpuBroadPhase {
             None => Ok(()),
             Some(error) => {
                 self.forget();
-                Err(or_lost(self.context.device(), ReadBackError::Device(error)))
+                Err(error_or_lost(self.context.device(), ReadBackError::Device(error)))
             }
         }
     }

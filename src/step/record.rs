@@ -26,7 +26,7 @@ use crate::stages::shape::COUNTERS;
 use crate::stages::sort::KeyValueBuffers;
 use crate::stages::table::statics::StaticTable;
 use crate::stages::table::{self, statics};
-use crate::stages::walks::MAX_TABLES;
+use crate::stages::walks::MAX_WALKS;
 use crate::stages::{self, rays};
 
 /// Timing of a recording's stages.
@@ -65,7 +65,7 @@ impl GpuBroadPhase {
             return Err(StepError::Dropped);
         }
         // A debug group cannot span several encoders.
-        let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
+        let is_split = self.splits_submissions && MAX_WALKS * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         self.bindings.begin();
@@ -445,7 +445,7 @@ impl GpuBroadPhase {
                 // Oversized buffers would count against the memory limit.
                 let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
-                buffers.give_up_spacious(plan.sizes());
+                buffers.drop_oversized(plan.sizes());
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
                 // Most of these buffers are dropped right after building.
                 let mut bindings = Bindings::default();

@@ -99,7 +99,7 @@ impl GpuBroadPhase {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
         for (received, copied) in arrived {
             // Drops other counters, such as those of a device lost in between.
-            if copied.was_right() {
+            if copied.was_valid() {
                 self.observe(received);
             } else if copied.is_undecided() {
                 self.counter_readback.arrived.lock().push((received, copied));

@@ -17,7 +17,7 @@ impl Warnings {
 fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool) {
     warn_of_invalid(label, counters, before);
     let status = counters.status;
-    if status.is_whole() || before.is_some_and(|before| before.status == status) {
+    if status.is_complete() || before.is_some_and(|before| before.status == status) {
         return;
     }
     let next = if grows {

@@ -103,12 +103,12 @@ impl Whole {
         loop {
             // Counting first avoids writing to outputs that are too small.
             let mut counters = self.count(record).await?;
-            while self.broad_phase.grows() && lacking(&counters).is_some() {
+            while self.broad_phase.grows() && missing_rows(&counters).is_some() {
                 // Missing entries hide pairs and hits, so only a new step shows the demand.
                 let held = |of: &Counters| u64::from(of.entries_capacity) + u64::from(of.static_entries_capacity);
                 let before = held(&counters);
                 counters = self.count(record).await?;
-                if let Some((needed, capacity)) = lacking(&counters).filter(|_| held(&counters) <= before) {
+                if let Some((needed, capacity)) = missing_rows(&counters).filter(|_| held(&counters) <= before) {
                     return Err(too_many("cell entries", needed, capacity));
                 }
             }
@@ -151,11 +151,11 @@ impl Whole {
         let mut result = self.receive(reading).await?;
         let counters = result.counters;
         let grows = self.broad_phase.grows();
-        if grows && lacking(&counters).is_some() {
+        if grows && missing_rows(&counters).is_some() {
             return Ok(None);
         }
         self.fit_rounds(&counters)?;
-        if unfinished(&counters) || (grows && !self.is_whole(&result, &counters)) {
+        if unfinished(&counters) || (grows && !self.is_complete(&result, &counters)) {
             return Ok(None);
         }
         if grows {
@@ -206,7 +206,7 @@ impl Whole {
         counters.map_err(|error| self.cause(error))
     }
 
-    fn is_whole(&self, result: &StepResult, needed: &Counters) -> bool {
+    fn is_complete(&self, result: &StepResult, needed: &Counters) -> bool {
         let holds = |rows: usize, needed: u64| rows as u64 >= needed;
         let has_pairs = !self.broad_phase.emits_pairs() || holds(result.pairs.len(), needed.pairs_needed);
         let has_hits = result.ray_offsets.is_empty() || holds(result.ray_hits.len(), needed.hits_needed);
@@ -226,7 +226,7 @@ impl Whole {
         let all_hits = !whole.ray_offsets.is_empty();
         let mut is_in_parts = false;
         loop {
-            if self.is_whole(&whole, &counters) {
+            if self.is_complete(&whole, &counters) {
                 if is_in_parts && self.broad_phase.descriptor().outputs.pair_order == PairOrder::Sorted {
                     whole.pairs.sort_unstable();
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
@@ -328,7 +328,7 @@ const fn unfinished(counters: &Counters) -> bool {
 }
 
 /// Entries needed and available in a table that is too small.
-fn lacking(counters: &Counters) -> Option<(u64, u32)> {
+fn missing_rows(counters: &Counters) -> Option<(u64, u32)> {
     let tables = [
         (counters.entries_needed, counters.entries_capacity),
         (counters.static_entries_needed, counters.static_entries_capacity),

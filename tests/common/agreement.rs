@@ -103,7 +103,7 @@ pub fn check(
             RayMode::All => {
                 assert_eq!(result.ray_offsets.len(), expected.hits.len() + 1, "{what}");
                 for (ray, (ends, expected)) in result.ray_offsets.windows(2).zip(&expected.hits).enumerate() {
-                    let (range, is_whole) = held(ends, result.ray_hits.len());
+                    let (range, is_complete) = held(ends, result.ray_hits.len());
                     let hits: Vec<_> = result.ray_hits[range].iter().map(hit_bits).collect();
                     let whole: Vec<_> = expected.iter().map(hit_bits).collect();
                     let what = format!("{what}: hits of ray {ray}");
@@ -111,7 +111,7 @@ pub fn check(
                     if is_searched {
                         assert_eq!((ends[1] - ends[0]) as usize, whole.len(), "{what}");
                         assert!(
-                            !is_whole || hits.len() == whole.len(),
+                            !is_complete || hits.len() == whole.len(),
                             "{what}: {hits:?}, not {whole:?}"
                         );
                     }
@@ -145,11 +145,11 @@ pub fn check(
         QueryMode::All if !expected.found.is_empty() => {
             assert_eq!(result.query_offsets.len(), expected.found.len() + 1, "{what}");
             for (query, (ends, found)) in result.query_offsets.windows(2).zip(&expected.found).enumerate() {
-                let (range, is_whole) = held(ends, result.query_objects.len());
+                let (range, is_complete) = held(ends, result.query_objects.len());
                 check_found(
                     &result.query_objects[range],
                     found,
-                    is_whole && is_searched,
+                    is_complete && is_searched,
                     &format!("{what}: query {query}"),
                 );
             }
@@ -178,10 +178,10 @@ fn possible(found: &Found) -> Vec<(u32, f64)> {
     possible
 }
 
-fn check_found(list: &[u32], found: &Found, is_whole: bool, what: &str) {
+fn check_found(list: &[u32], found: &Found, is_complete: bool, what: &str) {
     let possible: Vec<_> = possible(found).iter().map(|&(object, _)| object).collect();
     check_part(list, &possible, what);
-    for (object, _) in found.surely.iter().filter(|_| is_whole) {
+    for (object, _) in found.surely.iter().filter(|_| is_complete) {
         assert!(list.contains(object), "{what}: {object} is not in {list:?}");
     }
 }

@@ -58,7 +58,7 @@ pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scen
     for _ in 0..4 {
         submit(adapter, broad_phase, input);
         let result = read(broad_phase);
-        if result.counters.is_whole() {
+        if result.counters.is_complete() {
             return result;
         }
     }
@@ -155,7 +155,10 @@ pub fn check_nearest(found: &[NearestObject], on_cpu: &[NearestObject], what: &s
         let [a, b] = [found, on_cpu].map(|neighbor| f64::from(neighbor.squared_distance));
         let is_alike = a == b || (a - b).abs() <= 1e-6 * a.max(b);
         let is_none = [found, on_cpu].map(|neighbor| neighbor.object == NONE);
-        assert!(is_alike && is_none[0] == is_none[1], "{what}: {found:?}, not {on_cpu:?}");
+        assert!(
+            is_alike && is_none[0] == is_none[1],
+            "{what}: {found:?}, not {on_cpu:?}"
+        );
     }
 }
 

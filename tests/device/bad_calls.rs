@@ -109,7 +109,7 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
                 for result in [on_gpu, on_cpu] {
                     let counters = &result.counters;
                     let most = rows as usize;
-                    assert!(!counters.is_whole() && result.pairs.len() <= most, "{what}");
+                    assert!(!counters.is_complete() && result.pairs.len() <= most, "{what}");
                     assert!(
                         result.ray_hits.len() <= most && result.query_objects.len() <= most,
                         "{what}"
@@ -412,7 +412,7 @@ fn empty_buffers_of_the_caller_are_no_input() {
 }
 
 #[test]
-fn reading_windows_and_queries_before_any_step_are_refused() {
+fn read_backs_pages_and_queries_before_any_step_are_refused() {
     for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {

@@ -65,7 +65,7 @@ fn check_boxes(objects: &[Aabb], fault: &str) -> Counters {
 }
 
 #[test]
-fn boxes_with_a_nan_take_no_part() {
+fn boxes_with_a_nan_are_ignored() {
     let mut faulty: Vec<_> = (0..6)
         .flat_map(|bound| NANS.map(|nan| with_bound(bound, nan)))
         .collect();
@@ -77,7 +77,7 @@ fn boxes_with_a_nan_take_no_part() {
 }
 
 #[test]
-fn inverted_boxes_take_no_part() {
+fn inverted_boxes_are_ignored() {
     let mut faulty: Vec<_> = (0..3)
         .flat_map(|axis| [1.0f32.next_up(), 1e30, INFINITY].map(|low| with_bound(axis, low)))
         .collect();

@@ -13,7 +13,7 @@ use pollster::block_on;
 const ROUNDS: u32 = 1024;
 
 #[test]
-fn a_watch_ends_work_on_a_device_between_two_submissions() {
+fn a_cancel_token_ends_work_between_two_submissions() {
     let objects = uniform(2000, &mut Rng(19));
     let queries = objects.iter().map(|&aabb| Query::overlaps(aabb)).collect::<Vec<_>>();
     let input = QueryInput {

@@ -109,7 +109,7 @@ impl Case {
 
     fn check(&self, result: StepResult, place: &str) {
         let what = format!("{:?} on {place}", self.scheme);
-        assert!(result.counters.is_whole() && result.pairs.len() > 20, "{what}");
+        assert!(result.counters.is_complete() && result.pairs.len() > 20, "{what}");
         let hits: Vec<_> = self
             .hits
             .iter()
@@ -231,7 +231,7 @@ fn steps_of_one_broad_phase_may_be_open_at_once() {
 
 /// The buffers hold the results of the step that ran last, so reading the later step fails.
 #[test]
-fn steps_of_one_broad_phase_in_another_order_are_told() {
+fn steps_submitted_in_another_order_are_reported() {
     let _watchdog = watchdog("another order");
     for adapter in adapters() {
         for (case, other) in Case::each(29).into_iter().zip(Case::each(30)) {

@@ -171,7 +171,7 @@ fn a_window_has_the_rows_that_it_shows() {
         };
         step();
         let all = step();
-        assert!(all.counters.is_whole());
+        assert!(all.counters.is_complete());
         let counts = [
             (OutputRows::Pairs, all.pairs.len()),
             (OutputRows::Hits, all.ray_hits.len()),
@@ -402,7 +402,7 @@ fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize
 }
 
 #[test]
-fn objects_past_a_count_on_the_device_take_no_part() {
+fn objects_past_a_device_count_are_ignored() {
     for adapter in adapters() {
         let mut rng = Rng(0xc0);
         let boxes = uniform(900, &mut rng);

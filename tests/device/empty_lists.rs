@@ -33,7 +33,7 @@ fn check(result: &StepResult, expected: &[Vec<u32>; 3], what: &str) {
         result.query_nearest.len(),
     ];
     assert_eq!(rows, [0; 5], "{what}");
-    assert!(result.counters.is_whole(), "{what}: {}", result.counters.status);
+    assert!(result.counters.is_complete(), "{what}: {}", result.counters.status);
 }
 
 fn check_outputs(

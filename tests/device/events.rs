@@ -233,7 +233,7 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
 }
 
 #[test]
-fn many_pairs_that_come_and_go_are_told_once() {
+fn many_pairs_that_come_and_go_are_reported_once() {
     for adapter in adapters() {
         let mut rng = Rng(77);
         let mut boxes = crate::common::uniform(20_000, &mut rng);
@@ -252,7 +252,7 @@ fn many_pairs_that_come_and_go_are_told_once() {
             adapter.queue.submit([encoder.finish()]);
             let found = read_events(&mut events);
             let result = read(&mut broad_phase);
-            assert!(result.counters.is_whole());
+            assert!(result.counters.is_complete());
             let now: BTreeSet<Touch> = rows_of(&result.pairs).into_iter().map(touch).collect();
             assert!(now.len() > 50_000, "{} pairs", now.len());
             check(

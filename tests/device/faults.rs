@@ -144,7 +144,7 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
 }
 
 #[test]
-fn what_is_made_or_updated_on_a_lost_device_ends_in_typed_errors() {
+fn a_lost_device_ends_in_typed_errors() {
     for adapter in adapters() {
         let [(device, queue)] = own_devices(&adapter);
         let descriptor = BroadPhaseDescriptor::default();
@@ -162,7 +162,7 @@ fn what_is_made_or_updated_on_a_lost_device_ends_in_typed_errors() {
 }
 
 #[test]
-fn headless_tells_that_its_device_is_lost() {
+fn a_broad_phase_reports_a_lost_device() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut headless = opened(&adapter, &descriptor);

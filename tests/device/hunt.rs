@@ -150,7 +150,7 @@ fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepRe
     let mut last = Status::default();
     for _ in 0..6 {
         let result = step();
-        if descriptor.outputs.growth == Growth::Fixed || result.counters.is_whole() {
+        if descriptor.outputs.growth == Growth::Fixed || result.counters.is_complete() {
             return result;
         }
         last = result.counters.status;
@@ -249,7 +249,9 @@ fn truth(
         let expected = Expected::of(descriptor, scene);
         let mut faults = Vec::new();
         let mut hold = |checked: Result<(), String>| faults.extend(checked.err());
-        hold(caught(|| check_definition(descriptor, scene, &expected, &on_cpu, "CPU")));
+        hold(caught(|| {
+            check_definition(descriptor, scene, &expected, &on_cpu, "CPU")
+        }));
         hold(caught(|| check_work(descriptor, wild, &on_cpu.counters)));
         (Truth { on_cpu, expected }, faults)
     })

@@ -156,9 +156,9 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 let shown = &hits[begin.min(hits.len())..end.min(hits.len())];
                 let of_ray = &whole.1[begin..end];
                 let (shown, of_ray): (BTreeSet<_>, BTreeSet<_>) = (shown.iter().collect(), of_ray.iter().collect());
-                let is_whole = end <= hits.len();
+                let is_complete = end <= hits.len();
                 assert!(shown.is_subset(&of_ray), "{what}, ray {ray}");
-                assert!(!is_whole || shown == of_ray, "{what}, ray {ray}");
+                assert!(!is_complete || shown == of_ray, "{what}, ray {ray}");
             }
 
             for ray_mode in [RayMode::Closest, RayMode::Any] {

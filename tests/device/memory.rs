@@ -499,7 +499,7 @@ fn outputs_that_grew_shrink_again() {
             adapter.name
         );
         assert!(
-            step(&device, &queue, &mut gpu, &crowd).counters.is_whole(),
+            step(&device, &queue, &mut gpu, &crowd).counters.is_complete(),
             "{}",
             adapter.name
         );

@@ -422,7 +422,7 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
 
 /// Nothing reads draws and arguments back, so the next call reports that the last one ran after a later step.
 #[test]
-fn what_nobody_reads_is_told_once_by_the_next_call() {
+fn unread_errors_are_reported_once_by_the_next_call() {
     for adapter in adapters() {
         let name = &adapter.name;
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -640,7 +640,7 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
 
 /// [`BroadPhase`] submits its steps itself, so uploads must be submitted before.
 #[test]
-fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
+fn a_step_over_objects_that_were_not_uploaded_is_refused() {
     for adapter in adapters() {
         let name = &adapter.name;
         let mut headless = opened(&adapter, &BroadPhaseDescriptor::default());

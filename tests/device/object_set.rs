@@ -83,7 +83,7 @@ fn record(
 
 fn read_back(broad_phase: &mut GpuBroadPhase) -> StepResult {
     let result = block_on(broad_phase.read_back()).unwrap();
-    assert!(result.counters.is_whole());
+    assert!(result.counters.is_complete());
     result
 }
 

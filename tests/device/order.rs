@@ -204,7 +204,7 @@ fn answers_in_parts_are_ascending_as_a_whole() {
                 u64::from(found.counters.pairs_capacity) < found.counters.pairs_needed,
                 "{what}"
             );
-            assert!(found.counters.is_whole() && words(&found) == expected, "{what}");
+            assert!(found.counters.is_complete() && words(&found) == expected, "{what}");
         }
     }
 }

@@ -122,12 +122,12 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
         let result = block_on(headless.step(&objects, &[])).expect("an answer");
         let what = format!("{count} rods, {scheme:?} on {}", adapter.name);
         assert_eq!(result.pairs, [Pair { a: 0, b: count - 1 }], "{what}");
-        assert!(result.counters.is_whole(), "{what}");
+        assert!(result.counters.is_complete(), "{what}");
         let rounds = count.div_ceil(16_384);
         assert!((rounds..2 * rounds).contains(&result.counters.rounds_needed), "{what}");
         for rounds in [rounds, 1] {
             let calm = block_on(headless.step(&objects[..100], &[])).expect("an answer");
-            assert!(calm.pairs.is_empty() && calm.counters.is_whole(), "{what}");
+            assert!(calm.pairs.is_empty() && calm.counters.is_complete(), "{what}");
             assert!(calm.counters.rounds_capacity >= rounds, "{what}");
             assert!(rounds > 1 || calm.counters.rounds_capacity == 1, "{what}");
         }
@@ -158,7 +158,7 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
                 "{what}"
             );
             let next = step(&adapter, &mut gpu, &objects, &[]);
-            assert_eq!(next.counters.is_whole(), growth == Growth::Grow, "{what}");
+            assert_eq!(next.counters.is_complete(), growth == Growth::Grow, "{what}");
             assert_eq!(next.pairs.len() == 1, growth == Growth::Grow, "{what}");
         }
         let descriptor = BroadPhaseDescriptor {
@@ -176,7 +176,7 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
         let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
         let whole = step(&adapter, &mut gpu, &objects, &[]);
         assert!(
-            whole.counters.is_whole() && whole.pairs.len() == 1,
+            whole.counters.is_complete() && whole.pairs.len() == 1,
             "{scheme:?} on {}",
             adapter.name
         );
@@ -207,7 +207,7 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                 let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
                 let expected = cpu::step(&descriptor, &objects, &rays).expect("an answer");
                 let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
-                assert!(result.counters.is_whole(), "{what}");
+                assert!(result.counters.is_complete(), "{what}");
                 // An any-hit search ends at its first hit, so it may need only one round.
                 assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
                 assert_eq!(result.ray_any, expected.ray_any, "{what}");
@@ -334,7 +334,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 let result = block_on(headless.step(objects, &[])).expect("an answer");
                 assert!(headless.gpu().unwrap().memory().total() <= limit, "{what}");
                 assert!(
-                    result.counters.is_whole() && sorted(result.pairs) == *expected,
+                    result.counters.is_complete() && sorted(result.pairs) == *expected,
                     "{what}"
                 );
             }
@@ -371,7 +371,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 "{what}: {refused:?}"
             );
             assert!(
-                step(&adapter, &mut gpu, &objects[..10], &[]).counters.is_whole(),
+                step(&adapter, &mut gpu, &objects[..10], &[]).counters.is_complete(),
                 "{what}"
             );
         }
@@ -459,10 +459,10 @@ fn outputs_start_at_what_was_needed_after_trim() {
     for adapter in daily_adapters() {
         let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &BroadPhaseDescriptor::default())
             .expect("a broad phase");
-        assert!(!step(&adapter, &mut gpu, &crowd, &[]).counters.is_whole());
+        assert!(!step(&adapter, &mut gpu, &crowd, &[]).counters.is_complete());
         gpu.trim();
         assert!(
-            step(&adapter, &mut gpu, &crowd, &[]).counters.is_whole(),
+            step(&adapter, &mut gpu, &crowd, &[]).counters.is_complete(),
             "{}",
             adapter.name
         );
@@ -500,7 +500,7 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
             let is_told = first.counters.status.has(Status::CUT);
             assert!(is_told || first.counters.hits_needed == (RAYS * CROWD) as u64, "{what}");
             let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
-            assert!(result.counters.is_whole(), "{what}");
+            assert!(result.counters.is_complete(), "{what}");
             assert_eq!(result.ray_offsets, offsets, "{what}");
         }
     }
@@ -618,7 +618,7 @@ fn steps_make_room_without_a_wait() {
                     device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
                 }
                 match broad_phase.counters() {
-                    Some(counters) if counters.is_whole() => break counters,
+                    Some(counters) if counters.is_complete() => break counters,
                     Some(counters) => assert_eq!(counters.pairs_needed, 300 * 299 / 2, "{what}"),
                     None => assert!(frames < 4, "{what}"),
                 }

@@ -137,7 +137,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &Step
 }
 
 #[test]
-fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() {
+fn wild_scenes_have_the_pairs_of_brute_force_without_excluded_ones() {
     for adapter in daily_adapters() {
         let mut parted = [0; 2];
         let mut scenes = 0;
@@ -389,7 +389,7 @@ fn a_list_may_change_in_every_frame() {
 }
 
 #[test]
-fn crowds_are_parted_as_well() {
+fn pairs_of_crowds_are_excluded() {
     let mut rng = Rng(92);
     let around = |rng: &mut Rng, edge: f32| {
         let low = [0; 3].map(|_| rng.unit() * 2.0);
@@ -746,7 +746,7 @@ fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
 }
 
 #[test]
-fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
+fn partners_of_a_query_set_are_excluded_as_those_of_its_step() {
     let mut rng = Rng(98);
     let objects = uniform(400, &mut rng);
     let (fixed, moving) = objects.split_at(100);

@@ -451,13 +451,13 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             gpu.step(&mut encoder, scene).expect("a step");
             queue.submit([encoder.finish()]);
             let mut result = block_on(gpu.read_back()).expect("a result");
-            if !result.counters.is_whole() {
+            if !result.counters.is_complete() {
                 let mut encoder = device.create_command_encoder(&Default::default());
                 gpu.step(&mut encoder, scene).expect("a step");
                 queue.submit([encoder.finish()]);
                 result = block_on(gpu.read_back()).expect("a result");
             }
-            assert!(result.counters.is_whole(), "{what}");
+            assert!(result.counters.is_complete(), "{what}");
             if descriptor.pairs {
                 assert_eq!(
                     sorted(result.pairs.clone()),

@@ -483,7 +483,7 @@ fn the_reference_answers_by_the_definition() {
         let expected = Expected::of(&descriptor, &scene);
         let result = on_reference(&descriptor, &given);
         check(&descriptor, &scene, &expected, &result, "reference");
-        assert!(result.counters.is_whole());
+        assert!(result.counters.is_complete());
     });
 }
 

@@ -433,7 +433,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
                 (needed as u64, 40)
             );
             let second = step(&adapter, &mut gpu, &scene);
-            assert!(second.counters.is_whole());
+            assert!(second.counters.is_complete());
             assert_eq!(lists(&second), whole);
 
             let fixed = BroadPhaseDescriptor {
@@ -481,7 +481,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
 
 /// 6,000 × 6,000 results exceed a binding of 128 MiB.
 #[test]
-fn results_past_one_binding_come_whole_out_of_headless() {
+fn results_past_one_binding_are_complete_from_a_broad_phase() {
     for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
@@ -506,7 +506,7 @@ fn results_past_one_binding_come_whole_out_of_headless() {
 }
 
 #[test]
-fn a_query_of_many_rounds_is_told_and_does_not_taint_the_next_one() {
+fn a_query_of_many_rounds_is_reported_and_leaves_the_next_one_right() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
@@ -528,7 +528,7 @@ fn a_query_of_many_rounds_is_told_and_does_not_taint_the_next_one() {
         assert_eq!((crowd.counters.rounds_needed, crowd.counters.rounds_capacity), (7, 1));
         query(&adapter, &mut gpu, boxes(&objects[..1]));
         let crowd = query(&adapter, &mut gpu, boxes(&objects[..1]));
-        assert!(crowd.counters.is_whole(), "{:?}", crowd.counters);
+        assert!(crowd.counters.is_complete(), "{:?}", crowd.counters);
         assert_eq!(crowd.query_objects.len(), 100_000);
         let lone = query(&adapter, &mut gpu, boxes(&objects[100_000..]));
         assert_eq!(

@@ -83,7 +83,7 @@ impl Frame {
 }
 
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &StepResult, what: &str) {
-    assert!(found.counters.is_whole(), "{what}: {}", found.counters.status);
+    assert!(found.counters.is_complete(), "{what}: {}", found.counters.status);
     check_hits(
         found,
         descriptor.outputs.ray_mode,

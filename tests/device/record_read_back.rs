@@ -57,7 +57,7 @@ impl Frame {
             queries: Queries::Boxes(Source::Host(&self.queries)),
             ..Scene::default()
         };
-        assert!(found.counters.is_whole(), "{what}: {}", found.counters.status);
+        assert!(found.counters.is_complete(), "{what}: {}", found.counters.status);
         let pairs = brute_force::scene_pairs(descriptor, &expected).unwrap();
         assert_eq!(sorted(found.pairs.clone()), pairs, "{what}");
         check_hits(

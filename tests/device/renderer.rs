@@ -112,7 +112,7 @@ impl Frame {
             ..Scene::default()
         };
         for (found, descriptor) in [&step, &picking, &sensors].into_iter().zip(descriptors) {
-            assert!(found.counters.is_whole(), "{what}: {}", found.counters.status);
+            assert!(found.counters.is_complete(), "{what}: {}", found.counters.status);
             check_hits(
                 found,
                 descriptor.outputs.ray_mode,

@@ -23,7 +23,7 @@ fn whole(adapter: &crate::common::TestAdapter, broad_phase: &mut GpuBroadPhase, 
         broad_phase.step(&mut encoder, *scene).unwrap();
         adapter.queue.submit([encoder.finish()]);
         let mut result = block_on(broad_phase.read_back()).unwrap();
-        if result.counters.is_whole() {
+        if result.counters.is_complete() {
             result.pairs.sort_unstable();
             return result;
         }

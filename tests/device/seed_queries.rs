@@ -108,7 +108,7 @@ fn hash_of_points() {
             ..QueryInput::default()
         }))
         .unwrap();
-        assert!(result.counters.is_whole());
+        assert!(result.counters.is_complete());
         for (point, list) in points.iter().zip(lists(&result)) {
             assert_eq!(list, at[&point.min.map(f32::to_bits)], "{}", adapter.name);
         }

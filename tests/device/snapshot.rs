@@ -305,10 +305,7 @@ fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
             "{error:?}"
         );
         let text = error.to_string();
-        assert!(
-            text.contains(told) && text.contains("use gpu-broad-phase"),
-            "{text}"
-        );
+        assert!(text.contains(told) && text.contains("use gpu-broad-phase"), "{text}");
     }
     let mut longer = bytes.clone();
     longer.extend([0; 4]);

@@ -317,7 +317,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         set.record(&mut encoder, &step, later).unwrap();
         adapter.queue.submit([encoder.finish()]);
         let found = block_on(set.read_back()).unwrap();
-        if found.counters.is_whole() {
+        if found.counters.is_complete() {
             check_answers(&found, &expected, &what);
             break;
         }

@@ -272,7 +272,7 @@ fn everything(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 }
 
 #[test]
-fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
+fn a_reused_table_gives_the_same_bytes_as_a_new_one() {
     for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let descriptor = everything(scheme);
@@ -459,7 +459,7 @@ fn the_table_of_both_parts_is_asked_again() {
                     read(on_gpu)
                 };
                 let mut found = ask(&mut on_gpu);
-                if !found.counters.is_whole() {
+                if !found.counters.is_complete() {
                     found = ask(&mut on_gpu);
                 }
                 let without_pairs = BroadPhaseDescriptor {

@@ -154,7 +154,7 @@ fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], what
 
 /// If outputs are too small, `BroadPhase` repeats or pages the step.
 #[test]
-fn cells_of_rays_come_whole_out_of_headless() {
+fn cells_of_rays_are_complete_from_a_broad_phase() {
     for adapter in adapters() {
         for scheme in SCHEMES {
             let mut rng = Rng(29);
@@ -179,7 +179,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
             let mut headless = opened(&adapter, &broad_phase);
             let result = block_on(headless.step(&objects, &rays)).unwrap();
             let reference = cpu::step(&broad_phase, &objects, &rays).unwrap();
-            assert!(result.counters.is_whole());
+            assert!(result.counters.is_complete());
             assert_eq!(result.ray_hits, reference.ray_hits);
             let ends = &result.ray_cell_offsets;
             assert_eq!((ends.len(), ends[40]), (rays.len() + 1, ends[41]));
@@ -534,7 +534,7 @@ fn windows_show_the_rest_of_an_answer() {
 }
 
 #[test]
-fn missing_room_for_entries_is_told_and_made() {
+fn missing_room_for_entries_is_reported_and_made() {
     for adapter in adapters() {
         let objects = uniform(500, &mut Rng(23));
         let ray = [Ray::new([0.0; 3], [1.0; 3], f32::INFINITY)];
@@ -696,7 +696,7 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
             let hits: usize = brute_force::rays_all(&objects, &rays).iter().map(Vec::len).sum();
             assert_eq!(result.counters.pairs_needed, expected.len() as u64);
             assert_eq!(result.counters.hits_needed, hits as u64);
-            assert!(result.counters.status.has(Status::PAIRS) && !result.counters.is_whole());
+            assert!(result.counters.status.has(Status::PAIRS) && !result.counters.is_complete());
             assert_eq!((result.pairs.len(), result.ray_hits.len()), (10, 2));
             let mut found = sorted(result.pairs);
             found.dedup();
@@ -708,13 +708,13 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
 
 /// 17,997,000 pairs exceed a binding of 128 MiB.
 #[test]
-fn answers_past_one_binding_come_whole_out_of_headless() {
+fn answers_past_one_binding_are_complete_from_a_broad_phase() {
     for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut headless = opened(&adapter, &descriptor);
         let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 6_000];
         let result = block_on(headless.step(&objects, &[])).unwrap();
-        assert!(result.counters.is_whole());
+        assert!(result.counters.is_complete());
         let expected = (0..6_000).flat_map(|a| (a + 1..6_000).map(move |b| Pair { a, b }));
         assert!(sorted(result.pairs).into_iter().eq(expected), "{}", adapter.name);
     }
@@ -842,7 +842,7 @@ fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {
         let result = block_on(headless.step(&objects, &[])).unwrap();
         let expected = [Pair { a: 0, b: COUNT - 1 }];
         assert_eq!(result.pairs, expected, "{}", adapter.name);
-        assert!(result.counters.is_whole(), "{}", adapter.name);
+        assert!(result.counters.is_complete(), "{}", adapter.name);
     }
 }
 

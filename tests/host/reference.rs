@@ -174,7 +174,7 @@ fn a_kept_table_answers_as_a_step_does() {
 
 /// This step would take minutes if it were not cancelled.
 #[test]
-fn a_watch_tells_how_far_a_step_is_and_ends_it() {
+fn a_cancel_token_reports_progress_and_ends_a_step() {
     // All points share a cell, and none overlap each other.
     let crowd: Vec<_> = (0..2_000_000)
         .map(|index| Aabb::point([index as f32 / 4e6, 0.25, 0.0]))

@@ -4,7 +4,7 @@ use bytemuck::bytes_of;
 use gpu_broad_phase::internals::blocks::{Exclusions, Overrides, Round, STATIC_CACHED_PARTNERS, ScanParams};
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
-use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts};
+use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCountOutput};
 use gpu_broad_phase::internals::reference::pairs::pair_excludes::Excludes;
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
@@ -186,7 +186,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         excludes: excludes(trace),
     };
     let mut counters = counters_before();
-    let PairCounts {
+    let PairCountOutput {
         mut counts,
         words,
         slots,
@@ -483,7 +483,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 pair_capacity: capacity as u32,
                 ..params
             };
-            let shifted_cached = PairCounts {
+            let shifted_cached = PairCountOutput {
                 counts: shifted_words(&kept.counts, shift),
                 ..kept.clone()
             };
@@ -564,7 +564,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         values: &trace.values,
         excludes: excludes(trace),
     };
-    let PairCounts {
+    let PairCountOutput {
         mut counts,
         mut words,
         slots,

@@ -57,9 +57,9 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
         let count = query_count as usize;
         let walks = Walk::all(trace, count, self_query != 0);
         let carried = if walks.len() > 1 { count } else { 0 };
-        let twins = trace.reads().queries(queries, self_query != 0);
+        let reference_walks = trace.reads().queries(queries, self_query != 0);
         let mut counters = used_counters();
-        let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
+        let mut offsets = query_count::query_count(&params, &reference_walks, bench.overrides, &mut counters);
         let more = vec![
             ("query_offsets", poison::<u32>(count + 1)),
             ("counters", bytes(&used_counters())),
@@ -78,7 +78,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             result_capacity: all as u32,
             ..params
         };
-        let results = query_emit::query_emit(&whole, &twins, bench.overrides, &offsets);
+        let results = query_emit::query_emit(&whole, &reference_walks, bench.overrides, &offsets);
         for window in bench.windows(all) {
             let (shift, first, capacity) = window;
             let params = Params {
@@ -118,11 +118,11 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             let params = Params { radius, ..params };
             // Queries of the narrow layout have no radius.
             let is_narrow = self_query == 0 && wide_queries == 0;
-            let twins = trace
+            let reference_walks = trace
                 .reads()
                 .queries(if is_narrow { queries } else { &reaching }, self_query != 0);
             let mut counters = used_counters();
-            let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
+            let nearest = query_nearest::query_nearest(&params, &reference_walks, bench.overrides, &mut counters);
             let left = STATE_WORDS * count;
             let more = vec![
                 (

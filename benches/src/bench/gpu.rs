@@ -238,7 +238,7 @@ impl<'a> Recording<'a> {
             let (short, needed, capacity) = self.need(&first.counters);
             let status = first.counters.status;
             // Outputs at the binding limit stop growing; the rest is read in pages.
-            if status.is_whole() || status == short && capacity == held {
+            if status.is_complete() || status == short && capacity == held {
                 let places = (1..)
                     .map(|part| part * u64::from(capacity))
                     .take_while(|&place| place < needed);
@@ -367,7 +367,7 @@ impl Contestant for Step<'_> {
         Question::Pairs
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.variant == Variant::Total
     }
 
@@ -424,7 +424,7 @@ impl<'a> RayCast<'a> {
                 Ok(())
             })?;
             scene.wait()?;
-            if broad_phase.counters().is_some_and(|counters| counters.is_whole()) {
+            if broad_phase.counters().is_some_and(|counters| counters.is_complete()) {
                 return Ok(());
             }
         }

@@ -48,7 +48,7 @@ pub trait Contestant {
     fn threads(&self) -> usize;
     fn question(&self) -> Question;
     /// False for a stage or a variant.
-    fn is_whole(&self) -> bool {
+    fn is_complete(&self) -> bool {
         true
     }
     /// Prepares runs and returns their answer.
@@ -62,7 +62,7 @@ pub struct Row {
     pub threads: usize,
     pub question: Question,
     pub stage: &'static str,
-    pub is_whole: bool,
+    pub is_complete: bool,
     pub runs: usize,
     pub median_ms: f64,
     pub min_ms: f64,
@@ -165,7 +165,7 @@ impl Measured<'_> {
                 threads: self.contestant.threads(),
                 question: self.contestant.question(),
                 stage,
-                is_whole: self.contestant.is_whole(),
+                is_complete: self.contestant.is_complete(),
                 runs: times.len(),
                 median_ms: median(&times),
                 min_ms: times[0],

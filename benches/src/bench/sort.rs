@@ -173,7 +173,7 @@ impl Contestant for StageOfStep<'_> {
         for _ in 0..3 {
             let mut entries = self.step(true)?.unwrap_or_default();
             let counters = self.broad_phase.counters();
-            if counters.is_some_and(|counters| counters.is_whole()) {
+            if counters.is_some_and(|counters| counters.is_complete()) {
                 entries.truncate(self.keys.expected.len());
                 return self.keys.answer(gpu::NAME, entries);
             }

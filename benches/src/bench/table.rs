@@ -27,8 +27,9 @@ pub struct Block {
 
 impl Block {
     fn whole(&self, question: Question) -> impl Iterator<Item = &Row> {
-        let is_whole = move |row: &&Row| row.question == question && row.stage == question.stage() && row.is_whole;
-        self.rows.iter().filter(is_whole)
+        let is_complete =
+            move |row: &&Row| row.question == question && row.stage == question.stage() && row.is_complete;
+        self.rows.iter().filter(is_complete)
     }
 
     fn ours(&self, question: Question) -> Option<&Row> {
@@ -431,7 +432,7 @@ mod tests {
             threads,
             question: Question::Pairs,
             stage: TOTAL,
-            is_whole: true,
+            is_complete: true,
             runs: 1,
             median_ms,
             min_ms: median_ms,

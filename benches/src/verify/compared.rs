@@ -229,8 +229,8 @@ impl Answers {
         let descriptor = &features.descriptor;
         let of_step = || features.parts().into_iter().map(|(part, _)| part).collect();
         let mut faults = Vec::new();
-        let worlds =
-            on_cpu.and_then(|on_cpu| first_difference("pairs of worlds", &self.step.world_pairs, &on_cpu.step.world_pairs));
+        let worlds = on_cpu
+            .and_then(|on_cpu| first_difference("pairs of worlds", &self.step.world_pairs, &on_cpu.step.world_pairs));
         let by_definition = truth.step.difference(descriptor, &features.scene(), &self.step);
         faults.extend(by_definition.into_iter().chain(worlds).map(|fault| (of_step(), fault)));
 
@@ -294,8 +294,8 @@ impl Engines {
                 },
                 visible: block_on(culling.read_back())?,
             };
-            let is_whole = |result: &StepResult| result.counters.is_whole();
-            if is_whole(&answers.step) && answers.set.as_ref().is_none_or(is_whole) {
+            let is_complete = |result: &StepResult| result.counters.is_complete();
+            if is_complete(&answers.step) && answers.set.as_ref().is_none_or(is_complete) {
                 return Ok(answers);
             }
         }

@@ -43,7 +43,7 @@ enum Status {
 impl Status {
     /// Outputs grow by default, so only an explicit capacity can leave rows out.
     fn of(counters: &Counters, reporter: Reporter) -> Self {
-        if counters.is_whole() {
+        if counters.is_complete() {
             return Self::Done;
         }
         reporter.warn("not whole: outputs are smaller than what was found");

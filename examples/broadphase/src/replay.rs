@@ -63,7 +63,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
             },
             ..descriptor
         };
-        let compared = if result.counters.is_whole() {
+        let compared = if result.counters.is_complete() {
             result
         } else {
             reporter.say("compared with outputs that grow");

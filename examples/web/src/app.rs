@@ -768,7 +768,7 @@ async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
             (demo.swarm.boxes.clone(), demo.swarm.count, demo.ray)
         };
         let result = read?;
-        if result.counters.is_whole() {
+        if result.counters.is_complete() {
             let boxes = gpu.read(&boxes, count).await?;
             return Ok(Frame { boxes, ray, result });
         }

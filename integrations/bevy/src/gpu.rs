@@ -216,7 +216,7 @@ impl Gpu {
             && let Some((batch, entities, mut later)) = self.batches.pop_front_if(|(_, _, later)| later.is_ready())
         {
             match later.take() {
-                Some(Ok(result)) if result.counters.status.is_whole() => {
+                Some(Ok(result)) if result.counters.status.is_complete() => {
                     answers.push(Answer::new(batch, &result, &entities));
                     self.batch_attempts = 0;
                     continue;

@@ -10,7 +10,7 @@ use crate::shared::runs::each;
 
 /// Output of [`pair_count`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PairCounts {
+pub struct PairCountOutput {
     /// Number of pairs of each entry, then 0. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
     /// In the other schemes, places within tiles, and sums of tiles ([`pair_sums`](super::pair_sums)). Unwritten words
@@ -28,7 +28,12 @@ pub struct PairCounts {
 
 /// Counts the pairs of each entry. Also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the number
 /// of counted box tests to the counters and, except in the uniform scheme, the number of pairs.
-pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
+pub fn pair_count(
+    params: &Params,
+    input: &PairReads<'_>,
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> PairCountOutput {
     let entries = params.entry_capacity as usize;
     let kept = cached_partners(params, input.table.grid);
     let bit_words = params.pair_bit_words as usize;
@@ -72,7 +77,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
         add_up(params, 0, &counts, &mut words, counters);
     }
     counts.push(0);
-    PairCounts {
+    PairCountOutput {
         counts,
         words,
         slots,

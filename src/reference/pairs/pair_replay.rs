@@ -1,6 +1,6 @@
 //! Reference pass of `shaders/pairs/pair_replay.wgsl`.
 
-use super::pair_count::PairCounts;
+use super::pair_count::PairCountOutput;
 use super::pair_emit::Writer;
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::types::Pair;
@@ -14,7 +14,7 @@ use crate::layout::grid::Params;
 pub fn pair_replay(
     params: &Params,
     input: &PairReads<'_>,
-    kept: &PairCounts,
+    kept: &PairCountOutput,
     walks: &[u32],
     pairs: &mut [Pair],
 ) -> Vec<u32> {

@@ -1,6 +1,6 @@
 //! Reference pass of `shaders/pairs/pair_static_count.wgsl`.
 
-use super::pair_count::PairCounts;
+use super::pair_count::PairCountOutput;
 use super::pair_static::{StaticPairReads, walk_static};
 use super::pair_sums::add_up;
 use crate::api::counters::word;
@@ -17,7 +17,7 @@ pub fn pair_static_count(
     overrides: Overrides,
     words: &mut [u32],
     counters: &mut [u32],
-) -> PairCounts {
+) -> PairCountOutput {
     let rows = params.static_rows() as usize;
     let kept = static_cached_partners(params);
     let mut slots = vec![0; rows * kept as usize];
@@ -37,9 +37,9 @@ pub fn pair_static_count(
         add_up(params, params.entry_capacity as usize, &counts, words, counters);
     }
     counts.push(0);
-    PairCounts {
+    PairCountOutput {
         counts,
         slots,
-        ..PairCounts::default()
+        ..PairCountOutput::default()
     }
 }

@@ -213,7 +213,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
             });
             return;
         }
-        for record in table.listed(self.params, listing, objects, values) {
+        for record in table.records_of(self.params, listing, objects, values) {
             self.test_record(record);
         }
     }

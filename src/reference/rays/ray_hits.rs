@@ -185,7 +185,7 @@ impl<V: HitVisitor> Walk<'_, V> {
             self.test_entries(entries.clone(), |_, _| true);
             return;
         }
-        for record in table.listed(self.params, listing, objects, values) {
+        for record in table.records_of(self.params, listing, objects, values) {
             if self.is_done() {
                 break;
             }

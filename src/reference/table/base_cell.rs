@@ -4,7 +4,7 @@ use super::size::{
 use crate::layout::grid::{MAX_LEVELS, Params};
 use crate::shared::wgsl::number;
 
-const NEIGHBOURS: u32 = 4;
+const MAX_NEIGHBOURS: u32 = 4;
 const CROWDED: u32 = number("table/base_cell", "CROWDED");
 /// Values of the shader's `waste_of`, by fraction of the cell, then of the class.
 const WASTE_3D: [[u32; 4]; 4] = [
@@ -47,7 +47,7 @@ impl Octaves<'_> {
         self.words[OCTAVE_WORDS * octave as usize + 2]
     }
 
-    fn by_chance(&self, octave: u32) -> u32 {
+    fn pairs_by_chance(&self, octave: u32) -> u32 {
         let entered = self.entered(octave);
         entered.wrapping_mul(entered) / (2 * self.params.octave_buckets())
     }
@@ -68,12 +68,12 @@ impl Octaves<'_> {
     }
 
     fn parts(&self, octave: u32, eighths: u32) -> bool {
-        let left = |octave| self.bounded_pairs(octave).saturating_sub(self.by_chance(octave));
+        let left = |octave| self.bounded_pairs(octave).saturating_sub(self.pairs_by_chance(octave));
         8 * left((octave + 2).min(OCTAVES - 1)) <= (8 - eighths) * left(octave)
     }
 
     fn mean_pairs(&self, octave: u32) -> u32 {
-        let pairs = self.pairs(octave).saturating_sub(self.by_chance(octave));
+        let pairs = self.pairs(octave).saturating_sub(self.pairs_by_chance(octave));
         let sixteenths = 16 * pairs / self.params.sample_count.max(1);
         (sixteenths * self.params.sample_stride.max(1)) / 16
     }
@@ -127,11 +127,11 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
         let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
         octaves.pairs(octave)
             > allowed
-                .wrapping_add(octaves.by_chance(octave))
+                .wrapping_add(octaves.pairs_by_chance(octave))
                 .wrapping_add(entered / 64)
     };
     let top = top_exponent(sample_statistics[EXTENT]);
-    let is_full = |octave: &u32| holds_more(*octave, fraction, NEIGHBOURS);
+    let is_full = |octave: &u32| holds_more(*octave, fraction, MAX_NEIGHBOURS);
     let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
     let after = |first: u32, eighths| {
         let coarse = |octave: &u32| is_full(octave) && octaves.parts(*octave, eighths);

@@ -84,7 +84,7 @@ impl Gpu {
             self.queue.submit([encoder.finish()]);
             let result = broad_phase.read_back().await;
             let result = result.expect("a result");
-            if result.counters.is_whole() {
+            if result.counters.is_complete() {
                 return result;
             }
         }

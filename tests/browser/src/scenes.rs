@@ -366,7 +366,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
         return;
     }
     let hit = bp_closest_hit(bp_ray_of(rays[2u * id.x], rays[2u * id.x + 1u], vec4u(), 0u));
-    hits[id.x] = vec2u(hit.object, select(0u, bitcast<u32>(hit.t), hit.is_hit && hit.is_whole));
+    hits[id.x] = vec2u(hit.object, select(0u, bitcast<u32>(hit.t), hit.is_hit && hit.is_complete));
 }
 ";
 

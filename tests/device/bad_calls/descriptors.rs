@@ -194,7 +194,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
 }
 
 #[test]
-fn stage_times_that_a_device_cannot_take_are_told() {
+fn stage_times_that_a_device_cannot_measure_are_refused() {
     for adapter in daily_adapters() {
         let found = block_on(all_adapters(adapter.backends))
             .into_iter()
@@ -382,7 +382,7 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
 }
 
 #[test]
-fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused() {
+fn objects_of_worlds_that_do_not_exist_are_ignored_and_missing_ids_refused() {
     let objects = mixed();
     let ids = [0, 1, 2, 3, u32::MAX, u32::MAX - 1];
     let worlds: Vec<_> = (0..objects.len()).map(|index| ids[index % 6]).collect();

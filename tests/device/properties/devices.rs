@@ -86,7 +86,7 @@ impl Device {
             broad_phase.step(&mut encoder, *scene).unwrap();
             queue.submit([encoder.finish()]);
             let result = block_on(broad_phase.read_back()).unwrap();
-            if !grows || result.counters.is_whole() {
+            if !grows || result.counters.is_complete() {
                 return result;
             }
         }

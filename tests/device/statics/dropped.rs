@@ -132,7 +132,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
 }
 
 #[test]
-fn a_step_whose_uploads_did_not_run_is_told() {
+fn a_step_whose_uploads_did_not_run_is_reported() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
     for adapter in daily_adapters() {
         for (is_static, comes_late) in [(false, false), (false, true), (true, false), (true, true)] {

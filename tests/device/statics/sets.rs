@@ -2,7 +2,7 @@ use super::*;
 use gpu_broad_phase::{Backend, BroadPhase, OutputOptions};
 
 #[test]
-fn missing_room_for_static_entries_is_told_and_made() {
+fn missing_room_for_static_entries_is_reported_and_made() {
     for adapter in daily_adapters() {
         let scheme = Scheme::Uniform { cell_size: 0.6 };
         let case = Case::new(41, [600, 5], 1);
@@ -18,7 +18,7 @@ fn missing_room_for_static_entries_is_told_and_made() {
         let found = whole(&adapter, &mut on_gpu, case.scene());
         check(&descriptor, &case.scene(), &found, &adapter.name);
         submit(&adapter, &mut on_gpu, case.scene());
-        assert!(read(&mut on_gpu).counters.is_whole());
+        assert!(read(&mut on_gpu).counters.is_complete());
     }
 }
 
@@ -181,7 +181,7 @@ fn a_set_with_static_objects_answers_by_its_handles() {
                     generations.push(input.statics.generation);
                     record(&mut on_gpu, &mut encoder, input);
                     adapter.queue.submit([encoder.finish()]);
-                    found = Some(read(&mut on_gpu)).filter(|found| found.counters.is_whole());
+                    found = Some(read(&mut on_gpu)).filter(|found| found.counters.is_complete());
                     if found.is_some() {
                         break;
                     }

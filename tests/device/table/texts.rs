@@ -100,7 +100,7 @@ pub const CAST: &str = "
         }
         let any = TABLE_any_hit(ray);
         told[list + 3u] |= u32(any.is_hit);
-        var is_right = closest.is_whole && any.is_whole;
+        var is_right = closest.is_complete && any.is_complete;
         is_right &= closest.is_hit == any.is_hit && closest.is_hit == (closest.object != TABLE_NO_OBJECT);
         is_right &= !closest.is_hit || TABLE_record_object(closest.record) == closest.object;
         is_right &= !any.is_hit || TABLE_record_object(any.record) == any.object;
@@ -172,17 +172,17 @@ pub const WHOLE_CASTS: &str = "
         told[out + 6u] = u32(own_cast_is_whole(&left));
         let any = own_any_hit(ray);
         told[out + 4u] = u32(any.is_hit);
-        told[out + 5u] = u32(any.is_whole);
+        told[out + 5u] = u32(any.is_complete);
         let closest = own_closest_hit(ray);
         told[out + 2u] = u32(closest.is_hit);
-        told[out + 3u] = u32(closest.is_whole);
+        told[out + 3u] = u32(closest.is_complete);
         var hits = own_begin_cast(ray);
         while (own_next_hit(&hits)) {
             told[out] += 1u;
         }
         told[out + 1u] = u32(own_cast_is_whole(&hits));
         let again = own_any_hit(own_ray_of(asked[at], asked[at + 1u], asked[at + 2u], asked[at + 3u].x));
-        told[out + 7u] = u32(again.is_whole);
+        told[out + 7u] = u32(again.is_complete);
     }";
 
 /// Queries of both tables in one dispatch and one buffer: three vectors per query, then `SLOTS` words per query for

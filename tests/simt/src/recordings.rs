@@ -78,8 +78,8 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
             block_on(gpu.read_back()).unwrap()
         };
         let first = ask();
-        let is_whole = first.counters.is_whole() || descriptor.outputs.growth == Growth::Fixed;
-        let result = if is_whole { first } else { ask() };
+        let is_complete = first.counters.is_complete() || descriptor.outputs.growth == Growth::Fixed;
+        let result = if is_complete { first } else { ask() };
         check_read_back_of_query(&descriptor, &scene, (asks.queries(), *mode), &result, &what);
     }
 }
@@ -458,7 +458,7 @@ fn check_growth(adapter: &TestAdapter) {
         let mut gpu = broad_phase(adapter, &descriptor);
         steps::submit(adapter, &mut gpu, scene);
         let first = steps::read(&mut gpu);
-        assert!(!first.counters.is_whole(), "{scheme:?} on {}", adapter.name);
+        assert!(!first.counters.is_complete(), "{scheme:?} on {}", adapter.name);
         let all = sorted(steps::whole(adapter, &mut gpu, scene).pairs);
         assert_eq!(all.len(), 120 * 119 / 2);
     }

@@ -665,9 +665,9 @@ fn broken_files_of_every_format_are_refused() {
         assert!(read(&folder.write(name, &bytes), &[], None, None).is_ok() || may_end_early || name == "b.npz");
         for length in 0..bytes.len() {
             let result = read(&folder.write(name, &bytes[..length]), &[], None, None);
-            let is_whole = bytes[length..].trim_ascii().is_empty();
+            let is_complete = bytes[length..].trim_ascii().is_empty();
             match result {
-                Ok(_) => assert!(may_end_early || is_whole, "{name}: {length}"),
+                Ok(_) => assert!(may_end_early || is_complete, "{name}: {length}"),
                 Err(said) => assert!(said.lines().count() == 1 && said.len() < 600, "{said}"),
             }
         }

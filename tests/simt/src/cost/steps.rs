@@ -55,7 +55,7 @@ pub fn count(objects: &[Aabb], work: &Work) -> (Vec<CostedDispatch>, usize) {
         Work::Pairs => {
             frames.log.begin_costs();
             submit(&frames.adapter, &mut frames.gpu, scene(objects));
-            assert!(read(&mut frames.gpu).counters.is_whole());
+            assert!(read(&mut frames.gpu).counters.is_complete());
             objects.len()
         }
         Work::Rays(count, _) => {
@@ -158,7 +158,7 @@ impl FrameLoop {
             }
             self.adapter.queue.submit([encoder.finish()]);
             let result = read(&mut self.gpu);
-            assert!(result.counters.is_whole() || !is_counted);
+            assert!(result.counters.is_complete() || !is_counted);
         }
     }
 }

@@ -221,7 +221,7 @@ impl Demo for Boids {
         // Flocks grow denser, so neighbours increase.
         if let Some(counters) = self.broad_phase.counters() {
             let is_new = counters.results_needed != self.neighbors;
-            self.short += u32::from(is_new && !counters.is_whole());
+            self.short += u32::from(is_new && !counters.is_complete());
             self.neighbors = counters.results_needed;
         }
         Ok(())

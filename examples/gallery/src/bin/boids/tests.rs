@@ -22,7 +22,12 @@ fn run(boids: u32) -> Result<Option<(Vec2, [Vec<Boid>; 2])>> {
         flock.submitted(&gpu)?;
     }
     gpu.device.poll(wgpu::PollType::wait_indefinitely())?;
-    assert!(flock.broad_phase.counters().is_some_and(|counters| counters.is_whole()));
+    assert!(
+        flock
+            .broad_phase
+            .counters()
+            .is_some_and(|counters| counters.is_complete())
+    );
     let read = |buffer| gpu.read(buffer, boids as usize);
     let [after, before] = &flock.boids;
     Ok(Some((flock.world, [read(before)?, read(after)?])))

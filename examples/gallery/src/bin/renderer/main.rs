@@ -297,7 +297,7 @@ impl Demo for Renderer {
 
     fn submitted(&mut self, _: &Gpu) -> Result<()> {
         let counters = self.broad_phase.counters();
-        self.short += u32::from(counters.is_some_and(|counters| !counters.is_whole()));
+        self.short += u32::from(counters.is_some_and(|counters| !counters.is_complete()));
         Ok(())
     }
 

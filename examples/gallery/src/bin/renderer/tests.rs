@@ -44,7 +44,7 @@ fn overlaps_and_picks_are_those_of_brute_force() -> Result<()> {
         let (gpu, renderer) = offscreen.parts();
         let boxes: Vec<Aabb> = gpu.read(&renderer.boxes, BOXES as usize)?;
         let found = pollster::block_on(renderer.broad_phase.read_back())?;
-        assert!(found.counters.is_whole());
+        assert!(found.counters.is_complete());
 
         let mut overlaps = vec![0; boxes.len()];
         for pair in brute_force::pairs(&boxes) {
