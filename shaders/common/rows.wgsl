@@ -65,7 +65,7 @@ struct Listing {
 }
 
 // If walks through cells would meet each object more often than this on average, testing each once is cheaper.
-const MAX_MEETINGS: u32 = 4u;
+const MAX_MEETINGS_PER_OBJECT: u32 = 4u;
 
 // Entries `x .. y` of a world's bucket in the large list. Worlds may share a bucket.
 fn large_list(world: u32) -> vec2<u32> {

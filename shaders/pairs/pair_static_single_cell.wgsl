@@ -10,14 +10,14 @@ const STATIC_CACHED: u32 = 16u;
 // Never read, since each object has one entry. Not a binding, which would exceed WebGPU's limit.
 var<private> values: array<u32, 1>;
 
-fn static_slot(place: u32, row: u32) -> u32 {
+fn static_cache_slot(place: u32, row: u32) -> u32 {
     return params.cached_partners * params.entry_capacity + place * static_rows() + row;
 }
 
 fn cache_partner(row: u32, place: u32, other: u32) {
-    pair_cache[static_slot(place, row)] = other;
+    pair_cache[static_cache_slot(place, row)] = other;
 }
 
 fn cached_partner(index: u32, place: u32) -> u32 {
-    return pair_cache[static_slot(place, index - params.entry_capacity)];
+    return pair_cache[static_cache_slot(place, index - params.entry_capacity)];
 }

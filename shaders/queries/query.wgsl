@@ -102,7 +102,7 @@ fn periods() -> vec3<f32> {
     return vec3<f32>(params.period_x, params.period_y, params.period_z);
 }
 
-// Squared distance as an integer (see `squared`), or MISS.
+// Squared distance as an integer (see `distance_key`), or MISS.
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
     let low = bitcast<vec3<i32>>(low_word.xyz);
@@ -155,14 +155,14 @@ fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
 }
 
 fn within(query: Query, gap: vec3<f32>) -> u32 {
-    let distance = squared(gap);
+    let distance = distance_key(gap);
     let is_endless = query.radius >= LARGEST_FLOAT;
-    return select(MISS, distance, is_endless || distance <= squared(vec3<f32>(query.radius, 0.0, 0.0)));
+    return select(MISS, distance, is_endless || distance <= distance_key(vec3<f32>(query.radius, 0.0, 0.0)));
 }
 
 // Squared length of a gap, as an integer of the same order: float bits with a nine-bit exponent, so no square
 // overflows. Denormal gaps are 0, infinite ones the largest float.
-fn squared(gap: vec3<f32>) -> u32 {
+fn distance_key(gap: vec3<f32>) -> u32 {
     let magnitude = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
     let bits = select(min(magnitude, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), magnitude < vec3<u32>(0x00800000u));
     let largest = max(bits.x, max(bits.y, bits.z));

@@ -55,7 +55,7 @@ fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
         return false;
     }
     let listing = listing_of(level, query.world);
-    let most = MAX_MEETINGS * listing.count;
+    let most = MAX_MEETINGS_PER_OBJECT * listing.count;
     if (!listing.is_of_records || grid.entry_count <= most) {
         return false;
     }

@@ -128,7 +128,7 @@ fn upper_bounds(level: Level) -> vec3<i32> {
 }
 
 fn squared_radius(radius: f32) -> u32 {
-    return squared(vec3<f32>(radius, 0.0, 0.0));
+    return distance_key(vec3<f32>(radius, 0.0, 0.0));
 }
 
 fn is_periodic(query: Query) -> bool {
@@ -219,7 +219,7 @@ fn is_covered(query: Query, ring: Ring, level: Level) -> bool {
     let apart = apart_of(query, level);
     let nearest = gaps_to(apart, lower, upper);
     let farthest = max(gaps_to(apart, lower, lower), gaps_to(apart, upper, upper));
-    let distance = squared(vec3<f32>(nearest.x, farthest.yz));
+    let distance = distance_key(vec3<f32>(nearest.x, farthest.yz));
     return spans(query_within(query, ring.radius), level) && distance <= squared_radius(ring.radius);
 }
 
@@ -257,7 +257,7 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     var is_behind = false;
     for (; z <= upper.z;) {
         let gaps = gaps_to(apart, vec3<i32>(0, y, z), vec3<i32>(0, y, z));
-        let distance = select(squared(vec3<f32>(gap_x, gaps.yz)), 0u, is_periodic(original));
+        let distance = select(distance_key(vec3<f32>(gap_x, gaps.yz)), 0u, is_periodic(original));
         let is_inside = all(visited.lower.yz <= vec2<i32>(y, z)) && all(vec2<i32>(y, z) <= visited.upper.yz);
         let is_split = has_visited && is_inside && distance <= visited_far;
         let first_x = select(lower.x, visited.upper.x + 1, is_behind);

@@ -112,7 +112,7 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     for (; row_y <= upper_y && row_z <= upper_z && unsure_record == 0u && !is_done() && !drops_level();) {
         let row = long_row_of(level, visit.lower.x, visit.upper.x, row_y, row_z, ray.world);
         meetings.count += select(min(row.count, 0xffffffffu - meetings.count), 0u, row_tested > 0u);
-        if (!looks_ahead() && !drops_level()) {
+        if (!counts_first() && !drops_level()) {
             let passed_before_row = tests_passed - row_tested;
             let share = tests_in_round(row.count - row_tested);
             let end = row_tested + share.y;

@@ -37,16 +37,16 @@ fn cells_pay(
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
     let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
     meetings.count = 0u;
-    meetings.most = select(0xffffffffu, MAX_MEETINGS * listing.count, listing.is_of_records);
+    meetings.most = select(0xffffffffu, MAX_MEETINGS_PER_OBJECT * listing.count, listing.is_of_records);
     meetings.is_ahead = !accepts_again && grid.entry_count > meetings.most;
     // A loop over n items takes n + 1 iterations, and each row has a loop.
-    let iterations_ahead = select(1.0, 1.5, looks_ahead());
+    let iterations_ahead = select(1.0, 1.5, counts_first());
     let iterations = iterations_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + ITERATIONS_PER_SLAB);
     return steps <= MAX_RAY_STEPS && tests_fewer && takes_iterations(iterations);
 }
 
 // False at compile time in schemes of one entry per object.
-fn looks_ahead() -> bool {
+fn counts_first() -> bool {
     return may_meet_again() && meetings.is_ahead;
 }
 
@@ -56,7 +56,7 @@ fn drops_level() -> bool {
 
 // True if the walk so far only counted entries, and is worth repeating.
 fn walks_again() -> bool {
-    let again = looks_ahead() && !drops_level();
+    let again = counts_first() && !drops_level();
     meetings.is_ahead = false;
     meetings.count = select(meetings.count, 0u, again);
     return again;

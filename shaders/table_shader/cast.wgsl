@@ -247,7 +247,7 @@ fn goes_to_row(hits: ptr<function, Cast>) -> bool {
     (*hits).z = z;
     let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, (*hits).ray.world);
     meetings.count += min(row.count, 0xffffffffu - meetings.count);
-    if (!looks_ahead() && !drops_level()) {
+    if (!counts_first() && !drops_level()) {
         take_row(hits, row);
     }
     return true;

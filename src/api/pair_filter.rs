@@ -30,7 +30,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    fn letter(&mut self) -> Option<char> {
+    fn next_char(&mut self) -> Option<char> {
         let letter = self.letters.next()?;
         self.line += u32::from(letter == '\n');
         Some(letter)
@@ -40,14 +40,14 @@ impl<'a> Tokens<'a> {
         let line = self.line;
         let mut depth = 1;
         while depth > 0 {
-            match (self.letter(), self.letters.peek()) {
+            match (self.next_char(), self.letters.peek()) {
                 (Some('\n'), _) if !is_block => return Ok(()),
                 (Some('/'), Some('*')) if is_block => {
-                    self.letter();
+                    self.next_char();
                     depth += 1;
                 }
                 (Some('*'), Some('/')) if is_block => {
-                    self.letter();
+                    self.next_char();
                     depth -= 1;
                 }
                 (None, _) if is_block => return Err(PairFilterError::Unclosed { line, what: "/*" }),
@@ -59,13 +59,13 @@ impl<'a> Tokens<'a> {
     }
 
     fn token(&mut self) -> Result<Option<(u32, Token)>, PairFilterError> {
-        while let Some(letter) = self.letter() {
+        while let Some(letter) = self.next_char() {
             let line = self.line;
             let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
             match (letter, self.letters.peek()) {
                 ('/', Some('/')) => self.skip_comment(false)?,
                 ('/', Some('*')) => {
-                    self.letter();
+                    self.next_char();
                     self.skip_comment(true)?;
                 }
                 _ if letter.is_whitespace() => {}

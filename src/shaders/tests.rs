@@ -782,7 +782,7 @@ fn float_operations_that_decide_answers_stand_alone() {
         ("ray_closest", "enter_box", 5, &[]),
         ("ray_any", "load_ray", 1, &[]),
         ("prepare", "main", 6, &[]),
-        ("query_count", "distance_to", 4, &["nearest_image", "squared"]),
+        ("query_count", "distance_to", 4, &["nearest_image", "distance_key"]),
         ("cull_objects", "is_outside", 5, &[]),
         ("cull_objects", "side_of_common", 5, &[]),
     ];

@@ -82,7 +82,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         if path.is_dir() {
             let is_skipped =
                 ["target", "node_modules", "dist", "pkg", "results", "__pycache__"].contains(&name.as_str());
-            if !is_skipped && !name.starts_with('.') {
+            let is_generated = path.ends_with("integrations/npm/src/wasm");
+            if !is_skipped && !is_generated && !name.starts_with('.') {
                 files(&path, found);
             }
         } else if ["rs", "wgsl", "md", "ts", "py", "pyi"]

@@ -184,7 +184,7 @@ pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQue
     .with_search_bounds(params)
 }
 
-/// Squared distance of an object as an integer (see [`squared`]), or `None` if it is no result.
+/// Squared distance of an object as an integer (see [`distance_key`]), or `None` if it is no result.
 pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Option<u32> {
     if record.world != query.world {
         return None;
@@ -242,13 +242,13 @@ fn nearest_image(period: f32, apart: f32) -> i32 {
 }
 
 fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<u32> {
-    let distance = squared(gap);
+    let distance = distance_key(gap);
     let is_endless = query.radius >= LARGEST_FLOAT;
-    (is_endless || distance <= squared([query.radius, 0.0, 0.0])).then_some(distance)
+    (is_endless || distance <= distance_key([query.radius, 0.0, 0.0])).then_some(distance)
 }
 
 /// Squared length of a gap as an integer of the same order: float bits with a nine-bit exponent.
-pub fn squared(gap: [f32; 3]) -> u32 {
+pub fn distance_key(gap: [f32; 3]) -> u32 {
     let bits = gap.map(|gap| match gap.to_bits() & 0x7fff_ffff {
         ..0x0080_0000 => 0,
         bits => bits.min(0x7f7f_ffff),

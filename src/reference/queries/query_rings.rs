@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, squared, squared_float};
+use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, distance_key, squared_float};
 use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
 use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
@@ -124,8 +124,8 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
                     }
                 }
             }
-            let is_done = radius >= query.radius || self.limit <= squared([radius, 0.0, 0.0]);
-            if is_done || (!is_periodic && self.is_covered_by(&ring, level)) {
+            let is_done = radius >= query.radius || self.limit <= distance_key([radius, 0.0, 0.0]);
+            if is_done || (!is_periodic && self.ring_covers(&ring, level)) {
                 return;
             }
             if !is_periodic {
@@ -152,7 +152,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
 
     fn bounded(&self, query: &LoadedQuery, radius: f32) -> f32 {
         let needed = squared_float(self.limit).sqrt() * (1.0 + SLACK);
-        let bounded = if squared([needed, 0.0, 0.0]) >= self.limit {
+        let bounded = if distance_key([needed, 0.0, 0.0]) >= self.limit {
             radius.min(needed)
         } else {
             radius
@@ -173,7 +173,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
     }
 
-    fn is_covered_by(&self, ring: &LoadedQuery, level: &Level) -> bool {
+    fn ring_covers(&self, ring: &LoadedQuery, level: &Level) -> bool {
         let [lower, upper] = bounds_of(level);
         let apart = self.apart(ring, level);
         let farthest = |axis: usize| {
@@ -181,7 +181,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
             ends[0].max(ends[1])
         };
         let x = apart.gap(0, lower[0], upper[0]);
-        self.spans(ring, level) && squared([x, farthest(1), farthest(2)]) <= squared([ring.radius, 0.0, 0.0])
+        self.spans(ring, level) && distance_key([x, farthest(1), farthest(2)]) <= distance_key([ring.radius, 0.0, 0.0])
     }
 
     fn walk_ring(&mut self, query: &LoadedQuery, radius: f32, inner: Option<f32>, level: &Level) {
@@ -194,15 +194,15 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         let visited = inner.and_then(|inner| {
             let cells = self.cells_of(&query.within(self.params, inner), level);
             let is_nowhere = cells.iter().any(RangeInclusive::is_empty);
-            (!is_nowhere).then(|| (in_buckets(cells), squared([inner, 0.0, 0.0])))
+            (!is_nowhere).then(|| (in_buckets(cells), distance_key([inner, 0.0, 0.0])))
         });
         let apart = self.apart(query, level);
         let gap_x = apart.gap(0, level.lower_x, level.upper_x);
         let is_periodic = query.is_periodic(self.params);
-        let far = squared([radius, 0.0, 0.0]);
+        let far = distance_key([radius, 0.0, 0.0]);
         for (y, z) in rows_of(&cells) {
             let gaps = [gap_x, apart.gap(1, y, y), apart.gap(2, z, z)];
-            let distance = if is_periodic { 0 } else { squared(gaps) };
+            let distance = if is_periodic { 0 } else { distance_key(gaps) };
             if distance > far {
                 continue;
             }

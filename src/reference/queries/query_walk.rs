@@ -73,7 +73,7 @@ pub(super) enum LevelLook {
     All,
 }
 
-const MAX_MEETINGS: u32 = 4;
+const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 
 /// Passes the results of a query to `accept`, with squared distances as integers (see
 /// [`squared`](super::query::squared)). Returns the number of counted box tests.
@@ -252,7 +252,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
 
     fn meets_entries_again(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
         let listing = self.listing(level);
-        let most = MAX_MEETINGS * self.input.table.places(&listing);
+        let most = MAX_MEETINGS_PER_OBJECT * self.input.table.places(&listing);
         if matches!(listing, Listing::Entries(_)) || self.input.table.grid.entry_count <= most {
             return false;
         }

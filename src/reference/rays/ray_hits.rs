@@ -15,7 +15,7 @@ use crate::shared::runs::Walked;
 
 const ITERATIONS_PER_SLAB: f32 = 2.0;
 const TESTS_PER_STEP: f32 = 8.0;
-const MAX_MEETINGS: u32 = 4;
+const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 
 /// Buffers that the hit passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -221,7 +221,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         self.meetings = 0;
         self.most_meetings = match listing {
             Listing::Entries(_) => u32::MAX,
-            Listing::Records => MAX_MEETINGS * places,
+            Listing::Records => MAX_MEETINGS_PER_OBJECT * places,
         };
         self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > self.most_meetings;
         let iterations_ahead = if self.is_ahead { 1.5 } else { 1.0 };
