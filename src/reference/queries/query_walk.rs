@@ -76,7 +76,7 @@ pub(super) enum LevelLook {
 const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 
 /// Passes the results of a query to `accept`, with squared distances as integers (see
-/// [`squared`](super::query::squared)). Returns the number of counted box tests.
+/// [`distance_key`](super::query::distance_key)). Returns the number of counted box tests.
 pub fn walk_query(
     params: &Params,
     input: &QueryReads<'_>,
