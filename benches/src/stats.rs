@@ -78,7 +78,7 @@ fn ratio(count: u64, per: u64) -> String {
     }
 }
 
-fn slots<'a>(trace: &'a Trace, level: &Level) -> impl Iterator<Item = u32> + 'a {
+fn buckets<'a>(trace: &'a Trace, level: &Level) -> impl Iterator<Item = u32> + 'a {
     let first = level.table_base as usize;
     let starts = &trace.starts[first..=first + level.table_size as usize];
     starts.windows(2).map(|ends| ends[1] - ends[0])
@@ -95,7 +95,7 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Resu
     writeln!(
         out,
         "\n{:>5}  {:>12}  {:>10}  {:>10}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}",
-        "level", "cell", "objects", "entries", "slots", "occupied", "mean", "most", "table"
+        "level", "cell", "objects", "entries", "buckets", "occupied", "mean", "most", "table"
     )?;
     for (number, level) in occupied(trace) {
         // Adaptive levels store the inverse of half a cell.
@@ -105,9 +105,9 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Resu
             1.0
         };
         let cell = halves / level.inverse;
-        let entries: u64 = slots(trace, level).map(u64::from).sum();
-        let occupied = slots(trace, level).filter(|&count| count > 0).count() as u64;
-        let most = slots(trace, level).max().unwrap_or_default();
+        let entries: u64 = buckets(trace, level).map(u64::from).sum();
+        let occupied = buckets(trace, level).filter(|&count| count > 0).count() as u64;
+        let most = buckets(trace, level).max().unwrap_or_default();
         let table = if level.table_mask == u32::MAX {
             "dense"
         } else {
@@ -127,7 +127,7 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Resu
 fn write_histogram(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
     let mut octaves: Vec<[u64; 2]> = Vec::new();
     for count in occupied(trace)
-        .flat_map(|(_, level)| slots(trace, level))
+        .flat_map(|(_, level)| buckets(trace, level))
         .filter(|&count| count > 0)
     {
         let octave = count.ilog2() as usize;
@@ -135,15 +135,19 @@ fn write_histogram(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
         octaves[octave][0] += 1;
         octaves[octave][1] += u64::from(count);
     }
-    writeln!(out, "\n{:>19}  {:>10}  {:>10}", "entries in a slot", "slots", "entries")?;
-    for (octave, [slots, entries]) in octaves.into_iter().enumerate() {
+    writeln!(
+        out,
+        "\n{:>19}  {:>10}  {:>10}",
+        "entries per bucket", "buckets", "entries"
+    )?;
+    for (octave, [buckets, entries]) in octaves.into_iter().enumerate() {
         let first = 1_u64 << octave;
         let range = if octave == 0 {
             "1".to_owned()
         } else {
             format!("{first}-{}", 2 * first - 1)
         };
-        writeln!(out, "{range:>19}  {slots:>10}  {entries:>10}")?;
+        writeln!(out, "{range:>19}  {buckets:>10}  {entries:>10}")?;
     }
     Ok(())
 }

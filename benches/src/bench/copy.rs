@@ -46,7 +46,7 @@ struct Clock {
 pub fn measure(info: &AdapterInfo) -> Result<DeviceCopy> {
     let found = block_on(adapters(Backends::from(info.backend)));
     let adapter = found.into_iter().find(|adapter| adapter.get_info() == *info);
-    let adapter = adapter.context("the adapter is gone")?;
+    let adapter = adapter.context("adapter lost: it is no longer listed by its backend")?;
     let request = DeviceDescriptor {
         required_features: adapter.features() & Features::TIMESTAMP_QUERY,
         required_limits: GpuBroadPhase::required_limits(),

@@ -252,7 +252,7 @@ impl<'a> Recording<'a> {
             }
             held = capacity;
         }
-        bail!("{NAME}: still not whole after {MOST_STEPS} steps");
+        bail!("{NAME}: incomplete results after {MOST_STEPS} steps");
     }
 
     fn collect(&mut self, first: StepResult) -> Result<Answer> {
@@ -408,7 +408,7 @@ impl<'a> RayCast<'a> {
         let request = Request::Rays {
             question,
             rays: upload(scene.device(), rays),
-            count: u32::try_from(rays.len()).context("more rays than ids of 32 bits can name")?,
+            count: u32::try_from(rays.len()).context("too many rays: ids have 32 bits")?,
         };
         Ok(Self {
             recording: Recording::new(scene, &descriptor, request)?,
@@ -428,7 +428,7 @@ impl<'a> RayCast<'a> {
                 return Ok(());
             }
         }
-        bail!("{NAME}: still no whole table after {MOST_STEPS} steps");
+        bail!("{NAME}: incomplete table after {MOST_STEPS} steps");
     }
 }
 

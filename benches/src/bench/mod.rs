@@ -63,11 +63,11 @@ impl Options {
         for name in self.engines.iter().map(String::as_str) {
             let is_peer = PEERS.contains(&name) || name == LAMPSHADE;
             if is_peer && !cfg!(feature = "peers") {
-                bail!("--engines {name}: only with the package's feature peers");
+                bail!("--engines {name}: build with the feature `peers`");
             }
             if !is_peer && !OURS.contains(&name) {
                 let all: Vec<_> = OURS.into_iter().chain(PEERS).chain([LAMPSHADE]).collect();
-                bail!("--engines {name}: not one of {}", all.join(", "));
+                bail!("--engines {name}: unknown engine; use one of {}", all.join(", "));
             }
         }
         Ok(())
@@ -209,7 +209,7 @@ impl<'a> Bench<'a> {
         notes: &mut Vec<String>,
     ) -> Contestants<'s> {
         if tests > MOST_TESTS * boxes.len() as u64 {
-            notes.push(format!("{engine} is left out: {} box tests", grouped(tests)));
+            notes.push(format!("{engine} skipped: it would need {} box tests", grouped(tests)));
             return Vec::new();
         }
         let on_pool = |pool: &Arc<ThreadPool>| {
@@ -311,16 +311,14 @@ impl<'a> Bench<'a> {
 
     fn sort(&self, scene: &Scene, descriptor: &BroadPhaseDescriptor<'static>, block: &mut Block) -> Result<Vec<Fault>> {
         let Some(gpu) = self.gpu else {
-            block
-                .notes
-                .push("sort_keys is left out: there is no adapter".to_owned());
+            block.notes.push("sort_keys skipped: no adapter".to_owned());
             return Ok(Vec::new());
         };
         let on = SortDevice::open(gpu.info)?;
         if !on.has_clock() {
             block
                 .notes
-                .push("sort_keys is left out: the device has no clock".to_owned());
+                .push("sort_keys skipped: the device has no timestamps".to_owned());
             return Ok(Vec::new());
         }
         let keys = Keys::new(&scene.boxes, descriptor)?;

@@ -121,7 +121,7 @@ impl Report<'_> {
             if number > 0 && Instant::now() > until {
                 self.leave_out(
                     format!("random scenes: {} of {scenes}", scenes - number),
-                    "their part of the time was over",
+                    "their share of the budget was used up",
                 );
                 break;
             }
@@ -129,7 +129,7 @@ impl Report<'_> {
             match caught(|| compare_random(slice::from_mut(&mut verified), seed, LARGEST)) {
                 Ok(differences) => self.faults.extend(differences),
                 Err(error) => {
-                    self.faults.push(format!("checking answers failed: {error:#}"));
+                    self.faults.push(format!("cannot check answers: {error:#}"));
                     break;
                 }
             }
@@ -146,7 +146,7 @@ impl Report<'_> {
             counts = COUNTS.to_vec();
             if self.is_software() {
                 let what = format!("both scenes, {} boxes", grouped(MANY.into()));
-                self.leave_out(what, "this adapter is software");
+                self.leave_out(what, "software adapter");
             } else {
                 counts.push(MANY);
             }
@@ -173,11 +173,11 @@ impl Report<'_> {
             self.leave_out(title, why);
             return Ok(());
         }
-        reporter.say(format!("measuring {title}, {} s are left", left.as_secs()));
+        reporter.say(format!("measuring {title}, {} s left", left.as_secs()));
         let rays = if self.is_software() { RAYS_ON_CPU } else { RAYS };
         let is_sorted = count <= MOST_SORTED;
         if !is_sorted {
-            self.leave_out(format!("{title}: the sort alone"), "its part on the CPU takes too long");
+            self.leave_out(format!("{title}: sort_keys"), "the CPU reference takes too long");
         }
         let options = Options {
             engines: vec![gpu::NAME.to_owned(), GRID.to_owned()],
@@ -221,19 +221,21 @@ impl Report<'_> {
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         if bytes > most {
             let most = grouped(most / size_of::<Aabb>() as u64);
-            return Some(format!("a binding of this device holds {most} boxes"));
+            return Some(format!("too large: a binding of this device holds {most} boxes"));
         }
         let (available, needed) = (available_memory()?, HOST_BYTES * u64::from(count));
-        let why = || format!("it takes about {} MB of the host's memory", grouped(needed >> 20));
+        let why = || {
+            format!(
+                "not enough memory: it needs about {} MB on the host",
+                grouped(needed >> 20)
+            )
+        };
         (available < needed).then(why)
     }
 
     fn lack_of_time(&self, count: u32, left: Duration) -> Option<String> {
         if left.is_zero() {
-            return Some(format!(
-                "the {} s of the budget were over",
-                self.options.budget.as_secs()
-            ));
+            return Some(format!("the budget of {} s was used up", self.options.budget.as_secs()));
         }
         let samples: Vec<_> = self
             .blocks
@@ -243,7 +245,7 @@ impl Report<'_> {
         let expected = expected_seconds(&samples, f64::from(count));
         let why = || {
             let left = left.as_secs();
-            format!("it would take about {expected:.0} s, and {left} s of the budget were left")
+            format!("not enough time: about {expected:.0} s needed, {left} s of the budget left")
         };
         (expected > left.as_secs_f64()).then(why)
     }
@@ -263,13 +265,13 @@ impl Report<'_> {
         match &self.copy {
             Some(copy) => writeln!(
                 out,
-                "- Copy of {} MiB from buffer to buffer by a shader, by the clock of the {}: {} ms, {} GB/s read and written",
+                "- Buffer copy of {} MiB by a shader, timed by the {}: {} ms, {} GB/s read plus write",
                 copy.bytes >> 20,
                 if copy.is_by_device { "device" } else { "host" },
                 short(copy.median_ms),
                 short(copy.rate())
             )?,
-            None => writeln!(out, "- Copy from buffer to buffer: not measured")?,
+            None => writeln!(out, "- Buffer copy: not measured")?,
         }
         let compared: u64 = self.tallies.iter().map(|tally| tally.scenes).sum();
         let verdict = if self.faults.is_empty() { "passed" } else { "failed" };
@@ -287,11 +289,11 @@ impl Report<'_> {
             self.checks().markdown()
         )?;
         if !self.left_out.is_empty() {
-            let mut table = Table::new(&["left out", "why"]);
+            let mut table = Table::new(&["skipped", "why"]);
             for row in &self.left_out {
                 table.push(row.clone().map(|cell| cell.replace(['\n', '|'], " ")));
             }
-            writeln!(out, "## What was left out\n\n{}", table.markdown())?;
+            writeln!(out, "## Skipped\n\n{}", table.markdown())?;
         }
         if !self.blocks.is_empty() {
             writeln!(out, "## Steps\n\n{}", self.summary().markdown())?;
@@ -337,7 +339,7 @@ impl Report<'_> {
             "scene",
             "pairs",
             "step ms",
-            "of resident boxes ms",
+            "resident boxes, ms",
             "dispatches",
             "bytes per box",
             "runs",
@@ -381,7 +383,7 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     ended.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        bail!("panicked: {}", text.unwrap_or("without a word"))
+        bail!("panicked: {}", text.unwrap_or("no message"))
     })
 }
 

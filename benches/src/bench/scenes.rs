@@ -51,7 +51,7 @@ impl Scene {
             bail!("no boxes");
         }
         if let Some(row) = boxes.iter().position(|boxed| !is_finite(boxed)) {
-            bail!("box {row} is infinite or invalid, which peers do not know what to do with");
+            bail!("box {row} is infinite or invalid: peers need finite boxes");
         }
         let boxes: Vec<_> = boxes.iter().map(|boxed| Aabb::new(boxed.min, boxed.max)).collect();
         Ok(Self {
@@ -92,7 +92,7 @@ impl Rays {
             numbers.all(|value| value.is_finite()) && ray.t_max >= 0.0
         };
         if let Some(row) = rays.iter().position(|ray| !is_finite(ray)) {
-            bail!("ray {row} is infinite or invalid");
+            bail!("ray {row} is infinite or invalid: peers need finite rays");
         }
         Ok(Self {
             closest: rays.clone(),

@@ -62,7 +62,7 @@ impl<'a> Keys<'a> {
     /// Fails if `values` are not in order.
     pub fn answer(&self, engine: &str, values: Vec<u32>) -> Result<Answer> {
         if values != self.expected {
-            bail!("{engine}: the order of the values is not that of a stable sort");
+            bail!("{engine}: wrong order: it differs from a stable sort");
         }
         let rows = (0..).zip(values).map(|(place, value)| [place, value]);
         Ok(Answer::of_hits(&vec![rows.collect()]))
@@ -93,7 +93,7 @@ impl SortDevice {
         let adapter = found
             .into_iter()
             .find(|adapter| adapter.get_info() == *info)
-            .context("the adapter is gone")?;
+            .context("adapter lost: it is no longer listed by its backend")?;
         let available = adapter.limits();
         let features = adapter.features() & GpuBroadPhase::optional_features();
         let limits = Limits {
@@ -178,7 +178,7 @@ impl Contestant for StageOfStep<'_> {
                 return self.keys.answer(gpu::NAME, entries);
             }
         }
-        bail!("{}: entries do not fit", gpu::NAME);
+        bail!("{}: entries exceed their capacity", gpu::NAME);
     }
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
@@ -187,7 +187,7 @@ impl Contestant for StageOfStep<'_> {
         let result = block_on(self.broad_phase.read_back())?;
         gpu::note_work();
         let sort = result.timings.iter().find(|timing| timing.stage == "sort");
-        let nanoseconds = sort.context("no stage `sort` was timed")?.nanoseconds;
+        let nanoseconds = sort.context("stage `sort` has no time")?.nanoseconds;
         Ok(vec![(Question::Sort.stage(), nanoseconds / 1e6)])
     }
 }

@@ -76,7 +76,13 @@ impl Block {
     }
 
     fn stages_table(&self) -> Table {
-        let mut table = Table::new(&["stage", "median ms", "bytes, about", "GB/s", "share of the copy's rate"]);
+        let mut table = Table::new(&[
+            "stage",
+            "median ms",
+            "approximate bytes",
+            "GB/s",
+            "share of the copy's rate",
+        ]);
         let Some(copy_rate) = self.copy_rate else { return table };
         let is_stage = |row: &&Row| row.question == Question::Pairs && !row.stage.starts_with(TOTAL);
         for row in self.rows.iter().filter(is_stage) {
@@ -95,7 +101,7 @@ impl Block {
     }
 
     fn rays_table(&self) -> Table {
-        let mut table = Table::new(&["engine", "hits", "µs a ray", "median ms", "× ours", "hits found"]);
+        let mut table = Table::new(&["engine", "hits", "µs per ray", "median ms", "× ours", "hits found"]);
         for question in [Question::ClosestHits, Question::AllHits] {
             for row in self.whole(question) {
                 let name = if question == Question::AllHits {
@@ -156,7 +162,7 @@ impl Block {
         }
         if let Some(exact) = self.exact {
             findings.push(format!(
-                "memory with exact capacities: {} bytes, {:.1} a box beside 8 a pair",
+                "memory with exact capacities: {} bytes, 8 per pair and {:.1} per box",
                 grouped(exact.bytes),
                 exact.bytes.saturating_sub(8 * exact.pairs) as f64 / self.objects as f64
             ));
@@ -174,7 +180,7 @@ impl Block {
         }) = self.sorted
         {
             findings.push(format!(
-                "sort_keys: {} keys of {bits} bits with values, in digits of {digit_bits} bits together by {}",
+                "sort_keys: {} keys of {bits} bits with values; {} sorts {digit_bits} bits",
                 grouped(keys as u64),
                 gpu::NAME
             ));
@@ -211,7 +217,15 @@ impl Block {
 
 /// Nanoseconds per box in the smallest and largest size.
 fn scaling(blocks: &[Block]) -> Table {
-    let mut table = Table::new(&["scene", "engine", "boxes", "ns a box", "boxes ", "ns a box ", "ratio"]);
+    let mut table = Table::new(&[
+        "scene",
+        "engine",
+        "boxes",
+        "ns per box",
+        "boxes ",
+        "ns per box ",
+        "ratio",
+    ]);
     let mut scenes: Vec<_> = blocks.iter().map(|block| &block.scene).collect();
     scenes.dedup();
     for scene in scenes {
@@ -244,7 +258,7 @@ fn scaling(blocks: &[Block]) -> Table {
 
 pub fn scaling_text(blocks: &[Block]) -> Option<String> {
     let table = scaling(blocks);
-    (!table.rows.is_empty()).then(|| format!("cost of a box in the smallest and the largest scene\n{}", table.text()))
+    (!table.rows.is_empty()).then(|| format!("cost per box in the smallest and largest scene\n{}", table.text()))
 }
 
 pub const HEADER: &str = "scene,objects,engine,threads,stage,median_ms,min_ms,results,hash";
@@ -299,7 +313,7 @@ pub fn write_head(out: &mut impl Write, adapter: Option<&AdapterInfo>, runs: u32
     writeln!(
         out,
         "- Medians of {runs} alternating runs after a warm-up, milliseconds of wall time; stages by the device's clock. \
-         Hardware that was idle works for 300 ms before a run, since an idle GPU lowers its clocks"
+         Idle hardware is warmed up for 300 ms before a run, since an idle GPU lowers its clocks"
     )?;
     writeln!(out, "- Command: `{}`", command(std::env::args()))
 }
@@ -318,7 +332,7 @@ pub fn write_blocks(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     if !scaling.rows.is_empty() {
         writeln!(
             out,
-            "\n## Cost of a box in the smallest and the largest scene\n\n{}",
+            "\n## Cost per box in the smallest and largest scene\n\n{}",
             scaling.markdown()
         )?;
     }
@@ -474,7 +488,7 @@ mod tests {
         for needle in [
             "the fastest plain grid, grid (2 threads), takes 1.50 times as long",
             "takes 4.00 times as long as the brute force kernel",
-            "1,056 bytes, 100.0 a box",
+            "1,056 bytes, 8 per pair and 100.0 per box",
         ] {
             assert!(text.contains(needle), "{needle} in {text}");
         }

@@ -50,7 +50,10 @@ pub fn vector(coordinates: &[f32]) -> [f32; 3] {
 pub fn check_room(count: u32, columns: usize) -> Result<()> {
     let values = (count as usize).checked_mul(columns);
     let fits = |values| Vec::<f32>::new().try_reserve_exact(values).is_ok();
-    ensure!(values.is_some_and(fits), "--count {count} is more than memory holds");
+    ensure!(
+        values.is_some_and(fits),
+        "--count {count} exceeds memory: use a smaller count"
+    );
     Ok(())
 }
 

@@ -76,11 +76,11 @@ impl Answer {
 }
 
 pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Answer {
-    let all = reference::brute_force::scene_rays(descriptor, scene).expect("scenes of files lie on the host");
+    let all = reference::brute_force::scene_rays(descriptor, scene).expect("file scenes are on the host");
     let closest: Vec<_> = all.iter().map(|hits| reference::brute_force::closest(hits)).collect();
     Answer {
         pairs: if descriptor.pairs {
-            reference::brute_force::scene_pairs(descriptor, scene).expect("scenes of files lie on the host")
+            reference::brute_force::scene_pairs(descriptor, scene).expect("file scenes are on the host")
         } else {
             Vec::new()
         },
@@ -133,7 +133,7 @@ mod tests {
     use gpu_broad_phase::{Aabb, Ray, Source};
 
     #[test]
-    fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_told() {
+    fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_reported() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
         let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
         let scene = Scene {
@@ -149,14 +149,14 @@ mod tests {
         wrong.pairs.remove(1);
         wrong.closest[0].1 += 1;
         wrong.all.push((0, 9, 0));
-        let told = wrong.difference(&expected).unwrap();
+        let fault = wrong.difference(&expected).unwrap();
         assert!(
-            told.starts_with("2 pairs, 3 expected; row 1 is Some(Pair { a: 1, b: 2 })"),
-            "{told}"
+            fault.starts_with("2 pairs, 3 expected; row 1 is Some(Pair { a: 1, b: 2 })"),
+            "{fault}"
         );
         assert!(
-            told.contains("closest hits") && told.contains("4 hits, 3 expected"),
-            "{told}"
+            fault.contains("closest hits") && fault.contains("4 hits, 3 expected"),
+            "{fault}"
         );
     }
 }

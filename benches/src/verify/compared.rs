@@ -25,7 +25,7 @@ pub struct Compared {
     /// In two and in three dimensions.
     pub scenes: [u64; 2],
     /// Elements, words, rays, queries or views.
-    pub given: u64,
+    pub inputs: u64,
     /// Result rows that depend on the part, for each of [`SCHEMES`].
     pub rows: [u64; SCHEMES.len()],
     pub differences: u64,
@@ -67,7 +67,7 @@ pub fn compare(
     schemes: [Scheme; SCHEMES.len()],
 ) -> Result<Vec<String>> {
     let truth = Truth::of(features);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     for (number, scheme) in schemes.into_iter().enumerate() {
         let descriptor = BroadPhaseDescriptor {
             scheme,
@@ -76,7 +76,7 @@ pub fn compare(
         let on_cpu = Answers::of_reference(&descriptor, features)?;
         let faults = on_cpu.differences(features, &truth, None);
         for (parts, fault) in &faults {
-            told.push(format!("{}: CPU engine, {}: {fault}", names(parts), name(&descriptor)));
+            messages.push(format!("{}: CPU engine, {}: {fault}", names(parts), name(&descriptor)));
         }
         for adapter in &mut *adapters {
             let what = format!("{}, {}", adapter.title, name(&descriptor));
@@ -84,7 +84,7 @@ pub fn compare(
             let answers = engines.answers(&descriptor, features).with_context(|| what.clone())?;
             let of_gpu = answers.differences(features, &truth, Some(&on_cpu));
             for (parts, fault) in &of_gpu {
-                told.push(format!("{}: {what}: {fault}", names(parts)));
+                messages.push(format!("{}: {what}: {fault}", names(parts)));
             }
             adapter.count(number, features, &answers);
             for (parts, _) in faults.iter().chain(&of_gpu) {
@@ -95,7 +95,7 @@ pub fn compare(
             }
         }
     }
-    Ok(told)
+    Ok(messages)
 }
 
 fn names(parts: &[Part]) -> String {
@@ -135,7 +135,7 @@ impl Verified {
             };
             if scheme == 0 {
                 compared.scenes[features.descriptor.dimensions.count() as usize - 2] += 1;
-                compared.given += given;
+                compared.inputs += given;
             }
         }
     }
@@ -164,7 +164,7 @@ impl Defined {
         let mut answer = answer::brute_force(descriptor, scene).asked_by(descriptor);
         answer.pairs.retain(|pair| features.admits(pair.a, pair.b));
         let found = brute_force::scene_queries(descriptor, scene);
-        let mut found = found.expect("the scene lies on the host");
+        let mut found = found.expect("the scene is on the host");
         if let Queries::Objects(SelfQuery::Overlaps { .. }) = scene.queries {
             for (object, found) in (0..).zip(&mut found) {
                 found
@@ -240,7 +240,7 @@ impl Answers {
         }
 
         let by_cpu = on_cpu.filter(|on_cpu| on_cpu.visible != self.visible);
-        let by_cpu = by_cpu.map(|_| "views do not see what the CPU engine says".to_owned());
+        let by_cpu = by_cpu.map(|_| "visible objects differ from the CPU engine's".to_owned());
         let fault = truth.views.difference(&self.visible).or(by_cpu);
         faults.extend(fault.map(|fault| (vec![Part::Views], fault)));
         faults
@@ -299,7 +299,7 @@ impl Engines {
                 return Ok(answers);
             }
         }
-        bail!("no whole answer after {ATTEMPTS} steps");
+        bail!("incomplete results after {ATTEMPTS} steps");
     }
 }
 
@@ -311,7 +311,7 @@ pub fn table(out: &mut impl std::io::Write, adapters: &[Verified], width: usize)
     writeln!(
         out,
         "\n{:<width$}  {:<15}  {:>6}  {:>6}  {:>9}  {:>12}  {:>11}  {:>11}  {:>11}",
-        "adapter", "with", "2D", "3D", "given", "hierarchical", "uniform", "adaptive", "differences"
+        "adapter", "with", "2D", "3D", "inputs", "hierarchical", "uniform", "adaptive", "differences"
     )?;
     for adapter in adapters {
         for (compared, part) in adapter.parts.iter().zip(PARTS) {
@@ -319,7 +319,7 @@ pub fn table(out: &mut impl std::io::Write, adapters: &[Verified], width: usize)
             writeln!(
                 out,
                 "{:<width$}  {part:<15}  {flat:>6}  {solid:>6}  {:>9}  {first:>12}  {second:>11}  {third:>11}  {:>11}",
-                adapter.title, compared.given, compared.differences
+                adapter.title, compared.inputs, compared.differences
             )?;
         }
     }
@@ -344,7 +344,7 @@ mod tests {
 
     /// Returns the number of seeds with a part, and the faults if it is overlooked.
     fn overlooked(part: Part, overlook: impl Fn(&mut Features)) -> (usize, Vec<String>) {
-        let (mut count, mut told) = (0, Vec::new());
+        let (mut count, mut messages) = (0, Vec::new());
         for seed in 0..240 {
             let right = features(seed);
             let is_there = match part {
@@ -372,13 +372,13 @@ mod tests {
             let faults = answers.differences(&right, &truth, None);
             // Sets and views use the same boxes.
             let about = faults.into_iter().filter(|(parts, _)| parts.contains(&part));
-            told.extend(about.map(|(_, fault)| fault));
+            messages.extend(about.map(|(_, fault)| fault));
         }
-        (count, told)
+        (count, messages)
     }
 
     #[test]
-    fn whoever_overlooks_a_part_is_told() {
+    fn engines_that_miss_a_part_are_reported() {
         type Overlook = fn(&mut Features);
         let overlooks: [(Part, &str, Overlook); 12] = [
             (Part::Statics, "pairs", |wrong| wrong.statics = 0),
@@ -403,7 +403,7 @@ mod tests {
                     queries.iter_mut().for_each(|query| query.radius = 0.0);
                 }
             }),
-            (Part::Nearest, "queries are answered", |wrong| {
+            (Part::Nearest, "query results", |wrong| {
                 wrong.work.query_mode = QueryMode::All;
             }),
             (Part::Neighbors, "query", |wrong| {
@@ -429,19 +429,19 @@ mod tests {
             }),
         ];
         for (part, text, overlook) in overlooks {
-            let (count, told) = overlooked(part, overlook);
-            let fitting = told.iter().filter(|fault| fault.contains(text)).count();
+            let (count, messages) = overlooked(part, overlook);
+            let fitting = messages.iter().filter(|fault| fault.contains(text)).count();
             assert!(
                 count >= 8 && fitting >= 3,
                 "{part:?}: {fitting} of {count}, the first: {:?}",
-                told.first()
+                messages.first()
             );
         }
     }
 
     #[test]
-    fn lost_rows_of_sets_and_views_and_wrong_counts_of_worlds_are_told() {
-        let mut told = BTreeMap::new();
+    fn lost_rows_of_sets_and_views_and_wrong_counts_of_worlds_are_reported() {
+        let mut counts = BTreeMap::new();
         for seed in 0..240 {
             let features = features(seed);
             let truth = Truth::of(&features);
@@ -453,7 +453,7 @@ mod tests {
                     faults.len() == 1 && is_about(&faults[0].0),
                     "seed {seed}, {what}: {faults:?}"
                 );
-                *told.entry(what).or_insert(0) += 1;
+                *counts.entry(what).or_insert(0) += 1;
             };
             if let Some(set) = on_cpu.set.as_ref().filter(|set| !set.query_objects.is_empty()) {
                 let mut set = set.clone();
@@ -482,7 +482,10 @@ mod tests {
                 hold("worlds", None, wrong);
             }
         }
-        assert!(told.len() == 4 && told.values().all(|&count| count > 10), "{told:?}");
+        assert!(
+            counts.len() == 4 && counts.values().all(|&count| count > 10),
+            "{counts:?}"
+        );
     }
 
     #[test]

@@ -169,11 +169,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
     };
     if has_list {
         let pairs = brute_force::scene_pairs(&features.descriptor, &features.scene());
-        features.excluded = list(
-            &pairs.expect("all of it lies on the host"),
-            features.boxes.len(),
-            random,
-        );
+        features.excluded = list(&pairs.expect("the scene is on the host"), features.boxes.len(), random);
     }
     features
 }

@@ -16,7 +16,7 @@ pub fn difference(
         QueryMode::Nearest(most) => result.query_nearest.len() / most.max(1) as usize,
     };
     if rows != expected.len() {
-        return Some(format!("{rows} queries are answered, {} were work", expected.len()));
+        return Some(format!("{rows} query results, {} expected", expected.len()));
     }
     expected.iter().enumerate().find_map(|(query, expected)| {
         let fault = match scene.query_mode {
@@ -70,8 +70,8 @@ fn list_fault(list: &[u32], expected: &Found) -> Option<String> {
         .iter()
         .find(|(object, _)| list.binary_search(object).is_err());
     twice
-        .map(|two| format!("object {} twice", two[0]))
-        .or_else(|| extra.map(|object| format!("object {object} too many")))
+        .map(|two| format!("duplicate object {}", two[0]))
+        .or_else(|| extra.map(|object| format!("unexpected object {object}")))
         .or_else(|| missing.map(|(object, _)| format!("object {object} is missing")))
 }
 
@@ -89,10 +89,14 @@ fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Opti
     let (found, rest) = row.split_at(row.iter().take_while(|row| row.object != NONE).count());
     let objects: Vec<_> = found.iter().map(|row| row.object).collect();
     if let Some(two) = sorted(&objects).windows(2).find(|two| two[0] == two[1]) {
-        return Some(format!("object {} twice", two[0]));
+        return Some(format!("duplicate object {}", two[0]));
     }
     if found.len() < nearest.len().min(row.len()) || rest.iter().any(|row| *row != NearestObject::NONE) {
-        return Some(format!("{} objects, {} are near enough", found.len(), nearest.len()));
+        return Some(format!(
+            "{} objects, {} expected",
+            found.len(),
+            nearest.len().min(row.len())
+        ));
     }
     found.iter().enumerate().find_map(|(place, row)| {
         let squared = row.squared_distance;
@@ -100,14 +104,14 @@ fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Opti
             return Some(format!("object {} is too far away", row.object));
         };
         if !slack.admits(squared, distance) {
-            return Some(format!("object {} is not {squared} away, squared", row.object));
+            return Some(format!("object {}: wrong squared distance {squared}", row.object));
         }
         // Compares distances only, since rounding may reorder ties.
         let is_nearer = |&&wanted: &&f64| !slack.is_no_farther(distance, wanted);
         nearest
             .get(place)
             .filter(is_nearer)
-            .map(|_| format!("object {} at place {place}, where another is nearer", row.object))
+            .map(|_| format!("object {} at rank {place}: another object is nearer", row.object))
     })
 }
 
@@ -171,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_are_missing_wrong_or_there_twice_are_told() {
+    fn objects_that_are_missing_wrong_or_there_twice_are_reported() {
         assert_eq!(checked(QueryMode::All, |_| {}), [None, None]);
-        for (object, told) in [(8, "query 0: object 8 too many"), (1, "query 0: object 1 twice")] {
+        for (object, fault) in [(8, "query 0: unexpected object 8"), (1, "query 0: duplicate object 1")] {
             let [by_definition, by_other] = checked(QueryMode::All, |result| result.query_objects[2] = object);
-            assert_eq!(by_definition.as_deref(), Some(told));
+            assert_eq!(by_definition.as_deref(), Some(fault));
             assert!(by_other.unwrap().contains("results"));
         }
         let lost = |result: &mut StepResult| {
@@ -191,23 +195,23 @@ mod tests {
             checked(QueryMode::All, unanswered)[0]
                 .as_deref()
                 .unwrap()
-                .contains("0 queries")
+                .contains("0 query results")
         );
     }
 
     #[test]
-    fn nearest_objects_in_the_wrong_place_or_at_another_distance_are_told() {
+    fn nearest_objects_in_the_wrong_place_or_at_another_distance_are_reported() {
         let nearest = QueryMode::Nearest(2);
         assert_eq!(checked(nearest, |_| {}), [None, None]);
-        for (spoil, told) in [
+        for (spoil, fault) in [
             (
                 (|result| result.query_nearest[0].squared_distance += 0.1) as fn(&mut StepResult),
-                "query 0: object 0 is not",
+                "query 0: object 0: wrong squared distance",
             ),
-            (|result| result.query_nearest.swap(0, 1), "query 0: object 1 at place 0"),
+            (|result| result.query_nearest.swap(0, 1), "query 0: object 1 at rank 0"),
             (
                 |result| result.query_nearest[3] = result.query_nearest[2],
-                "query 1: object 7 twice",
+                "query 1: duplicate object 7",
             ),
             (
                 |result| result.query_nearest[3].object = 0,
@@ -220,7 +224,7 @@ mod tests {
         ] {
             let [by_definition, by_other] = checked(nearest, spoil);
             let by_definition = by_definition.unwrap();
-            assert!(by_definition.starts_with(told), "{by_definition}");
+            assert!(by_definition.starts_with(fault), "{by_definition}");
             assert!(by_other.unwrap().contains("nearest objects"));
         }
     }

@@ -177,7 +177,11 @@ impl Verified {
         let backends = Backends::from(info.backend);
         let found = block_on(adapters(backends));
         let index = found.iter().position(|adapter| adapter.get_info() == *info);
-        Ok(Self::new(info, backends, index.context("the adapter is gone")?))
+        Ok(Self::new(
+            info,
+            backends,
+            index.context("adapter lost: it is no longer listed by its backend")?,
+        ))
     }
 
     fn new(info: &AdapterInfo, backends: Backends, index: usize) -> Self {

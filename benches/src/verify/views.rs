@@ -136,16 +136,16 @@ impl Defined {
         let views = self.sights.iter().zip(&visible.objects).enumerate();
         views.into_iter().find_map(|(view, (sights, seen))| {
             if !seen.is_sorted_by(|a, b| a < b) {
-                return Some(format!("view {view}: objects are not ascending"));
+                return Some(format!("view {view}: objects out of order"));
             }
             let unknown = seen.iter().find(|&&object| object as usize >= sights.len());
-            let fault = unknown.map(|object| format!("object {object} is none"));
+            let fault = unknown.map(|object| format!("unknown object {object}"));
             let wrong = || {
                 (0..).zip(sights).find_map(|(object, sight)| {
                     let is_seen = seen.binary_search(&object).is_ok();
                     match (sight, is_seen) {
                         (Sight::Seen, false) => Some(format!("object {object} is missing")),
-                        (Sight::Unseen, true) => Some(format!("object {object} too many")),
+                        (Sight::Unseen, true) => Some(format!("unexpected object {object}")),
                         _ => None,
                     }
                 })

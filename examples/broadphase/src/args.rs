@@ -462,7 +462,7 @@ impl PairArgs {
         let mut between = self.between.clone();
         between.sort();
         if let Some(twice) = between.windows(2).find(|window| window[0] == window[1]) {
-            bail!("--between {} is given twice", between_name(twice[0]));
+            bail!("--between {}: repeated; pass it once", between_name(twice[0]));
         }
         Ok(between)
     }
@@ -634,21 +634,21 @@ pub enum Make {
 fn parse_length(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err("a finite number above zero is needed".to_owned()),
+        _ => Err("use a finite number above zero".to_owned()),
     }
 }
 
 fn parse_distance(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("a finite number, zero or above, is needed".to_owned()),
+        _ => Err("use a finite number of zero or more".to_owned()),
     }
 }
 
 fn parse_long_distance(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        _ => Err("a finite number, zero or above, is needed".to_owned()),
+        _ => Err("use a finite number of zero or more".to_owned()),
     }
 }
 
@@ -661,7 +661,7 @@ fn parse_periods(text: &str) -> Result<Periods, String> {
     let periods = words.map(parse_long_distance).collect::<Result<Vec<_>, _>>()?;
     let fits = |&period: &f64| period == 0.0 || (f32::MIN_POSITIVE.into()..=f32::MAX.into()).contains(&period);
     match periods.is_empty() || !periods.iter().all(fits) {
-        true => Err("numbers of 0, or between 1.2e-38 and 3.4e38, are needed, as in 8,8,8".to_owned()),
+        true => Err("use 0, or numbers between 1.2e-38 and 3.4e38, as in 8,8,8".to_owned()),
         false => Ok(Periods(periods)),
     }
 }
@@ -669,13 +669,13 @@ fn parse_periods(text: &str) -> Result<Periods, String> {
 fn parse_t_max(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value >= 0.0 => Ok(value),
-        _ => Err("a number of 0 or more is needed, or inf".to_owned()),
+        _ => Err("use a number of 0 or more, or inf".to_owned()),
     }
 }
 
 fn parse_id(text: &str) -> Result<u32, String> {
     text.parse()
-        .map_err(|_| "an id is an integer from 0 to 4294967295".to_owned())
+        .map_err(|_| "use an integer from 0 to 4294967295".to_owned())
 }
 
 pub fn between_name((a, b): Between) -> String {
@@ -685,11 +685,11 @@ pub fn between_name((a, b): Between) -> String {
 fn parse_between(text: &str) -> Result<Between, String> {
     let kind = |name: &str| {
         let found = Kind::from_str(name.trim(), false);
-        found.map_err(|_| format!("{:?} is no kind: vertices, edges and faces are", name.trim()))
+        found.map_err(|_| format!("unknown kind {:?}: use vertices, edges or faces", name.trim()))
     };
     match text.split(',').map(kind).collect::<Result<Vec<_>, _>>()?[..] {
         [a, b] => Ok((a.min(b), a.max(b))),
-        _ => Err("two kinds are needed, as in edges,edges".to_owned()),
+        _ => Err("use two kinds, as in edges,edges".to_owned()),
     }
 }
 

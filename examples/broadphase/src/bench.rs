@@ -29,7 +29,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     };
     let sources = Source::parse(&args.scene, counts)?;
     if sources.len() > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
-        bail!("rays on standard input are for one scene of one --count");
+        bail!("rays from standard input need a single scene and --count");
     }
     let options = Options {
         engines: args.engines.clone(),
@@ -67,8 +67,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
 fn report(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> {
     let mut file = OutputFile::open(path)?;
     let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
-    let gpu = Gpu::of(&engine.broad_phase)
-        .context("--report needs an adapter; `broadphase info` lists those that are there")?;
+    let gpu = Gpu::of(&engine.broad_phase).context("--report needs an adapter; see `broadphase info`")?;
     let options = ReportOptions {
         counts: args.count.clone(),
         rays: args.ray_count,
@@ -103,7 +102,7 @@ impl Files {
             is_printed
                 || is_device(&args.output)
                 || args.output.extension().is_some_and(|extension| extension == "csv"),
-            "{}: a result file of bench ends in .csv",
+            "{}: wrong ending; bench writes .csv",
             args.output.display()
         );
         Ok(Self {
@@ -162,7 +161,7 @@ impl Source {
             let names: Vec<_> = values.iter().flatten().map(|value| value.get_name()).collect();
             ensure!(
                 input::exists(Path::new(name)),
-                "{name}: no such file, and not one of {}",
+                "{name}: unknown scene: neither a file nor one of {}",
                 names.join(", ")
             );
             sources.push(of_path(Path::new(name)));
@@ -177,7 +176,7 @@ impl Source {
                     Some(2) => Dimensions::Two,
                     _ => Dimensions::Three,
                 };
-                let name = kind.to_possible_value().context("a kind without a name")?;
+                let name = kind.to_possible_value().context("unnamed kind")?;
                 let distribution = distribution(kind).context("no boxes")?;
                 Scene::random(name.get_name(), distribution, count, dimensions, args.seed)
             }

@@ -8,13 +8,13 @@ use measure::title;
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
 use crate::input::Scene;
-use crate::pipeline_cache::Kept;
+use crate::pipeline_cache::CacheFile;
 use crate::report::Reporter;
 
 pub struct Engine {
     pub broad_phase: BroadPhase,
-    #[expect(dead_code, reason = "saves itself when it is dropped")]
-    kept: Option<Kept>,
+    #[expect(dead_code, reason = "saved on drop")]
+    cache_file: Option<CacheFile>,
     is_free_choice: bool,
     reporter: Reporter,
 }
@@ -36,7 +36,7 @@ impl Engine {
         let backend = backend(args, lib::Backend::Gpu(Backends::all()))?;
         match Self::open_on(backend, args, descriptor, reporter) {
             Err(error @ (BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_))) if is_free_choice(args) => {
-                reporter.warn(format!("{error}: the CPU engine answers"));
+                reporter.warn(format!("{error}: using the CPU engine"));
                 Ok(Self::open_on(lib::Backend::Cpu, args, descriptor, reporter)?)
             }
             opened => Ok(opened?),
@@ -49,11 +49,11 @@ impl Engine {
         descriptor: BroadPhaseDescriptor<'static>,
         reporter: Reporter,
     ) -> Result<Self, BroadPhaseError> {
-        let mut kept = None;
+        let mut cache_file = None;
         let descriptor = ordered(args, descriptor);
         let broad_phase = block_on(BroadPhase::with_pipeline_cache(&descriptor, backend, |info, device| {
-            kept = Kept::open(args.pipeline_cache.as_deref(), info, device);
-            kept.as_ref().map(Kept::cache)
+            cache_file = CacheFile::open(args.pipeline_cache.as_deref(), info, device);
+            cache_file.as_ref().map(CacheFile::cache)
         }))?;
         reporter.say(match (broad_phase.adapter_info(), backend) {
             (Some(info), _) => format!("adapter: {}", title(info)),
@@ -64,7 +64,7 @@ impl Engine {
         });
         Ok(Self {
             broad_phase,
-            kept,
+            cache_file,
             is_free_choice: is_free_choice(args),
             reporter,
         })
@@ -89,7 +89,7 @@ impl Engine {
         }
         if was_on_gpu && self.gpu().is_none() {
             self.reporter
-                .warn("the input is larger than a binding of the device: the CPU engine answers");
+                .warn("the input exceeds a binding of the device: using the CPU engine");
         }
         Ok(result?)
     }
@@ -130,7 +130,7 @@ fn backend<'a>(args: &'a EngineArgs, auto: lib::Backend<'a>) -> Result<lib::Back
         (Some(_), None) if args.backend == Backend::Auto => auto,
         (Some(backends), None) => lib::Backend::Gpu(backends),
         (None, None) => lib::Backend::Cpu,
-        (None, Some(_)) => bail!("--adapter names a GPU, --backend cpu asks for none"),
+        (None, Some(_)) => bail!("--adapter conflicts with --backend cpu: remove one"),
     })
 }
 
@@ -171,7 +171,7 @@ pub fn dimensions(scene: &Scene) -> Dimensions {
 /// As [`scheme_of_boxes`], with a warning about costs on meshes.
 pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Scheme> {
     if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
-        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
+        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, with the same results");
     }
     scheme_of_boxes(args, &scene.boxes, dimensions(scene), reporter)
 }

@@ -24,7 +24,7 @@ const LEAST_HEIGHT: usize = 240;
 
 pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
     if !is_device(&args.output) && args.output.extension().is_none_or(|extension| extension != "png") {
-        bail!("{}: a picture ends in .png", args.output.display());
+        bail!("{}: wrong ending; use .png", args.output.display());
     }
     let mut output = OutputFile::open(&args.output)?;
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
@@ -34,7 +34,7 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
     }
     let grid = Grid::new(&boxes, args.axis);
     reporter.say(format!(
-        "{} boxes, {} left out as infinite or invalid, {} × {} cells of {}, at most {} boxes in a cell",
+        "{} boxes ({} infinite or invalid ones skipped), {} × {} cells of {}, up to {} boxes per cell",
         boxes.len(),
         scene.boxes.len() - boxes.len(),
         grid.size[0],

@@ -27,7 +27,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
         reporter.say(format!("{count} shaders in {}", folder.display()));
     }
     let Some(backends) = backends(args.backend) else {
-        bail!("--backend cpu has no adapters to list");
+        bail!("--backend cpu has no adapters: choose another backend");
     };
     let adapters = block_on(adapters(backends));
     if adapters.is_empty() && args.backend != Backend::Auto {
@@ -39,7 +39,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
 
 fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
     if adapters.is_empty() {
-        writeln!(out, "no adapter found: --backend auto takes the CPU engine")?;
+        writeln!(out, "no adapter found: --backend auto uses the CPU engine")?;
     }
     let required = GpuBroadPhase::required_limits();
     for (index, adapter) in adapters.iter().enumerate() {
@@ -47,7 +47,7 @@ fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
         let limits = adapter.limits();
         let mut missing = Vec::new();
         required.check_limits_with_fail_fn(&limits, false, |name, wanted, allowed| {
-            missing.push(format!("{name} is {allowed}, {wanted} is needed"));
+            missing.push(format!("{name} is {allowed}, needs {wanted}"));
         });
         writeln!(out, "{index}: {}", title(&info))?;
         writeln!(out, "   type         {:?}", info.device_type)?;
@@ -57,7 +57,7 @@ fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
         }
         writeln!(
             out,
-            "   limits       {} storage buffers a stage, bindings of {} MiB, {} bytes of workgroup memory",
+            "   limits       {} storage buffers per stage, bindings of {} MiB, {} bytes of workgroup memory",
             limits.max_storage_buffers_per_shader_stage,
             limits.max_storage_buffer_binding_size >> 20,
             limits.max_compute_workgroup_storage_size,
@@ -85,16 +85,16 @@ fn features(present: Features) -> String {
 fn dx12_compiler(present: Features) -> String {
     let file = dxc_file();
     if present.contains(Features::SUBGROUP) {
-        let file = file.map_or("linked, or where Windows found it".to_owned(), |path| {
+        let file = file.map_or("linked, or found by Windows".to_owned(), |path| {
             path.display().to_string()
         });
         return format!("DXC ({file})");
     }
     let advice = match file {
-        Some(path) => format!("unless WGPU_DX12_COMPILER says so, {} was not taken", path.display()),
-        None => "with dxcompiler.dll beside the program it would be DXC".to_owned(),
+        Some(path) => format!("{} was not used; check WGPU_DX12_COMPILER", path.display()),
+        None => "put dxcompiler.dll beside the program to use DXC".to_owned(),
     };
-    format!("FXC, as it seems: first steps compile longer, those with rays or queries by 5 to 25 seconds; {advice}")
+    format!("probably FXC: first steps with rays or queries compile 5 to 25 seconds longer; {advice}")
 }
 
 /// Searches the program's folder and the PATH, as Windows does among others.

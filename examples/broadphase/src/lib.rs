@@ -46,7 +46,7 @@ impl Status {
         if counters.is_complete() {
             return Self::Done;
         }
-        reporter.warn("not whole: outputs are smaller than what was found");
+        reporter.warn("incomplete: results exceed the output capacity");
         Self::NotWhole
     }
 }
@@ -54,7 +54,7 @@ impl Status {
 pub fn main() -> ExitCode {
     let cli = match Cli::parse_from_arguments(std::env::args_os()) {
         Ok(cli) => cli,
-        Err(error) => return tell_usage(&error),
+        Err(error) => return print_usage_error(&error),
     };
     let reporter = Reporter { quiet: cli.quiet };
     let done = run(&cli.command, reporter);
@@ -68,17 +68,17 @@ pub fn main() -> ExitCode {
         Ok(Status::NotWhole) => ExitCode::from(1),
         Err(error) => {
             let hint = match error.downcast_ref() {
-                Some(BroadPhaseError::NoAdapter { .. }) => "; `broadphase info` lists those that are there",
+                Some(BroadPhaseError::NoAdapter { .. }) => "; see `broadphase info`",
                 _ => "",
             };
             reporter.warn(format!("{error:#}{hint}").replace(['\n', '\r'], " "));
-            ExitCode::from(if is_ours(&error) { 1 } else { 2 })
+            ExitCode::from(if is_runtime_failure(&error) { 1 } else { 2 })
         }
     }
 }
 
 /// Prints help unchanged, and usage errors in one line.
-fn tell_usage(error: &clap::Error) -> ExitCode {
+fn print_usage_error(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     let whole = matches!(
         error.kind(),
@@ -107,7 +107,7 @@ fn tell_usage(error: &clap::Error) -> ExitCode {
     let tips = tips.filter(|tip| !tip.starts_with("to pass "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
     let line = without_middle(line.trim_start_matches("error: "));
-    reporter.warn(format!("{line}{tips} (--help tells more)"));
+    reporter.warn(format!("{line}{tips} (see --help)"));
     ExitCode::from(2)
 }
 
@@ -140,7 +140,7 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
 }
 
 /// True if usage and input were good.
-fn is_ours(error: &Error) -> bool {
+fn is_runtime_failure(error: &Error) -> bool {
     if error.is::<Unwritten>() {
         return true;
     }
@@ -172,24 +172,26 @@ mod tests {
             DescriptorError::MinScale(1e30),
             DescriptorError::ZeroCapacity { what: "pairs" },
         ] {
-            assert!(!is_ours(&of_engine(bad.into())));
+            assert!(!is_runtime_failure(&of_engine(bad.into())));
         }
-        assert!(!is_ours(&of_engine(InputError::Radius(-1.0).into())));
+        assert!(!is_runtime_failure(&of_engine(InputError::Radius(-1.0).into())));
         let (count, limit) = (1 << 33, 1 << 32);
         let too_many = DescriptorError::TooMany {
             what: "worlds",
             count,
             limit,
         };
-        assert!(is_ours(&of_engine(too_many.into())));
+        assert!(is_runtime_failure(&of_engine(too_many.into())));
         let what = "pairs";
         let too_large = InputError::TooMany { what, count, limit };
-        assert!(is_ours(&of_engine(
+        assert!(is_runtime_failure(&of_engine(
             DescriptorError::NoStepFits(too_large.clone()).into()
         )));
-        assert!(is_ours(&of_engine(too_large.into())));
-        assert!(is_ours(&Error::msg("full").context(Unwritten("a.csv".to_owned()))));
-        assert!(!is_ours(&Error::msg("a.csv: line 1")));
+        assert!(is_runtime_failure(&of_engine(too_large.into())));
+        assert!(is_runtime_failure(
+            &Error::msg("full").context(Unwritten("a.csv".to_owned()))
+        ));
+        assert!(!is_runtime_failure(&Error::msg("a.csv: line 1")));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::env;
 use std::process::ExitCode;
 
-#[allow(unsafe_code, reason = "the environment is the only switch that the layer has")]
+#[allow(unsafe_code, reason = "the layer can only be switched by the environment")]
 fn main() -> ExitCode {
     // Without `XDG_RUNTIME_DIR`, Mesa's device-select layer prints an error. The library ranks adapters itself.
     if cfg!(target_os = "linux") && env::var_os("XDG_RUNTIME_DIR").is_none() {

@@ -102,7 +102,10 @@ impl Selection {
             .iter()
             .find(|kind| !elements.is_empty() && !elements.contains(kind))
         {
-            bail!("--between asks for {} that --elements leaves out", missing.name());
+            bail!(
+                "--between needs {}, which --elements leaves out: add it",
+                missing.name()
+            );
         }
         Ok(Self {
             kinds,
@@ -121,7 +124,7 @@ impl Selection {
         let loose = mesh.edges.len();
         match mesh.faces.is_empty() {
             true if self.contains(Kind::Faces) && loose > 0 => {
-                bail!("no faces; the file has {loose} edges: --elements edges gives them boxes")
+                bail!("no faces, {loose} edges: use --elements edges")
             }
             true if self.contains(Kind::Faces) => bail!("no faces"),
             true if self.contains(Kind::Edges) && loose == 0 => bail!("no edges and no faces"),
@@ -246,10 +249,7 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     let totals = [corners.len(), edges.len(), mesh.faces.len()];
     // The largest id means "none" in the library.
     if totals.iter().sum::<usize>() >= u32::MAX as usize {
-        bail!(
-            "{} elements are more than ids of 32 bits can name",
-            totals.iter().sum::<usize>()
-        );
+        bail!("too many elements: {}; ids have 32 bits", totals.iter().sum::<usize>());
     }
 
     let mut boxes = Vec::new();

@@ -131,7 +131,7 @@ fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
     match given.0[..] {
         [of_all] => periods[..axes].fill(of_all),
         _ if given.0.len() == axes => periods[..axes].copy_from_slice(&given.0),
-        _ => bail!("--period has {} numbers, the points are {axes}D", given.0.len()),
+        _ => bail!("--period has {} numbers; use 1 or {axes}", given.0.len()),
     }
     Ok(Some(periods))
 }
@@ -167,7 +167,7 @@ impl Space<'_> {
                 let low = values.clone().fold(f64::INFINITY, f64::min);
                 let high = values.fold(f64::NEG_INFINITY, f64::max);
                 if high / 2.0 - low / 2.0 > f32::MAX.into() {
-                    bail!("points from {low:e} to {high:e} are too far apart: at most 6.8e38 is read");
+                    bail!("points from {low:e} to {high:e} are too far apart: the limit is 6.8e38");
                 }
                 origin[axis] = low / 2.0 + high / 2.0;
                 off[axis] = high - low;

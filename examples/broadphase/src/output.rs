@@ -97,7 +97,7 @@ impl OutputFile {
     pub fn open(path: &Path) -> Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.exists()) {
-            bail!("{}: there is no folder {}", path.display(), folder.display());
+            bail!("{}: no such folder: {}", path.display(), folder.display());
         }
         let is_bare = !path.exists();
         let file = OpenOptions::new()
@@ -110,7 +110,7 @@ impl OutputFile {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = &place {
             if open.iter().any(|(other, _)| other.is_same(place)) {
-                bail!("{}: two results would go to this file", path.display());
+                bail!("{}: two results have this file; choose another", path.display());
             }
             let output = if is_bare { Output::Made } else { Output::Kept };
             open.push((place.clone(), output));
@@ -198,7 +198,7 @@ impl Target {
             Some("csv") => Ok(Self::Csv(OutputFile::open(path)?)),
             Some("npy") => Ok(Self::Npy(OutputFile::open(path)?)),
             _ if is_device(path) => Ok(Self::Csv(OutputFile::open(path)?)),
-            _ => bail!("{}: a result file ends in .csv or .npy", path.display()),
+            _ => bail!("{}: wrong ending; use .csv or .npy", path.display()),
         }
     }
 

@@ -21,7 +21,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         bail!("--max-pairs needs a single --between");
     }
     if args.step.count_only && args.max_pairs.is_some() {
-        bail!("--count-only counts all pairs: it does not go with --max-pairs");
+        bail!("--count-only conflicts with --max-pairs: remove one");
     }
     let mut targets = targets(args, &between)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
@@ -102,7 +102,9 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
         part.truncate(most);
         if needed > most as u64 {
-            reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));
+            reporter.warn(format!(
+                "incomplete: {needed} pairs, `--max-pairs` allows {most}: raise it"
+            ));
             status = Status::NotWhole;
         }
         let rows = part.len();
@@ -120,7 +122,7 @@ fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
         return Ok(vec![Target::new(&args.output)?]);
     }
     if args.output == Path::new("-") {
-        bail!("several --between need -o FILE: each has a file of its own");
+        bail!("several --between write several files: pass -o FILE");
     }
     between
         .iter()

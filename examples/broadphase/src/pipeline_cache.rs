@@ -14,14 +14,14 @@ use gpu_broad_phase::wgpu::{self, AdapterInfo, Device, PipelineCache};
 /// Caches only grow, so a larger one is discarded.
 const MOST_BYTES: u64 = 64 << 20;
 
-pub struct Kept {
+pub struct CacheFile {
     cache: PipelineCache,
     path: PathBuf,
     /// Data from the file, as the device returned it.
     before: Option<Vec<u8>>,
 }
 
-impl Kept {
+impl CacheFile {
     /// `None` for `off`; by default in the user's folder.
     pub fn open(folder: Option<&Path>, info: &AdapterInfo, device: &Device) -> Option<Self> {
         let folder = match folder {
@@ -40,7 +40,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for CacheFile {
     fn drop(&mut self) {
         // Software adapters return no data.
         let data = self.cache.get_data().filter(|data| self.before.as_ref() != Some(data));

@@ -12,7 +12,7 @@ use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     if args.nearest.is_some() && args.margin.margin > 0.0 {
-        bail!("--margin and --nearest: distances are those to the boxes as they are");
+        bail!("--margin conflicts with --nearest: distances ignore margins");
     }
     let mut target = Target::unless(args.step.count_only, &args.output)?;
     let mut edge_list = EdgeList::open(&args.ids)?;

@@ -21,7 +21,7 @@ use crate::step::{Answer as StepAnswer, timed};
 
 pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     if args.verify && args.engine.backend == Backend::Cpu {
-        bail!("--backend cpu would compare the CPU with itself");
+        bail!("--backend cpu: the CPU cannot verify itself; choose another backend");
     }
     let snapshot = input::snapshot(&args.snapshot, reporter)?;
     let scene = snapshot.scene();
@@ -54,7 +54,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
 
     if args.verify {
         if engine.gpu().is_none() {
-            bail!("no adapter answered, and the CPU would be compared with itself");
+            bail!("no adapter: the CPU cannot verify itself");
         }
         let whole = BroadPhaseDescriptor {
             outputs: OutputOptions {
@@ -133,11 +133,11 @@ fn differences(
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
     if !(by_definition && queries_by_definition) {
         let reason = if is_small {
-            "under periods"
+            "with periods"
         } else {
-            "for so many objects"
+            "above the size limit"
         };
-        reporter.say(format!("no brute force {reason}: compared with the CPU engine alone"));
+        reporter.say(format!("no brute force {reason}: compared only with the CPU engine"));
     }
 
     let mut faults = [
@@ -152,7 +152,7 @@ fn differences(
         Vec::new(),
     ];
     if queries_by_definition {
-        let expected = brute_force::scene_queries(descriptor, scene).expect("scenes of files lie on the host");
+        let expected = brute_force::scene_queries(descriptor, scene).expect("file scenes are on the host");
         for (faults, result) in faults.iter_mut().zip([&on_gpu, &on_cpu]) {
             faults.extend(found::difference(descriptor, scene, result, &expected));
         }

@@ -41,14 +41,14 @@ pub fn neighbors(reporter: Reporter, result: &StepResult, rows: u64, duration: D
 
 pub fn check_timings(reporter: Reporter, were_asked_for: bool, result: &StepResult) {
     if were_asked_for && result.timings.is_empty() {
-        reporter.warn("--timings: no stage times here; an adapter with timestamps has them, as with --backend vulkan");
+        reporter.warn("--timings: no adapter with timestamps; try --backend vulkan");
     }
 }
 
 fn summary(reporter: Reporter, result: &StepResult, rows: &str, duration: Duration) {
     let counters = &result.counters;
     reporter.say(format!(
-        "{}, {} invalid left out; {rows}; {:.1} ms",
+        "{}, {} invalid ignored; {rows}; {:.1} ms",
         counted(counters.objects.into(), "object"),
         counters.invalid,
         duration.as_secs_f64() * 1e3

@@ -58,19 +58,19 @@ impl<'a> Step<'a> {
 
     fn answer(&self, engine: &mut Engine, scene: &Scene<'_>) -> Result<Answer> {
         let mut answer = timed(|| engine.step_scene(scene))?;
-        self.tell_compiling(engine, scene, &mut answer)?;
+        self.report_compiling(engine, scene, &mut answer)?;
         report::check_timings(self.reporter, self.args.timings, &answer.result);
         Ok(answer)
     }
 
     /// Reports compilation, which happens in the first step on a device and can take far longer than the step. With
     /// `--timings`, measures a second step, and the same on the CPU.
-    fn tell_compiling(&self, engine: &mut Engine, scene: &Scene<'_>, answer: &mut Answer) -> Result<()> {
+    fn report_compiling(&self, engine: &mut Engine, scene: &Scene<'_>, answer: &mut Answer) -> Result<()> {
         let Some(shaders) = engine.shaders() else { return Ok(()) };
         let shaders = counted(shaders as u64, "shader");
         if !self.args.timings {
             self.reporter.say(format!(
-                "first step: the time includes compiling {shaders}; --timings tells that of a second step"
+                "first step: the time includes compiling {shaders}; use --timings for a second step"
             ));
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl<'a> Step<'a> {
         let on_cpu = timed(|| engine.step_on_cpu(scene))?.duration;
         let [first, on_cpu] = [first, on_cpu].map(|time| format!("{:.1} ms", time.as_secs_f64() * 1e3));
         self.reporter.say(format!(
-            "first step: {first}, compiling {shaders}; the CPU engine takes {on_cpu}; a second step:"
+            "first step, with {shaders} compiled: {first}; CPU engine: {on_cpu}; second step:"
         ));
         Ok(())
     }
@@ -174,9 +174,7 @@ impl<'a> Ids<'a> {
         }
         let kinds = elements.map_or(0, |elements| elements.kinds().count());
         if args.local_ids && kinds > 1 && between.is_empty() {
-            bail!(
-                "--local-ids needs elements of one kind, or --between: ids of {kinds} kinds would be taken for each other"
-            );
+            bail!("--local-ids is ambiguous for {kinds} kinds: select one, or use --between");
         }
         Ok(Self {
             elements,
@@ -199,7 +197,7 @@ impl EdgeList {
     pub fn open(args: &IdArgs) -> Result<Self> {
         let open = |path: &PathBuf| {
             if path == Path::new("-") {
-                bail!("--write-edges: a file is needed, standard output is for the result");
+                bail!("--write-edges needs a file: standard output is for the result");
             }
             Target::new(path)
         };

@@ -73,7 +73,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
 
 fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
     let Some(backends) = backends(args.engine.backend) else {
-        bail!("--backend cpu would compare the CPU with itself");
+        bail!("--backend cpu: the CPU cannot verify itself; choose another backend");
     };
     let mut found = verified(backends);
     if let Some(wanted) = &args.engine.adapter {
@@ -86,14 +86,14 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
         found.retain_mut(|adapter| {
             let checked = adapter.check();
             if let Err(error) = &checked {
-                reporter.warn(format!("{} is left out: {error}", adapter.title()));
+                reporter.warn(format!("{} skipped: {error}", adapter.title()));
             }
             checked.is_ok()
         });
     }
     match (found.is_empty(), &args.engine.adapter) {
         (false, _) => Ok(found),
-        (true, Some(adapter)) => bail!("no adapter found that is called or numbered {adapter}"),
+        (true, Some(adapter)) => bail!("no adapter with name or index {adapter}; see `broadphase info`"),
         (true, None) if args.engine.backend == Backend::Auto => bail!("no adapter found"),
         (true, None) => bail!("no adapter found for {}", args.engine.backend.name()),
     }

@@ -26,7 +26,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         [false, false, false] => {
             bail!("why needs two objects, or one and --rays FILE --ray R, or one and --boxes FILE --query Q")
         }
-        _ => bail!("why takes one of these beside the first object: a second one, --ray, --query"),
+        _ => bail!("why needs only one of: a second object, --ray, --query"),
     }
     for (given, option) in [
         (!args.which.between.is_empty(), "--between"),
@@ -35,7 +35,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         (args.which.free, "--free"),
     ] {
         if given && !is_pair {
-            bail!("{option} is for pairs: it needs a second object");
+            bail!("{option} applies to pairs: pass a second object");
         }
     }
     let between = args.which.checked()?;
@@ -61,7 +61,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         (Some(b), ..) => explainer.pair(a, names.index_of(b, 1)?)?,
         (None, Some(file), _) => explainer.ray(file, args.ray.unwrap_or_default(), a)?,
         (None, None, Some(file)) => explainer.query(file, args.query.unwrap_or_default(), a)?,
-        (None, None, None) => unreachable!("one of them was checked for"),
+        (None, None, None) => unreachable!("arguments were checked"),
     };
     print(|out| writeln!(out, "{text}"))?;
     Ok(Status::Done)
@@ -90,7 +90,7 @@ impl Explainer<'_> {
             PairRule::Excluded { object } | PairRule::Invalid { object } => self.left_out(object).unwrap_or_default(),
             // Owners count from 1, bodies from 0.
             PairRule::SameOwner { owner } if self.args.which.groups.is_some() => {
-                format!("both are of body {}", owner - 1)
+                format!("both belong to body {}", owner - 1)
             }
             PairRule::Overlap if is_incident => {
                 "the boxes overlap, and --free drops elements that share a vertex".to_owned()
@@ -139,7 +139,7 @@ impl Explainer<'_> {
         } else if let Some(t) = self.hit(in_all_layers(bounds), endless)? {
             format!("it enters the box at t = {t}, and its t_max is {}", ray.t_max)
         } else {
-            "it passes the box".to_owned()
+            "it misses the box".to_owned()
         };
         Ok(sentence(&format!("ray {row} does not hit {name}: {reason}")))
     }
@@ -161,7 +161,7 @@ impl Explainer<'_> {
         } else if self.finds(open_query, open_object)? {
             "the layers of one are not in the mask of the other".to_owned()
         } else if self.finds(open_query.with_owner(0), open_object.with_owner(0))? {
-            "both have one owner, or both are static".to_owned()
+            "both have the same owner, or both are static".to_owned()
         } else {
             let gap = between_boxes(&self.compared(bounds)?, &flat(asked, self.scene.dimensions));
             match self.args.radius {
@@ -240,9 +240,9 @@ fn sentence(text: &str) -> String {
 fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
     let check = || match rows {
         _ if (row as usize) < rows => Ok(()),
-        0 => bail!("there is no {what} {row}: the file has none"),
-        1 => bail!("there is no {what} {row}: the file has {what} 0 alone"),
-        rows => bail!("there is no {what} {row}: the file has 0 to {}", rows - 1),
+        0 => bail!("unknown {what} {row}: the file has none"),
+        1 => bail!("unknown {what} {row}: the file has only {what} 0"),
+        rows => bail!("unknown {what} {row}: the file has 0 to {}", rows - 1),
     };
     check().with_context(|| input::name(path))
 }
@@ -283,7 +283,7 @@ impl<'a> Names<'a> {
             let count = elements.ids().find(|of| of.0 == kind).map_or(0, |(.., count)| count);
             return elements.index_of_local(kind, id).with_context(|| {
                 let name = kind.name();
-                format!("{path}: of the {name} none has the local id {id}: there are {count}, from 0")
+                format!("{path}: unknown local id {id}: there are {count} {name}, from 0")
             });
         }
         elements.index_of(id).with_context(|| {
@@ -293,7 +293,7 @@ impl<'a> Names<'a> {
                 .map(|(_, first, count)| format!("{first} to {}", first as usize + count - 1))
                 .collect();
             let ranges = ranges.join(" and ");
-            format!("{path}: no box has the id {id}: boxes have {ranges}; --elements says which elements have one")
+            format!("{path}: no box has id {id}: valid ids are {ranges}; --elements selects the elements with boxes")
         })
     }
 

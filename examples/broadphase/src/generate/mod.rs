@@ -14,10 +14,10 @@ use crate::report::Reporter;
 pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     let places_points = matches!(args.kind, Make::Points | Make::Rays);
     if args.side.is_some() && !places_points {
-        bail!("--side is for points and rays");
+        bail!("--side applies only to points and rays");
     }
     if args.t_max != f32::INFINITY && args.kind != Make::Rays {
-        bail!("--t-max is for rays");
+        bail!("--t-max applies only to rays");
     }
     if args.kind == Make::Cloth {
         return cloth(args, reporter);
@@ -63,7 +63,7 @@ const LARGEST_CLOTH: u32 = 1_000_000;
 
 fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     if args.dimensions != 3 {
-        bail!("cloth is 3D");
+        bail!("cloth is 3D: remove --dimensions 2");
     }
     if args.count > LARGEST_CLOTH {
         bail!("--count {}: cloth has at most {LARGEST_CLOTH} vertices", args.count);

@@ -44,9 +44,9 @@ fn count(line: &str) -> Option<u64> {
 
 pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
     let mut lines = Lines::new(reader);
-    let (_, first) = lines.next_whole()?.context("no rows")?;
+    let (_, first) = lines.next_whole()?.context("empty: no rows")?;
     let first = String::from_utf8_lossy(first);
-    let count = count(&first).with_context(|| format!("line 1: {:?} is no number of atoms", shortened(&first)))?;
+    let count = count(&first).with_context(|| format!("line 1: {:?} is not a number of atoms", shortened(&first)))?;
     let comment = lines.next_whole()?;
     let comment = comment.map(|(_, text)| String::from_utf8_lossy(text).into_owned());
     let comment = comment.unwrap_or_default();
@@ -55,7 +55,7 @@ pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
     table.period = lattice(&comment, notes).context("line 2")?;
     for atom in 0..count {
         let Some((number, text)) = lines.next_whole()? else {
-            bail!("truncated: {count} atoms are announced, {atom} are there");
+            bail!("truncated: {atom} of {count} atoms");
         };
         let text = String::from_utf8_lossy(text);
         push_atom(&mut table, &layout, &text).with_context(|| format!("line {number}"))?;
@@ -66,14 +66,9 @@ pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
             continue;
         }
         if self::count(&text).is_none() {
-            bail!(
-                "line {number}: {:?} behind the {count} atoms that are announced",
-                shortened(&text)
-            );
+            bail!("line {number}: unexpected {:?} after {count} atoms", shortened(&text));
         }
-        notes.push(format!(
-            "only the first frame is read; another one starts in line {number}"
-        ));
+        notes.push(format!("read only the first frame; the next starts at line {number}"));
         break;
     }
     Ok(table)
@@ -105,7 +100,7 @@ fn layout(comment: &str) -> Result<Layout> {
     for property in parts.chunks(3) {
         let [name, kind, count] = property else {
             bail!(
-                "Properties {:?} has no name, type and count for each",
+                "Properties {:?}: each column needs name, type and count",
                 shortened(&properties)
             );
         };
@@ -113,14 +108,14 @@ fn layout(comment: &str) -> Result<Layout> {
         let count = count.with_context(|| format!("Properties: {:?} has no count", shortened(name)))?;
         if name.eq_ignore_ascii_case("pos") {
             if !kind.eq_ignore_ascii_case("R") || count != 3 {
-                bail!("Properties: pos:R:3 is needed");
+                bail!("Properties: pos:R:3 is missing");
             }
             first = Some(columns);
         }
         columns += usize::from(count);
     }
     Ok(Layout {
-        first: first.context("Properties without pos:R:3")?,
+        first: first.context("Properties: pos:R:3 is missing")?,
         columns: Some(columns),
     })
 }
@@ -162,14 +157,14 @@ fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
     let sides = match numbers.as_deref() {
         Some(&[x, y, z]) => [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]],
         Some(&[a, b, c, d, e, f, g, h, i]) => [[a, b, c], [d, e, f], [g, h, i]],
-        _ => bail!("Lattice {:?} is not 9 numbers", shortened(&text)),
+        _ => bail!("Lattice {:?}: needs 9 numbers", shortened(&text)),
     };
     let mut is_periodic = [true; 3];
     if let Some(text) = value(comment, "pbc") {
         let said: Option<Vec<_>> = words(&text).map(truth).collect();
         is_periodic = said
             .and_then(|said| said.try_into().ok())
-            .with_context(|| format!("pbc {:?} is not 3 of T and F", shortened(&text)))?;
+            .with_context(|| format!("pbc {:?}: needs three values of T or F", shortened(&text)))?;
     }
     let mut periods = [0.0; 3];
     for (side, _) in sides.iter().zip(is_periodic).filter(|(_, is_periodic)| *is_periodic) {
@@ -181,8 +176,8 @@ fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
             (Some(axis), None) if periods[axis] == 0.0 => periods[axis] = largest,
             _ => {
                 notes.push(
-                    "the sides of Lattice do not lie along the axes: no period is taken from it, and no pair across \
-                     a side is found"
+                    "Lattice is not along the axes: ignored, so pairs across its sides are missing; pass --period if \
+                     needed"
                         .to_owned(),
                 );
                 return Ok(None);

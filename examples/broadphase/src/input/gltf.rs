@@ -171,10 +171,10 @@ pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Resu
     };
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     let document: Document = serde_json::from_slice(json)
-        .map_err(|error| anyhow::anyhow!("broken JSON: {}", shortened(&error.to_string())))?;
+        .map_err(|error| anyhow::anyhow!("invalid JSON: {}", shortened(&error.to_string())))?;
     let version = &document.asset.version;
     if !version.starts_with("2.") {
-        bail!("glTF of version {:?}; 2.0 is read", shortened(version));
+        bail!("unsupported glTF version {:?}; use 2.0", shortened(version));
     }
     check_extensions(&document.extensions_required, notes)?;
     let inlined = (0..).zip(&document.buffers);
@@ -195,7 +195,7 @@ pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Resu
     reader.scene()?;
     if reader.left_out > 0 {
         let primitives = counted(reader.left_out, "primitive");
-        notes.push(format!("{primitives} without positions or corners left out"));
+        notes.push(format!("skipped {primitives} without positions or corners"));
     }
     Ok(reader.mesh)
 }
@@ -208,7 +208,7 @@ fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> 
         .find(|name| MOVING.iter().any(|start| name.starts_with(start)))
     {
         bail!(
-            "the file needs the extension {:?}, which packs or moves vertices and is not read",
+            "unsupported extension {:?}: it packs or moves vertices; export without it",
             shortened(name)
         );
     }
@@ -220,7 +220,7 @@ fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> 
             count => format!(" and {count} more"),
         };
         notes.push(format!(
-            "the file needs the extension {:?}{others}, which is not known here: vertices are read without it",
+            "unknown required extension {:?}{others}: ignored; check the vertices",
             shortened(name)
         ));
     }
@@ -237,18 +237,18 @@ fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Opti
         bail!("truncated: no header");
     };
     if version != 2 {
-        bail!("GLB of version {version}; 2 is read");
+        bail!("unsupported GLB version {version}; use 2");
     }
     let Some(whole) = file.get(..length as usize) else {
         bail!(
-            "truncated: the header tells {length} bytes, the file has {}",
+            "truncated: the header states {length} bytes, the file has {}",
             file.len()
         );
     };
     let behind = file.len() - whole.len();
     if behind > 0 {
         let behind = counted(behind as u64, "byte");
-        notes.push(format!("{behind} behind the GLB's {length} left out"));
+        notes.push(format!("ignored {behind} after the GLB's {length}"));
     }
     let file = whole;
     let chunk = |at: usize| {
@@ -258,7 +258,7 @@ fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Opti
         let rest = &file[at + 8..];
         match rest.get(..length as usize) {
             Some(bytes) => Ok(Some((bytes, kind.to_le_bytes()))),
-            None => bail!("truncated: a chunk of {length} bytes, {} are left", rest.len()),
+            None => bail!("truncated: a chunk of {length} bytes, {} left", rest.len()),
         }
     };
     let Some((json, kind)) = chunk(12)? else {
@@ -301,10 +301,10 @@ impl<'a> Reader<'a> {
         let mut push = |stack: &mut Vec<_>, children: &[u32], parent: Option<u32>| -> Result<()> {
             for &child in children.iter().rev() {
                 let Some(is_met) = is_met.get_mut(child as usize) else {
-                    bail!("node {child}, there are {} from 0", nodes.len());
+                    bail!("unknown node {child}: there are {}, from 0", nodes.len());
                 };
                 if std::mem::replace(is_met, true) {
-                    bail!("node {child} has two parents, or stands below itself");
+                    bail!("node {child} has two parents, or is its own descendant");
                 }
                 stack.push((child, parent));
             }
@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
                     .as_ref()
                     .is_some_and(|extensions| extensions.instancing.is_some())
                 {
-                    bail!("node {index} needs the extension \"EXT_mesh_gpu_instancing\", which is not read");
+                    bail!("node {index}: unsupported extension \"EXT_mesh_gpu_instancing\"; export without it");
                 }
                 self.place(mesh, world).with_context(|| format!("node {index}"))?;
             }
@@ -412,7 +412,7 @@ impl<'a> Reader<'a> {
             word[..bytes.len()].copy_from_slice(bytes);
             let vertex = u32::from_le_bytes(word);
             if vertex >= count {
-                bail!("index {place}: vertex {vertex}, there are {count} from 0");
+                bail!("index {place}: unknown vertex {vertex}: there are {count}, from 0");
             }
             Ok(first + vertex)
         })
@@ -431,7 +431,7 @@ impl<'a> Reader<'a> {
         let first = positions.len();
         // The largest id means "none" in the library.
         if first as u64 + found.count >= u32::MAX.into() {
-            bail!("more vertices than ids of 32 bits can name");
+            bail!("too many vertices: ids have 32 bits");
         }
         let of_integer = |value: f64, largest: f64| match found.is_normalized {
             true => (value / largest).max(-1.0),
@@ -464,10 +464,10 @@ impl<'a> Reader<'a> {
             LINE_LOOP | LINE_STRIP => (2, 1),
             TRIANGLES => (3, 3),
             TRIANGLE_STRIP | TRIANGLE_FAN => (3, 1),
-            _ => bail!("mode {mode}, which is none of glTF 2.0"),
+            _ => bail!("unknown mode {mode}"),
         };
         if count < least || !count.is_multiple_of(multiple) {
-            bail!("{count} corners for mode {mode}");
+            bail!("wrong number of corners: {count} for mode {mode}");
         }
         let (faces, edges) = (&mut self.mesh.faces, &mut self.mesh.edges);
         match mode {
@@ -516,7 +516,7 @@ impl<'a> Reader<'a> {
         self.placed = self.placed.saturating_add(size.saturating_mul(count));
         if self.placed > most {
             bail!(
-                "the scene repeats its meshes to {} bytes, at most {most} are read",
+                "too large: repeated meshes take {} bytes, the limit is {most}",
                 self.placed
             );
         }
@@ -527,18 +527,18 @@ impl<'a> Reader<'a> {
         let accessor = entry(&self.document.accessors, index, "accessor")?;
         let mut read = || {
             if accessor.sparse.is_some() {
-                bail!("sparse, which is not read");
+                bail!("sparse accessors are not supported");
             }
             let view = accessor.buffer_view.context("no buffer view")?;
             let view = entry(&self.document.buffer_views, view, "buffer view")?;
             if accessor.kind != kind {
-                bail!("{:?}, {kind} is needed", shortened(&accessor.kind));
+                bail!("type {:?}, needs {kind}", shortened(&accessor.kind));
             }
             let component = accessor.component_type;
-            let size = size(component).with_context(|| format!("component type {component} is not taken here"))?;
+            let size = size(component).with_context(|| format!("unsupported component type {component}"))?;
             let stride = view.byte_stride.unwrap_or(size);
             if stride < size || stride > LARGEST_STRIDE {
-                bail!("elements of {size} bytes every {stride} bytes");
+                bail!("invalid stride: {size}-byte elements every {stride} bytes");
             }
             let (count, start) = (accessor.count, accessor.byte_offset);
             let end = count
@@ -548,7 +548,7 @@ impl<'a> Reader<'a> {
                 .and_then(|bytes| bytes.checked_add(size)?.checked_add(start));
             let Some(end) = end.filter(|&end| end <= view.byte_length) else {
                 bail!(
-                    "{count} elements from byte {start} on, the buffer view has {} bytes",
+                    "out of range: {count} elements from byte {start}, the buffer view has {} bytes",
                     view.byte_length
                 );
             };
@@ -571,7 +571,7 @@ impl<'a> Reader<'a> {
         let last = view.byte_offset.checked_add(view.byte_length);
         if last.is_none_or(|last| last > length) {
             bail!(
-                "a buffer view of {} bytes from byte {} on, buffer {} has {length}",
+                "out of range: a buffer view of {} bytes from byte {}, buffer {} has {length}",
                 view.byte_length,
                 view.byte_offset,
                 view.buffer
@@ -582,11 +582,11 @@ impl<'a> Reader<'a> {
             let bytes = match (&self.inlined[view.buffer as usize], &buffer.uri) {
                 (Some(bytes), _) => bytes,
                 (None, Some(uri)) => return self.slice_of_file(uri, length, start, end).map(Cow::Owned),
-                (None, None) if view.buffer == 0 => self.binary.context("no bytes come with the file")?,
+                (None, None) if view.buffer == 0 => self.binary.context("no buffer data in the file")?,
                 (None, None) => bail!("no URI"),
             };
             if (bytes.len() as u64) < length {
-                bail!("truncated: {length} bytes are claimed, {} are there", bytes.len());
+                bail!("truncated: {length} bytes stated, {} found", bytes.len());
             }
             Ok(Cow::Borrowed(&bytes[start as usize..end as usize]))
         };
@@ -598,7 +598,7 @@ impl<'a> Reader<'a> {
         let mut read = || {
             let (mut file, there) = open_file(&path)?;
             if there < length {
-                bail!("truncated: {length} bytes are claimed, the file has {there}");
+                bail!("truncated: {length} bytes stated, {there} found");
             }
             self.largest_file = self.largest_file.max(there);
             file.seek(SeekFrom::Start(start))?;
@@ -614,11 +614,14 @@ impl<'a> Reader<'a> {
         let path = Path::new(&*decoded);
         let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         if uri.contains("://") || !path.components().all(is_inside) {
-            bail!("{:?} is not in the folder of the file", shortened(uri));
+            bail!("{:?}: must be in the file's folder", shortened(uri));
         }
-        let folder = self
-            .folder
-            .with_context(|| format!("{:?}: standard input has no folder", shortened(uri)))?;
+        let folder = self.folder.with_context(|| {
+            format!(
+                "{:?}: buffer files need a scene file, not standard input",
+                shortened(uri)
+            )
+        })?;
         Ok(folder.join(path))
     }
 }
@@ -657,7 +660,7 @@ impl Elements<'_> {
 
 fn entry<'a, T>(list: &'a [T], index: u32, what: &str) -> Result<&'a T> {
     list.get(index as usize)
-        .with_context(|| format!("{what} {index}, there are {} from 0", list.len()))
+        .with_context(|| format!("unknown {what} {index}: there are {}, from 0", list.len()))
 }
 
 /// `None` without a data URI.
@@ -668,17 +671,17 @@ fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
     let text = data
         .split_once(',')
         .and_then(|(kind, text)| kind.ends_with(";base64").then_some(text));
-    let text = text.context("a data URI that is not base64")?;
+    let text = text.context("data URI is not base64")?;
     // Some writers omit the padding.
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let bytes = GeneralPurpose::new(&STANDARD, config).decode(text);
-    Ok(Some(bytes.context("broken base64")?))
+    Ok(Some(bytes.context("invalid base64")?))
 }
 
 fn transform(node: &Node) -> Result<Option<Transform>> {
     if let Some(matrix) = &node.matrix {
         if [matrix[3], matrix[7], matrix[11], matrix[15]] != [0.0, 0.0, 0.0, 1.0] {
-            bail!("a matrix that does more than place, turn, scale or shear");
+            bail!("unsupported matrix: not affine");
         }
         return Ok(Some(std::array::from_fn(|column| {
             std::array::from_fn(|axis| matrix[4 * column + axis])

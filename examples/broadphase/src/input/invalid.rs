@@ -34,7 +34,7 @@ pub fn of_ray(ray: &Ray) -> Option<String> {
 }
 
 /// `name` formats the row number.
-pub fn told<T>(
+pub fn warning<T>(
     what: &str,
     rows: &[T],
     why: fn(&T) -> Option<String>,
@@ -43,7 +43,7 @@ pub fn told<T>(
     let (first, reason) = rows.iter().enumerate().find_map(|(row, of)| Some((row, why(of)?)))?;
     let count = rows[first..].iter().filter(|row| why(row).is_some()).count();
     Some(format!(
-        "{count} of {} {what} left out as invalid, the first in {}: {reason}",
+        "ignored {count} of {} {what} as invalid, the first in {}: {reason}",
         rows.len(),
         name(first)
     ))

@@ -30,7 +30,7 @@ pub fn scene(
     let points = mesh.edges.iter().filter(|[a, b]| a == b).count();
     if points > 0 {
         let edges = counted(points as u64, "edge");
-        warn_all(path, [format!("{edges} from a vertex to itself left out")]);
+        warn_all(path, [format!("skipped {edges} from a vertex to itself")]);
     }
     let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| name(path))?;
     let [vertices, edges, faces] = elements.totals;
@@ -75,7 +75,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) ->
             Format::Obj => obj::read(&mut input.reader, dimensions, &mut notes)?,
             Format::Stl => stl::read(&mut input, &mut notes)?,
             Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
-            table => bail!("{}; a mesh ({MESHES}) is needed", table.name()),
+            table => bail!("{}; use a mesh ({MESHES})", table.name()),
         };
         // The missing elements may be among those left out, so the error includes the notes.
         selection
@@ -93,7 +93,7 @@ fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
     for (vertex, position) in mesh.positions.iter_mut().enumerate() {
         if position[2] != level {
             bail!(
-                "vertex {vertex} has z {}, others {level}; --dimensions 2 needs one z for all",
+                "vertex {vertex} has z {}, others {level}: --dimensions 2 needs a constant z",
                 position[2]
             );
         }
@@ -106,11 +106,11 @@ fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
 fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     let (before, after) = (mesh.positions.len(), next.positions.len());
     if before != after {
-        bail!("{after} vertices, {before} in the first frame");
+        bail!("vertex count differs: {after}, {before} in the first frame");
     }
     let (before, after) = (mesh.faces.len(), next.faces.len());
     if before != after {
-        bail!("{after} faces, {before} in the first frame");
+        bail!("face count differs: {after}, {before} in the first frame");
     }
     if let Some(face) = mesh.faces.iter().zip(next.faces.iter()).position(|(a, b)| a != b) {
         bail!("face {face} has other vertices than in the first frame");
@@ -118,7 +118,11 @@ fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     if mesh.edges != next.edges {
         let [before, after] = [mesh, next].map(Mesh::unique_edges);
         if before.len() != after.len() {
-            bail!("{} edges, {} in the first frame", after.len(), before.len());
+            bail!(
+                "edge count differs: {}, {} in the first frame",
+                after.len(),
+                before.len()
+            );
         }
         if let Some(edge) = before.iter().zip(&after).position(|(a, b)| a != b) {
             bail!("edge {edge} has other vertices than in the first frame");
@@ -174,11 +178,11 @@ impl Short {
             .fold(element as u64, |row, &place| row + u64::from(place <= row))
     }
 
-    pub fn tell(&self, place: &str, notes: &mut Vec<String>) {
+    pub fn report(&self, place: &str, notes: &mut Vec<String>) {
         if let Some(first) = self.places.first() {
             let (count, least) = (counted(self.places.len() as u64, self.what), self.least);
             notes.push(format!(
-                "{count} of fewer than {least} vertices left out, the first in {place} {first}; ids count the others"
+                "skipped {count} of fewer than {least} vertices, the first in {place} {first}; skipped ones get no ids"
             ));
         }
     }
@@ -187,16 +191,19 @@ impl Short {
 pub fn check_vertices(mesh: &Mesh, short: &Short) -> Result<()> {
     let count = mesh.positions.len();
     if let Some((vertex, face)) = short.missing(count) {
-        bail!("face {face}: vertex {vertex}, there are {count} from 0");
+        bail!("face {face}: unknown vertex {vertex}: there are {count}, from 0");
     }
     for (face, vertices) in mesh.faces.iter().enumerate() {
         if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
-            bail!("face {}: vertex {vertex}, there are {count} from 0", short.row_of(face));
+            bail!(
+                "face {}: unknown vertex {vertex}: there are {count}, from 0",
+                short.row_of(face)
+            );
         }
     }
     for (edge, vertices) in mesh.edges.iter().enumerate() {
         if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
-            bail!("edge {edge}: vertex {vertex}, there are {count} from 0");
+            bail!("edge {edge}: unknown vertex {vertex}: there are {count}, from 0");
         }
     }
     Ok(())

@@ -109,7 +109,7 @@ pub fn scene_between(
         && asked != scene.dimensions
     {
         bail!(
-            "{}: the scene is {}D, --dimensions {asked} was asked for",
+            "{}: the scene is {}D, --dimensions requires {asked}",
             name(path),
             scene.dimensions
         );
@@ -129,7 +129,7 @@ pub fn scene_between(
 pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
     let mut set = || {
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
-            bail!("the scene's own column of owners says which boxes make no pair");
+            bail!("--groups conflicts with the scene's owner column: remove one");
         }
         let owners = owners(&table(path, reporter)?)?;
         let (what, count) = match &scene.elements {
@@ -147,9 +147,9 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
                     let owner = owners[vertices[0] as usize];
                     if let Some(other) = vertices.iter().find(|&&vertex| owners[vertex as usize] != owner) {
                         bail!(
-                            "vertices {} and {other} are of two bodies, and element {} has both",
-                            vertices[0],
-                            elements.id(index)
+                            "element {} has vertices {} and {other} of different bodies",
+                            elements.id(index),
+                            vertices[0]
                         );
                     }
                     owner
@@ -164,12 +164,12 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
 /// Owner words: body number plus one, or 0 for no body.
 fn owners(table: &Table) -> Result<Vec<u32>> {
     if table.columns != 1 {
-        bail!("{} columns; bodies need 1", table.columns);
+        bail!("{} columns; use 1 for bodies", table.columns);
     }
     let most = f64::from(Aabb::OWNER_MASK - 1);
     let owner = |(row, &body): (usize, &f64)| {
         if body.fract() != 0.0 || !(-1.0..=most).contains(&body) {
-            bail!("row {row}: {body} is no body; integers from -1 to {most} are");
+            bail!("row {row}: {body} is not a body; use integers from -1 to {most}");
         }
         Ok((body + 1.0) as u32)
     };
@@ -183,11 +183,11 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
     let read = || {
         let table = table(path, reporter)?;
         if table.columns != 2 {
-            bail!("{} columns; pairs need 2", table.columns);
+            bail!("{} columns; use 2 for pairs", table.columns);
         }
         let index_of = |row: usize, id: f64| {
             if id.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&id) {
-                bail!("row {row}: {id} is no id");
+                bail!("row {row}: {id} is not an id");
             }
             Ok(match &scene.elements {
                 None => Some(id as u32),
@@ -215,14 +215,14 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
     let read = || {
         let table = table(path, reporter)?;
         if table.filters.is_some() {
-            bail!("rays have no layers and no owner");
+            bail!("rays cannot have layers or owner columns");
         }
         let rays_dimensions = match table.columns {
             6 | 7 => 3,
             4 | 5 => 2,
-            columns => bail!(
-                "{columns} columns; rays need 6 or 7 (origin, direction, t_max if they have an end), in 2D 4 or 5"
-            ),
+            columns => {
+                bail!("{columns} columns; rays need 7 (origin, direction, t_max), or 6 without t_max; in 2D 5 or 4")
+            }
         };
         if rays_dimensions != dimensions {
             bail!("the rays are {rays_dimensions}D and the scene is {dimensions}D");
@@ -230,7 +230,7 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
         let axes = usize::from(dimensions);
         let has_end = table.columns > 2 * axes;
         if !has_end {
-            reporter.say(format!("{}: no column t_max: rays have no end", name(path)));
+            reporter.say(format!("{}: no t_max column: rays are infinite", name(path)));
         }
         Ok(table
             .rows()
@@ -272,10 +272,7 @@ pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result
         if let Some(asked) = dimensions
             && asked != points.dimensions
         {
-            bail!(
-                "the points are {}D, --dimensions {asked} was asked for",
-                points.dimensions
-            );
+            bail!("the points are {}D, --dimensions requires {asked}", points.dimensions);
         }
         Ok(points)
     };
@@ -290,7 +287,7 @@ fn row(place: usize) -> String {
 
 /// Ignored rows would otherwise only show as missing results.
 fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
-    warn_all(path, invalid::told(what, rows, why, name_of));
+    warn_all(path, invalid::warning(what, rows, why, name_of));
 }
 
 impl Points {
@@ -307,7 +304,7 @@ impl Points {
 
 fn points_of_table(table: &Table) -> Result<Points> {
     if table.filters.is_some() {
-        bail!("points have no layers and no owner");
+        bail!("points cannot have layers or owner columns");
     }
     let axes = match table.columns {
         3 => 3,
@@ -327,7 +324,7 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
         let snapshot = Snapshot::read(&mut Input::open_any(path, reporter)?.reader)?;
         let worlds = snapshot.descriptor.worlds;
         if worlds > MOST_WORLDS {
-            bail!("{worlds} worlds; at most {MOST_WORLDS} are replayed");
+            bail!("{worlds} worlds; replay supports at most {MOST_WORLDS}");
         }
         Ok(snapshot)
     };
@@ -341,10 +338,9 @@ fn boxes_of_table(table: Table) -> Result<Scene> {
     let dimensions: u8 = match table.columns {
         6 => 3,
         4 => 2,
-        columns => bail!(
-            "{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and may have two more under the names \
-             layers,owner"
-        ),
+        columns => {
+            bail!("{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and optionally two named layers,owner")
+        }
     };
     let axes = usize::from(dimensions);
     let mut boxes: Vec<_> = table
@@ -386,11 +382,11 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
             let archive = input.bytes()?;
             npz::read(&archive, input.entry.as_deref(), &mut notes)?
         }
-        mesh => bail!("{}; a table ({TABLES}) is needed", mesh.name()),
+        mesh => bail!("{}; use a table ({TABLES})", mesh.name()),
     };
     // The largest id means "none" in the library.
     if table.values.len() / table.columns >= u32::MAX as usize {
-        bail!("more rows than ids of 32 bits can name");
+        bail!("too many rows: ids have 32 bits");
     }
     warn_all(path, notes);
     Ok(table)
@@ -435,7 +431,7 @@ impl Format {
             "obj" => Self::Obj,
             "stl" => Self::Stl,
             "gltf" | "glb" => Self::Gltf,
-            _ => bail!("neither a table ({TABLES}) nor a mesh ({MESHES}) by its name"),
+            _ => bail!("unknown file ending: use a table ({TABLES}) or a mesh ({MESHES})"),
         })
     }
 
@@ -503,7 +499,7 @@ fn refuse_packed(start: &[u8]) -> Result<()> {
         (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
     ];
     match KINDS.iter().find(|(magic, ..)| start.starts_with(magic)) {
-        Some((_, kind, command)) => bail!("packed by {kind}; unpack it first, as with {command}"),
+        Some((_, kind, command)) => bail!("compressed with {kind}; unpack it first, as with {command}"),
         None => Ok(()),
     }
 }
@@ -632,7 +628,7 @@ impl Input {
     fn standard(reporter: Reporter) -> Result<Self> {
         static IS_READ: AtomicBool = AtomicBool::new(false);
         if IS_READ.swap(true, Ordering::Relaxed) {
-            bail!("only one argument may be -");
+            bail!("only one argument can read standard input (-)");
         }
         let spinner = reporter.spinner("reading");
         let mut bytes = Vec::new();
@@ -640,7 +636,7 @@ impl Input {
         spinner.finish_and_clear();
         read?;
         if bytes.is_empty() {
-            bail!("nothing to read");
+            bail!("empty");
         }
         refuse_packed(&bytes)?;
         Ok(Self {
@@ -670,11 +666,11 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
         bail!("not a file");
     }
     if !metadata.is_file() {
-        bail!("not a file; - reads standard input");
+        bail!("not a regular file; use - for standard input");
     }
     match is_output(path) {
-        Some(Output::Made) => bail!("there is no such file; the result would go there"),
-        Some(Output::Kept) => bail!("the result would replace this input"),
+        Some(Output::Made) => bail!("no such input file: it is the result file of this command"),
+        Some(Output::Kept) => bail!("this input is also a result file; choose another file for the result"),
         None => {}
     }
     if metadata.len() == 0 {

@@ -6,7 +6,7 @@ use half::f16;
 use super::{Table, npy_header, shortened};
 use crate::report::counted;
 
-const NEEDED: &str = "floats or integers are needed";
+const NEEDED: &str = "use floats or integers";
 
 /// Trust in the stated length.
 #[derive(Clone, Copy, PartialEq)]
@@ -19,34 +19,31 @@ pub enum Length {
 pub fn read(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
     let (header, data_length) = npy_header::read(&mut reader, length)?;
     let &[rows, ref inner @ ..] = &header.shape[..] else {
-        bail!("a single number; rows × columns are needed");
+        bail!("a single number; use rows × columns");
     };
     let columns = match *inner {
         [columns] => columns,
         [2, axes @ (2 | 3)] => 2 * axes,
         [] => 1,
         [_, _] => bail!(
-            "an array of the shape {:?}; rows × columns are needed, or boxes as rows × 2 × 3 (in 2D rows × 2 × 2)",
+            "an array of the shape {:?}; use rows × columns, or boxes as rows × 2 × 3 (in 2D rows × 2 × 2)",
             header.shape
         ),
-        _ => bail!(
-            "an array of {} dimensions; rows × columns are needed",
-            header.shape.len()
-        ),
+        _ => bail!("an array of {} dimensions; use rows × columns", header.shape.len()),
     };
     let number = Number::of(&header.kind)?;
     let size = number.size as u64;
     let claimed = rows
         .checked_mul(columns)
         .and_then(|numbers| numbers.checked_mul(size))
-        .context("the shape is absurd")?;
+        .context("the shape overflows 64 bits")?;
     if claimed > data_length {
         let whole = data_length / (columns * size).max(1);
         bail!("row {whole}: truncated: {rows} rows take {claimed} bytes, the file has {data_length}");
     }
     if claimed < data_length {
         notes.push(format!(
-            "{} behind the array's {rows} rows left out",
+            "ignored {} after the array's {rows} rows",
             counted(data_length - claimed, "byte")
         ));
     }
@@ -109,7 +106,7 @@ impl Number {
             "b1" | "?" | "bool" => bail!("truth values (bool); {NEEDED}"),
             "O" | "object" => bail!("Python objects; {NEEDED}"),
             "c8" | "c16" | "c32" | "F" | "D" | "G" | "complex64" | "complex128" => bail!("complex numbers; {NEEDED}"),
-            "f12" | "f16" | "g" | "float128" | "longdouble" => bail!("floats of more than 8 bytes; 2, 4 or 8 are read"),
+            "f12" | "f16" | "g" | "float128" | "longdouble" => bail!("floats of more than 8 bytes; use 2, 4 or 8"),
             _ => bail!("numbers of type {}; {NEEDED}", shortened(kind)),
         };
         Ok(Self {
@@ -126,7 +123,7 @@ impl Number {
         while values.len() < count {
             let bytes = &mut chunk[..(count - values.len()).min(NUMBERS) * self.size];
             reader.read_exact(bytes).map_err(|error| match error.kind() {
-                ErrorKind::UnexpectedEof => anyhow!("truncated after some {} numbers of {count}", values.len()),
+                ErrorKind::UnexpectedEof => anyhow!("truncated after about {} of {count} numbers", values.len()),
                 _ => error.into(),
             })?;
             values.extend(bytes.chunks_exact(self.size).map(|bytes| {

@@ -16,7 +16,7 @@ pub struct Header {
     pub shape: Vec<u64>,
 }
 
-const BROKEN: &str = "a broken header";
+const BROKEN: &str = "invalid header";
 
 /// `length` is the file's. Returns the header and the number of bytes after it.
 pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
@@ -35,7 +35,7 @@ pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
     }
     let header_length = prefix + text_length;
     if header_length > length {
-        bail!("a header of {text_length} bytes in a file of {length}");
+        bail!("truncated: a header of {text_length} bytes in a file of {length}");
     }
     let mut text = Vec::new();
     reader.take(text_length).read_to_end(&mut text)?;
@@ -54,19 +54,19 @@ fn parse(text: &[u8], file_length: u64) -> Result<Header> {
         match key {
             b"descr" => match rest.string() {
                 Some(text) => kind = Some(String::from_utf8_lossy(text).into_owned()),
-                None if matches!(rest.next(), Some(b'[' | b'(')) => bail!("records; floats or integers are needed"),
-                None => bail!("{BROKEN}: descr is no text"),
+                None if matches!(rest.next(), Some(b'[' | b'(')) => bail!("records; use floats or integers"),
+                None => bail!("{BROKEN}: descr is not a string"),
             },
             b"fortran_order" => is_fortran = Some(rest.truth()?),
             b"shape" => shape = Some(rest.shape(file_length)?),
-            other => bail!("{BROKEN}: the key {:?}", shortened(&String::from_utf8_lossy(other))),
+            other => bail!("{BROKEN}: unknown key {:?}", shortened(&String::from_utf8_lossy(other))),
         }
         if !rest.takes(b',') && rest.next() != Some(b'}') {
             bail!(BROKEN);
         }
     }
     if rest.next().is_some() {
-        bail!("{BROKEN}: text behind it");
+        bail!("{BROKEN}: unexpected text after it");
     }
     Ok(Header {
         kind: kind.with_context(|| format!("{BROKEN}: no descr"))?,
@@ -127,7 +127,7 @@ impl<'a> Rest<'a> {
         match self.word() {
             b"True" => Ok(true),
             b"False" => Ok(false),
-            _ => bail!("{BROKEN}: fortran_order is neither True nor False"),
+            _ => bail!("{BROKEN}: fortran_order must be True or False"),
         }
     }
 
@@ -141,7 +141,7 @@ impl<'a> Rest<'a> {
             let word = self.word();
             let digits = word.strip_suffix(b"L").unwrap_or(word);
             if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-                bail!("{BROKEN}: the shape");
+                bail!("{BROKEN}: invalid shape");
             }
             let length = str::from_utf8(digits)
                 .ok()
@@ -153,13 +153,13 @@ impl<'a> Rest<'a> {
             let Some(length) = fits else {
                 let shape = whole.split(|&byte| byte == b')').next().unwrap_or_default();
                 bail!(
-                    "truncated: the shape {} is past the file's size",
+                    "truncated: the shape {} exceeds the file's size",
                     shortened(&String::from_utf8_lossy(shape))
                 );
             };
             lengths.push(length);
             if !self.takes(b',') && self.next() != Some(b')') {
-                bail!("{BROKEN}: the shape");
+                bail!("{BROKEN}: invalid shape");
             }
         }
         Ok(lengths)
@@ -193,13 +193,13 @@ mod tests {
         assert!(shape("()").unwrap().shape.is_empty());
         assert_eq!(shape("(7,)").unwrap().shape, [7]);
         for (text, needle) in [
-            ("(3 6)", "the shape"),
-            ("(-3, 6)", "the shape"),
-            ("(3.0, 6)", "the shape"),
-            ("(3, 6", "the shape"),
+            ("(3 6)", "invalid shape"),
+            ("(-3, 6)", "invalid shape"),
+            ("(3.0, 6)", "invalid shape"),
+            ("(3, 6", "invalid shape"),
             ("(3, 999)", "(3, 999)".trim_matches(['(', ')'])),
             ("7", "no '('"),
-            ("(3, 6)} x{", "behind"),
+            ("(3, 6)} x{", "unexpected text"),
         ] {
             assert!(shape(text).unwrap_err().contains(needle), "{text}: {:?}", shape(text));
         }

@@ -42,8 +42,8 @@ pub fn read(archive: &[u8], name: Option<&str>, notes: &mut Vec<String>) -> Resu
     let names = shortened(&names);
     let entry = match (found, name) {
         (None, None) => bail!("no arrays in the archive"),
-        (None, Some(name)) => bail!("no array {:?} in the archive, it has {names}", shortened(name)),
-        (Some(_), None) if count > 1 => bail!("{count} arrays: {names}; FILE.npz:NAME names one"),
+        (None, Some(name)) => bail!("no array {:?} in the archive; use one of {names}", shortened(name)),
+        (Some(_), None) if count > 1 => bail!("{count} arrays: {names}; choose one as FILE.npz:NAME"),
         (Some(entry), _) => entry,
     };
     unpack(&zip, &entry, archive.len() as u64, notes).with_context(|| match name {
@@ -66,14 +66,14 @@ fn unpack(
     let length = entry.wayfinder.uncompressed_size_hint();
     let most = most_unpacked(archive_length);
     if length > most {
-        bail!("unpacks to {length} bytes, at most {most} are read from an archive of {archive_length}");
+        bail!("too large: unpacks to {length} bytes, the limit is {most} for an archive of {archive_length}");
     }
     let packed = zip.get_entry(entry.wayfinder).map_err(broken)?;
     let bytes = packed.data();
     match entry.method {
         CompressionMethod::STORE => {
             if bytes.len() as u64 != length {
-                bail!("stored in {} bytes, {length} are claimed", bytes.len());
+                bail!("inconsistent size: stored in {} bytes, {length} stated", bytes.len());
             }
             whole(packed.verifying_reader(bytes), length, Length::Known, notes)
         }
@@ -83,7 +83,10 @@ fn unpack(
             Length::Claimed,
             notes,
         ),
-        other => bail!("packed by method {}; only stored and deflated are read", other.as_u16()),
+        other => bail!(
+            "unsupported compression method {}; use stored or deflated",
+            other.as_u16()
+        ),
     }
 }
 
@@ -94,15 +97,15 @@ fn whole(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<Stri
     io::copy(&mut claimed, &mut io::sink()).map_err(unreadable)?;
     match reader.read(&mut [0]) {
         Ok(0) => Ok(table),
-        Ok(_) => bail!("unpacks to more than the {length} bytes that it claims"),
+        Ok(_) => bail!("unpacks to more than the stated {length} bytes"),
         Err(error) => Err(unreadable(error)),
     }
 }
 
 fn unreadable(error: io::Error) -> anyhow::Error {
-    anyhow!("a broken archive: {}", shortened(&error.to_string()))
+    anyhow!("invalid archive: {}", shortened(&error.to_string()))
 }
 
 fn broken(error: rawzip::Error) -> anyhow::Error {
-    anyhow!("a broken archive: {}", shortened(&error.to_string()))
+    anyhow!("invalid archive: {}", shortened(&error.to_string()))
 }

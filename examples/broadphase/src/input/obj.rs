@@ -36,7 +36,7 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
         first_line = line + 1;
     }
     if !text.is_empty() {
-        bail!("line {first_line}: truncated: the last line goes on");
+        bail!("line {first_line}: truncated: the last line ends in a backslash");
     }
     let mesh = obj.mesh;
     let count = mesh.positions.len();
@@ -48,10 +48,13 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
     });
     let missing = missing.or_else(|| obj.short_faces.missing(count));
     if let Some((vertex, line)) = missing.or_else(|| obj.short_lines.missing(count)) {
-        bail!("line {line}: vertex {}, there are {count}", u64::from(vertex) + 1);
+        bail!(
+            "line {line}: unknown vertex {}: there are {count}",
+            u64::from(vertex) + 1
+        );
     }
-    obj.short_faces.tell("line", notes);
-    obj.short_lines.tell("line", notes);
+    obj.short_faces.report("line", notes);
+    obj.short_lines.report("line", notes);
     Ok(mesh)
 }
 
@@ -137,17 +140,17 @@ fn vertex(word: &str, vertices: usize) -> Result<u32> {
     let number: i64 = number
         .parse()
         .ok()
-        .with_context(|| format!("{:?} names no vertex", shortened(word)))?;
+        .with_context(|| format!("{:?} is not a vertex", shortened(word)))?;
     let index = match number {
         1.. => number - 1,
         _ => vertices as i64 + number,
     };
     if number == 0 || index < 0 {
-        bail!("vertex {number}, there are {vertices} so far");
+        bail!("unknown vertex {number}: {vertices} so far");
     }
     u32::try_from(index)
         .ok()
-        .with_context(|| format!("vertex {number} is absurd"))
+        .with_context(|| format!("vertex {number}: ids have 32 bits"))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
         let claimed = claimed.filter(|&claimed| claimed <= left + 1);
         let Some(claimed) = claimed else {
             bail!(
-                "truncated: {} elements {:?} in {left} bytes",
+                "truncated: {} {:?} elements need more than the {left} bytes left",
                 element.count,
                 element.name
             );
@@ -45,7 +45,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
                         element.properties.get(*axis).map(|p| &p.data_type),
                         Some(PropertyType::Scalar(_))
                     ) {
-                        bail!("vertices without a number {axis}");
+                        bail!("vertices need a number {axis}");
                     }
                 }
                 elements.each::<Vertex>(element, |_, vertex| {
@@ -60,7 +60,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
                         Some(PropertyType::List(..))
                     )
                 }) {
-                    bail!("faces without a list {}", FACE_LISTS.join(" or "));
+                    bail!("faces need a list {}", FACE_LISTS.join(" or "));
                 }
                 elements.each::<Face>(element, |row, face| {
                     let vertices = face.vertices()?;
@@ -76,7 +76,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
                     let is_integer = matches!(property, Some(PropertyType::Scalar(scalar))
                         if !matches!(scalar, ScalarType::Float | ScalarType::Double));
                     if !is_integer {
-                        bail!("edges without an integer {name}");
+                        bail!("edges need an integer {name}");
                     }
                 }
                 elements.each::<Edge>(element, |_, edge| {
@@ -89,12 +89,12 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
     }
     elements.finish()?;
     check_vertices(&mesh, &short)?;
-    short.tell("face", notes);
+    short.report("face", notes);
     Ok(mesh)
 }
 
 const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
-const NO_VERTEX: &str = "a vertex that is not an integer of 0 or more";
+const NO_VERTEX: &str = "a vertex index must be an integer of 0 or more";
 const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
 struct Elements<'a, R> {
@@ -177,7 +177,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
     /// Elements over several lines can be checked only at the end.
     fn finish(&mut self) -> Result<()> {
         if self.first_odd.is_some() && self.words.next().is_ok() {
-            let rest = anyhow!("numbers are left behind the last element");
+            let rest = anyhow!("unexpected numbers after the last element");
             return Err(self.with_first_odd(rest));
         }
         Ok(())

@@ -30,18 +30,15 @@ pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     let spare = length.checked_sub(size(count));
     let Some(spare) = spare else {
         bail!(
-            "truncated or broken: {count} triangles take {} bytes, the file has {length}",
+            "truncated or invalid: {count} triangles need {} bytes, the file has {length}",
             size(count)
         );
     };
     let has_attributes = spare > 0 && has_attributes(&mut input.reader, count, length)?;
     if spare > 0 {
         notes.push(match has_attributes {
-            true => format!(
-                "{} of attributes between the triangles left out",
-                counted(spare, "byte")
-            ),
-            false => format!("{} behind the {count} triangles left out", counted(spare, "byte")),
+            true => format!("ignored {} of attributes", counted(spare, "byte")),
+            false => format!("ignored {} after the {count} triangles", counted(spare, "byte")),
         });
     }
     binary(&mut input.reader, count, has_attributes)
@@ -137,7 +134,7 @@ fn text(reader: &mut impl BufRead, notes: &mut Vec<String>) -> Result<Mesh> {
     }
     if state.open > 0 {
         notes.push(format!(
-            "{} without endsolid: the file may have been cut",
+            "{} without endsolid: the file may be truncated",
             counted(state.open, "solid")
         ));
     }
@@ -199,20 +196,20 @@ impl Text {
                         *value = real(word).with_context(|| format!("{:?} is not a number", shortened(word)))?;
                     }
                     if self.triangle.len() == 3 {
-                        bail!("a loop of more than 3 vertices; triangles are needed");
+                        bail!("a loop of more than 3 vertices; use triangles");
                     }
                     self.triangle.push(position);
                     Place::Loop
                 }
                 (Place::Loop, "endloop") => {
                     let &[a, b, c] = self.triangle.as_slice() else {
-                        bail!("a loop of {} vertices; triangles are needed", self.triangle.len());
+                        bail!("a loop of {} vertices; use triangles", self.triangle.len());
                     };
                     self.corners.triangle([a, b, c])?;
                     self.triangle.clear();
                     Place::Facet
                 }
-                _ => bail!("{:?} is not expected here", shortened(word)),
+                _ => bail!("unexpected {:?}", shortened(word)),
             };
         }
         Ok(())
@@ -255,7 +252,7 @@ impl Corners {
         for (vertex, position) in face.iter_mut().zip(corners) {
             let next = u32::try_from(self.mesh.positions.len())
                 .ok()
-                .context("more vertices than ids of 32 bits can name")?;
+                .context("too many vertices: ids have 32 bits")?;
             // −0 and +0 are one position.
             let key = position.map(|value| if value == 0.0 { 0 } else { value.to_bits() });
             *vertex = *self.known.entry(key).or_insert(next);

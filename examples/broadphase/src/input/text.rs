@@ -24,13 +24,11 @@ pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
         second = lines.owned()?;
         let line = first.number;
         if second.as_ref().is_some_and(|line| has_fraction(&line.text)) {
-            notes.push(format!(
-                "line {line} numbers the columns from 0: taken as a header, not as a row"
-            ));
+            notes.push(format!("line {line} numbers the columns from 0: read as a header"));
             return with_header(&first, second, lines);
         }
         notes.push(format!(
-            "line {line} numbers the columns from 0: taken as a row; if it is a header, delete it or name the columns"
+            "line {line} numbers the columns from 0: read as a row; if it is a header, delete it or name the columns"
         ));
     }
     let width = separator.fields(&first.text).count();
@@ -62,7 +60,7 @@ fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -
     let row_width = separator.fields(&text).count();
     if row_width != width {
         bail!(
-            "line {number}: {row_width} columns, {width} before, in line {}",
+            "line {number}: {row_width} columns, expected {width} as in line {}",
             header.number
         );
     }
@@ -107,7 +105,7 @@ fn push_row(table: &mut Table, line: u64, text: &[u8], separator: Separator, wid
         }
     }
     if count != width {
-        bail!("line {line}: {count} columns, {width} before");
+        bail!("line {line}: {count} columns, expected {width}");
     }
     if let Some(all) = &mut table.filters {
         all.push(filters);
@@ -267,7 +265,7 @@ impl<R: BufRead> Lines<R> {
         self.number += u64::from(is_there);
         if self.number == 1 {
             if self.line.starts_with(b"\xff\xfe") || self.line.starts_with(b"\xfe\xff") {
-                bail!("text in UTF-16; UTF-8 is needed");
+                bail!("text in UTF-16; use UTF-8");
             }
             if self.line.starts_with(MARK) {
                 self.line.drain(..MARK.len());
@@ -354,12 +352,7 @@ fn is_torn_by_commas(text: &[u8]) -> bool {
 
 fn not_a_number(line: u64, column: usize, field: &[u8]) -> anyhow::Error {
     match has_decimal_comma(field) {
-        true => not(
-            line,
-            column,
-            field,
-            "a number: decimal commas are not read, only points",
-        ),
+        true => not(line, column, field, "a number: use decimal points, not commas"),
         false => not(line, column, field, "a number"),
     }
 }

@@ -30,12 +30,12 @@ fn usage() {
         (vec!["neighbors", "boxes.csv", "--nearest", "2", "--full"], "--full"),
         (
             vec!["pairs", "boxes.csv", "--between", "vertices,face"],
-            "\"face\" is no kind: vertices, edges and faces are",
+            "unknown kind \"face\": use vertices, edges or faces",
         ),
-        (vec!["pairs", "boxes.csv", "--margin", "-.5"], "zero or above"),
-        (vec!["pairs", "boxes.csv", "--margin", "-inf"], "zero or above"),
-        (vec!["pairs", "boxes.csv", "--margin", "-nan"], "zero or above"),
-        (vec!["bench", "uniform", "-"], "for one scene"),
+        (vec!["pairs", "boxes.csv", "--margin", "-.5"], "zero or more"),
+        (vec!["pairs", "boxes.csv", "--margin", "-inf"], "zero or more"),
+        (vec!["pairs", "boxes.csv", "--margin", "-nan"], "zero or more"),
+        (vec!["bench", "uniform", "-"], "a single scene"),
         (vec!["heatmap", "boxes.csv"], "--output"),
         (vec![], "Usage"),
     ] {
@@ -73,10 +73,10 @@ fn options_that_do_not_fit_together() {
         (vec!["--min-scale", "2", "--scheme", "uniform"], "--scheme adaptive"),
         (
             vec!["--min-scale", "1e28", "--scheme", "adaptive"],
-            "is not between 2^-100 and 2^90",
+            "it must be between 2^-100 and 2^90",
         ),
         (vec!["--adapter", "any"], "--backend cpu"),
-        (vec!["-o", "pairs.txt"], "pairs.txt: a result file ends in .csv or .npy"),
+        (vec!["-o", "pairs.txt"], "pairs.txt: wrong ending; use .csv or .npy"),
         (vec!["-o", "nowhere/pairs.csv"], "nowhere/pairs.csv"),
     ] {
         folder.refuses(&[&["pairs", "boxes.csv"], &option[..]].concat(), &[needle]);
@@ -92,7 +92,7 @@ fn tables_as_text() {
         (
             "ragged.csv",
             "0,0,0,1,1,1\n0,0,0,1,1\n",
-            ["line 2", "5 columns, 6 before"],
+            ["line 2", "5 columns, expected 6"],
         ),
         (
             "words.csv",
@@ -113,7 +113,7 @@ fn tables_as_text() {
             "\u{0}\u{1},\u{2}\n\u{3},4\n",
             ["line 2", "is not a number"],
         ),
-        ("boxes.bin", BOXES, ["boxes.bin", "by its name"]),
+        ("boxes.bin", BOXES, ["boxes.bin", "unknown file ending"]),
         (
             "lines.txt",
             "# boxes\r\n\r\n x;y;z;a;b;c\r\n0;0;0;1;1;1 # one\r\n\r\n0;0;zero;1;1;1",
@@ -124,27 +124,27 @@ fn tables_as_text() {
         (
             "header.dat",
             "# of 7\nx y z a b c d\n0 0 0 1 1 1\n",
-            ["line 3: 6 columns", "7 before, in line 2"],
+            ["line 3: 6 columns", "expected 7 as in line 2"],
         ),
         (
             "comma.csv",
             "x;y;z;a;b;c\n0;0;0;1,5;1;1\n",
-            ["line 2: column 4: \"1,5\"", "decimal commas are not read"],
+            ["line 2: column 4: \"1,5\"", "use decimal points, not commas"],
         ),
         (
             "comma_first.csv",
             "0,5;0,5;0,5;1,5;1,5;1,5\n",
-            ["line 1: column 1: \"0,5\"", "decimal commas are not read"],
+            ["line 1: column 1: \"0,5\"", "use decimal points, not commas"],
         ),
         (
             "comma_blanks.txt",
             "0,5 0,5 0,5 1,5 1,5 1,5\n",
-            ["line 1: column 1: \"0,5\"", "decimal commas are not read"],
+            ["line 1: column 1: \"0,5\"", "use decimal points, not commas"],
         ),
         (
             "comma_tabs.tsv",
             "x\ty\tz\n0,5\t0,5\t0,5\n",
-            ["line 2: column 1: \"0,5\"", "decimal commas are not read"],
+            ["line 2: column 1: \"0,5\"", "use decimal points, not commas"],
         ),
         (
             "gap.tsv",
@@ -172,7 +172,7 @@ fn pipes() {
     for name in ["pipe.csv", "pipe.npy", "pipe.ply", "pipe.obj"] {
         let made = std::process::Command::new("mkfifo").arg(folder.path(name)).status();
         assert!(made.unwrap().success());
-        folder.refuses(&["pairs", name], &[name, "not a file"]);
+        folder.refuses(&["pairs", name], &[name, "not a regular file"]);
     }
 }
 
@@ -225,47 +225,47 @@ fn numpy_arrays() {
         (
             "huge.npy",
             npy(&header("<f4", "(1000000000000, 6)"), &data),
-            "past the file's size",
+            "exceeds the file's size",
         ),
         (
             "overflow.npy",
             npy(&header("<f4", "(4294967296, 4294967296)"), &data),
-            "past the file's size",
+            "exceeds the file's size",
         ),
         (
             "wide.npy",
             npy(&header("<f4", "(0, 4294967296, 4294967296)"), &data),
-            "past the file's size",
+            "exceeds the file's size",
         ),
         (
             "digits.npy",
             npy(&header("<f4", "(99999999999999999999999, 6)"), &data),
-            "past the file's size",
+            "exceeds the file's size",
         ),
-        ("header.npy", long_header, "a header of 4294967295 bytes"),
-        ("deep.npy", npy(&deep, &data), "a broken header"),
+        ("header.npy", long_header, "truncated: a header of 4294967295 bytes"),
+        ("deep.npy", npy(&deep, &data), "invalid header"),
         // Each triples the parser's time.
         (
             "braces.npy",
             npy(&format!("{{'shape': ({} 4", "{".repeat(15)), &data),
-            "a broken header",
+            "invalid header",
         ),
         (
             "text.npy",
             npy(&format!("shape {}", "gar{bage\n".repeat(15).repeat(30)), &data),
-            "a broken header",
+            "invalid header",
         ),
         (
             "echo.npy",
             npy(&format!("{{'shape': ({}", "x".repeat(3900)), &data),
-            "a broken header",
+            "invalid header",
         ),
         (
             "zeros.npy",
             npy(&header("<f4", &format!("({}9999, 6)", "0".repeat(3000))), &data),
-            "0000… is past the file's size",
+            "0000… exceeds the file's size",
         ),
-        ("garbage.npy", npy("shape gar{bage", &data), "a broken header"),
+        ("garbage.npy", npy("shape gar{bage", &data), "invalid header"),
         ("magic.npy", b"NUMPY, but not quite".to_vec(), "not an NPY file"),
         ("stub.npy", b"\x93NUM".to_vec(), "too short"),
         ("empty.npy", vec![], "the file is empty"),
@@ -284,18 +284,21 @@ fn rays() {
     folder.write("flat.csv", "0,0,1,0,9\n");
     folder.refuses(
         &["rays", "boxes.csv", "three.csv"],
-        &["three.csv", "3 columns; rays need 6 or 7"],
+        &["three.csv", "3 columns; rays need 7"],
     );
     folder.refuses(
         &["rays", "boxes.csv", "flat.csv"],
         &["flat.csv", "the rays are 2D and the scene is 3D"],
     );
     folder.write("filters.csv", "a,b,c,d,e,f,g,layers,owner\n0,0,0,1,0,0,9,1,1\n");
-    folder.refuses(&["rays", "boxes.csv", "filters.csv"], &["filters.csv", "no layers"]);
+    folder.refuses(
+        &["rays", "boxes.csv", "filters.csv"],
+        &["filters.csv", "cannot have layers"],
+    );
     folder.write("rays.ply", "ply\n");
     folder.refuses(
         &["rays", "boxes.csv", "rays.ply"],
-        &["rays.ply", "a PLY mesh; a table (.csv"],
+        &["rays.ply", "a PLY mesh; use a table (.csv"],
     );
 }
 
@@ -321,12 +324,16 @@ fn ply_meshes() {
     let nothing = "ply\nformat ascii 1.0\nelement thing 99999999999\nend_header\n";
     for (name, text, needle) in [
         ("no_faces.ply", no_faces, "no faces"),
-        ("range.ply", faces("1", "3 0 1 3\n"), "face 0: vertex 3, there are 3"),
+        (
+            "range.ply",
+            faces("1", "3 0 1 3\n"),
+            "face 0: unknown vertex 3: there are 3",
+        ),
         ("negative.ply", faces("1", "3 0 1 -1\n"), "face 0"),
         (
             "two.ply",
             faces("1", "2 0 1\n"),
-            "two.ply: no faces; 1 face of fewer than 3 vertices",
+            "two.ply: no faces; skipped 1 face of fewer than 3 vertices",
         ),
         (
             "rest.ply",
@@ -349,16 +356,16 @@ fn ply_meshes() {
         (
             "many.ply",
             faces("4000000000", "3 0 1 2\n"),
-            "truncated: 4000000000 elements \"face\"",
+            "truncated: 4000000000 \"face\" elements",
         ),
         ("word.ply", faces("1", "3 0 one 2\n"), "face 0"),
-        ("flat.ply", flat, "vertices without a number z"),
-        ("huge.ply", huge, "truncated: 99999999999 elements \"vertex\""),
+        ("flat.ply", flat, "vertices need a number z"),
+        ("huge.ply", huge, "truncated: 99999999999 \"vertex\" elements"),
         ("overflow.ply", overflow, "truncated"),
         (
             "nothing.ply",
             nothing.to_owned(),
-            "truncated: 99999999999 elements \"thing\"",
+            "truncated: 99999999999 \"thing\" elements",
         ),
         (
             "cut.ply",
@@ -369,36 +376,44 @@ fn ply_meshes() {
         (
             "edge_range.ply",
             edges("int", "0 3\n"),
-            "edge 0: vertex 3, there are 3 from 0",
+            "edge 0: unknown vertex 3: there are 3, from 0",
         ),
         (
             "edge_negative.ply",
             edges("int", "0 -1\n"),
-            "edge 0: a vertex that is not",
+            "edge 0: a vertex index must be",
         ),
-        ("edge_half.ply", edges("int", "0 0.5\n"), "edge 0: a vertex that is not"),
+        (
+            "edge_half.ply",
+            edges("int", "0 0.5\n"),
+            "edge 0: a vertex index must be",
+        ),
         (
             "edge_huge.ply",
             edges("int", "0 4294967296\n"),
-            "edge 0: a vertex that is not",
+            "edge 0: a vertex index must be",
         ),
-        ("edge_nan.ply", edges("int", "nan 0\n"), "edge 0: a vertex that is not"),
+        (
+            "edge_nan.ply",
+            edges("int", "nan 0\n"),
+            "edge 0: a vertex index must be",
+        ),
         ("edge_word.ply", edges("int", "0 one\n"), "edge 0: \"one\""),
         ("edge_fewer.ply", edges("int", "0\n"), "edge 0: truncated"),
         (
             "edge_float.ply",
             edges("float", "0 1\n"),
-            "edges without an integer vertex2",
+            "edges need an integer vertex2",
         ),
         (
             "edge_names.ply",
             edges("int", "0 1\n").replace("vertex1", "a"),
-            "edges without an integer vertex1",
+            "edges need an integer vertex1",
         ),
         (
             "edge_many.ply",
             edges("int", "0 1\n").replace("edge 1", "edge 4000000000"),
-            "truncated: 4000000000 elements \"edge\"",
+            "truncated: 4000000000 \"edge\" elements",
         ),
         ("magic.ply", "plywood\n".to_owned(), "magic number"),
         ("empty.ply", String::new(), "the file is empty"),
@@ -416,40 +431,40 @@ fn obj_meshes() {
         (
             "range.obj",
             "v 0 0 0\nv 1 0 0\nf 1 2 3\n",
-            ["line 3", "vertex 3, there are 2"],
+            ["line 3", "unknown vertex 3: there are 2"],
         ),
-        ("zero.obj", "v 0 0 0\nf 0 1 1\n", ["line 2", "vertex 0"]),
+        ("zero.obj", "v 0 0 0\nf 0 1 1\n", ["line 2", "unknown vertex 0"]),
         ("short.obj", "v 0 0\n", ["line 1", "3 numbers"]),
         ("word.obj", "v 0 0 zero\n", ["line 1", "\"zero\" is not a number"]),
         (
             "two.obj",
             "v 0 0 0\nv 1 0 0\nf 1 2\n",
-            ["no faces; 1 face of fewer than 3", "in line 3"],
+            ["no faces; skipped 1 face of fewer than 3", "in line 3"],
         ),
         (
             "line_range.obj",
             "v 0 0 0\nv 1 0 0\nl 1 2 3\nf 1 2 1\n",
-            ["line 3", "vertex 3, there are 2"],
+            ["line 3", "unknown vertex 3: there are 2"],
         ),
         (
             "line_back.obj",
             "v 0 0 0\nl 1 -2\n",
-            ["line 2", "vertex -2, there are 1 so far"],
+            ["line 2", "unknown vertex -2: 1 so far"],
         ),
         (
             "line_word.obj",
             "v 0 0 0\nl 1 x/1\n",
-            ["line 2", "\"x/1\" names no vertex"],
+            ["line 2", "\"x/1\" is not a vertex"],
         ),
         (
             "line_one.obj",
             "v 0 0 0\nl 1\n",
-            ["no faces; 1 line of fewer than 2", "in line 2"],
+            ["no faces; skipped 1 line of fewer than 2", "in line 2"],
         ),
         (
             "line_none.obj",
             "v 0 0 0\nl\n",
-            ["no faces; 1 line of fewer than 2", "in line 2"],
+            ["no faces; skipped 1 line of fewer than 2", "in line 2"],
         ),
         ("joined.obj", "v 0 \\\n 0 0\nv 1 \\\n0 zero\n", ["line 3", "\"zero\""]),
         ("goes_on.obj", "v 0 0 0\nf 1 1 1 \\\n", ["line 2", "truncated"]),
@@ -469,12 +484,12 @@ fn frames_that_do_not_belong_together() {
         (
             "vertices.obj",
             "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 1 1\nf 1 2 3\n",
-            "4 vertices, 3 in the first frame",
+            "vertex count differs: 4, 3 in the first frame",
         ),
         (
             "faces.obj",
             "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 1 3 2\n",
-            "2 faces, 1 in the first frame",
+            "face count differs: 2, 1 in the first frame",
         ),
         (
             "other.obj",
@@ -490,7 +505,7 @@ fn frames_that_do_not_belong_together() {
     folder.write("same.obj", wired("l 5 4\nl 1 2\nl 4 3\n"));
     folder.cpu(&["pairs", "wire.obj", "--next", "same.obj"]);
     for (name, line, needle) in [
-        ("fewer.obj", "l 3 4\n", "4 edges, 5 in the first frame"),
+        ("fewer.obj", "l 3 4\n", "edge count differs: 4, 5 in the first frame"),
         ("moved.obj", "l 3 4\nl 3 5\n", "edge 4 has other vertices"),
     ] {
         folder.write(name, wired(line));
@@ -507,7 +522,7 @@ fn frames_that_do_not_belong_together() {
     folder.write("boxes.csv", BOXES);
     folder.refuses(
         &["pairs", "a.obj", "--next", "boxes.csv"],
-        &["boxes.csv", "a table as text; a mesh (.ply"],
+        &["boxes.csv", "a table as text; use a mesh (.ply"],
     );
 }
 
@@ -542,7 +557,7 @@ fn generating() {
 fn cells_are_neither_lost_nor_made_up() {
     let folder = Folder::new();
     folder.write("long.csv", "0,0,0,1,1,1\n0,0,0,1,1,1,0.5\n");
-    folder.refuses(&["pairs", "long.csv"], &["line 2", "7 columns, 6 before"]);
+    folder.refuses(&["pairs", "long.csv"], &["line 2", "7 columns, expected 6"]);
     folder.write("blank.tsv", "\t\t0\t0\t1\t1\n\t\t0\t0\t1\t1\n");
     folder.refuses(&["pairs", "blank.tsv"], &["line 1", "column 1", "is not a number"]);
     folder.write("header.csv", "a,b,c,d,e,f,layers,owner\n");

@@ -25,27 +25,27 @@ fn elements_of_too_few_vertices_are_left_out_without_a_number() {
         (
             "last.obj",
             format!("{OBJ}f 1 2 3\nf 1 2 4\nf 1 2\n"),
-            "last.obj: 1 face of fewer than 3 vertices left out, the first in line 7",
+            "last.obj: skipped 1 face of fewer than 3 vertices, the first in line 7",
         ),
         (
             "first.obj",
             format!("f 1\nf\nf 1/1 2/2\n{OBJ}f 1 2 3\nf 1 2 4\n").replace("f 1\n", "# f\n"),
-            "first.obj: 2 faces of fewer than 3 vertices left out, the first in line 2",
+            "first.obj: skipped 2 faces of fewer than 3 vertices, the first in line 2",
         ),
         (
             "lines.obj",
             format!("{OBJ}l 1\nl\nf 1 2 3\nl 3\nf 1 2 4\nl 1 2\n"),
-            "lines.obj: 3 lines of fewer than 2 vertices left out, the first in line 5",
+            "lines.obj: skipped 3 lines of fewer than 2 vertices, the first in line 5",
         ),
         (
             "none.ply",
             ply(&["3 0 1 2", "0", "3 0 1 3"]),
-            "none.ply: 1 face of fewer than 3 vertices left out, the first in face 1",
+            "none.ply: skipped 1 face of fewer than 3 vertices, the first in face 1",
         ),
         (
             "two.ply",
             ply(&["2 0 1", "1 3", "3 0 1 2", "3 0 1 3", "0"]),
-            "two.ply: 3 faces of fewer than 3 vertices left out, the first in face 0",
+            "two.ply: skipped 3 faces of fewer than 3 vertices, the first in face 0",
         ),
     ] {
         folder.write(name, text);
@@ -59,48 +59,56 @@ fn elements_of_too_few_vertices_are_left_out_without_a_number() {
         binary.extend(face.iter().flat_map(|vertex| vertex.to_le_bytes()));
     }
     folder.write("binary.ply", binary);
-    folder.answers(&["pairs", "binary.ply"], "9,10\n", "left out, the first in face 1");
+    folder.answers(
+        &["pairs", "binary.ply"],
+        "9,10\n",
+        "skipped 1 face of fewer than 3 vertices, the first in face 1",
+    );
 
     folder.write("points.obj", format!("{OBJ}l 1 2 3 4\nf 1\nf 2\nf 3\nf 4\n"));
     let edges = ["pairs", "points.obj", "--elements", "edges"];
-    folder.answers(&edges, "4,5\n4,6\n5,6\n", "4 faces of fewer");
+    folder.answers(&edges, "4,5\n4,6\n5,6\n", "skipped 4 faces of fewer");
     folder.write("loop.obj", format!("{OBJ}l 1 2 2 3\n"));
     let edges = ["pairs", "loop.obj", "--elements", "edges"];
-    folder.answers(&edges, "4,5\n", "1 edge from a vertex to itself left out");
+    folder.answers(&edges, "4,5\n", "skipped 1 edge from a vertex to itself");
 
     for (name, text, needle) in [
         (
             "far.obj",
             format!("{OBJ}f 1 2 3\nf 1 9\n"),
-            "line 6: vertex 9, there are 4",
+            "line 6: unknown vertex 9: there are 4",
         ),
         (
             "far_line.obj",
             format!("{OBJ}f 1 2 3\nl 9\n"),
-            "line 6: vertex 9, there are 4",
+            "line 6: unknown vertex 9: there are 4",
         ),
         (
             "word.obj",
             format!("{OBJ}f 1 2 3\nf 1 x\n"),
-            "line 6: \"x\" names no vertex",
+            "line 6: \"x\" is not a vertex",
         ),
-        ("zero.obj", format!("{OBJ}f 1 2 3\nl 0\n"), "line 6: vertex 0"),
+        ("zero.obj", format!("{OBJ}f 1 2 3\nl 0\n"), "line 6: unknown vertex 0"),
         (
             "far.ply",
             ply(&["3 0 1 2", "2 0 4"]),
-            "face 1: vertex 4, there are 4 from 0",
+            "face 1: unknown vertex 4: there are 4, from 0",
         ),
         (
             "after.ply",
             ply(&["0", "3 0 1 2", "1 0", "3 0 1 4"]),
-            "face 3: vertex 4, there are 4 from 0",
+            "face 3: unknown vertex 4: there are 4, from 0",
         ),
         (
             "only.obj",
             format!("{OBJ}f 1 2\n"),
-            "no faces; 1 face of fewer than 3 vertices left out, the first in line 5",
+            "no faces; skipped 1 face of fewer than 3 vertices, the first in line 5",
         ),
-        ("only.ply", ply(&["0", "0"]), "no faces; 2 faces of fewer than 3"),
+        (
+            "only.ply",
+            ply(&["0", "0"]),
+            "no faces; skipped 2 faces of fewer than 3",
+        ),
     ] {
         folder.write(name, text);
         folder.refuses(&["pairs", name], &[name, needle]);
@@ -198,7 +206,7 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
         (
             "rest.ply",
             lines(&format!("{} 1", words.join(" "))),
-            "numbers are left behind the last element",
+            "unexpected numbers after the last element",
         ),
         (
             "cut.ply",
@@ -208,7 +216,7 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
         (
             "list.ply",
             good.replace("vertex_indices", "corners"),
-            "faces without a list vertex_indices or vertex_index",
+            "faces need a list vertex_indices or vertex_index",
         ),
         (
             "latin.ply",
@@ -241,7 +249,7 @@ fn text_stl_is_read_as_exporters_write_it() {
     let folder = Folder::new();
     let text = stl_text();
     let one_line = FACES.map(|face| facet(face, " ")).concat();
-    let no_end = "1 solid without endsolid: the file may have been cut";
+    let no_end = "1 solid without endsolid: the file may be truncated";
     for (name, text, warning) in [
         ("end_solid.stl", text.replace("endsolid", "end solid"), ""),
         (
@@ -306,17 +314,13 @@ fn text_stl_is_read_as_exporters_write_it() {
         (
             "comment.stl",
             text.replace("endsolid", "; no\nendsolid"),
-            "line 16: \";\" is not expected here",
+            "line 16: unexpected \";\"",
         ),
-        (
-            "end.stl",
-            text.replace("endloop", "end"),
-            "line 7: \"end\" is not expected",
-        ),
+        ("end.stl", text.replace("endloop", "end"), "line 7: unexpected \"end\""),
         (
             "loop.stl",
             text.replace("outer loop", "outer"),
-            "line 3: \"outer\" is not expected",
+            "line 3: unexpected \"outer\"",
         ),
         (
             "vertex.stl",
@@ -326,7 +330,7 @@ fn text_stl_is_read_as_exporters_write_it() {
         (
             "back.stl",
             text.replace("endsolid a part", "endsolid\nfacet"),
-            "\"facet\" is not expected",
+            "unexpected \"facet\"",
         ),
     ] {
         folder.write(name, text);
@@ -357,9 +361,9 @@ fn binary_stl_may_have_bytes_behind_and_between() {
     for start in ["part", "solid part", "solid facets, endsolid"] {
         for (spare, warning) in [
             (0, ""),
-            (1, "1 byte behind the 2 triangles left out"),
-            (2, "2 bytes behind the 2 triangles"),
-            (700, "700 bytes behind"),
+            (1, "ignored 1 byte after the 2 triangles"),
+            (2, "ignored 2 bytes after the 2 triangles"),
+            (700, "ignored 700 bytes after"),
         ] {
             // Colour values are not counts of bytes.
             for colour in [0, 0x8421] {
@@ -369,11 +373,7 @@ fn binary_stl_may_have_bytes_behind_and_between() {
             }
         }
         folder.write("between.stl", stl_bytes(start, &[1, 2, 3, 4], 4));
-        folder.answers(
-            &["pairs", "between.stl"],
-            "9,10\n",
-            "8 bytes of attributes between the triangles",
-        );
+        folder.answers(&["pairs", "between.stl"], "9,10\n", "ignored 8 bytes of attributes");
         let bytes = stl_bytes(start, &[], 0);
         // Zeros may also follow a text.
         let lengths: &[usize] = if start.contains("endsolid") {
@@ -383,14 +383,14 @@ fn binary_stl_may_have_bytes_behind_and_between() {
         };
         for &length in lengths {
             folder.write("cut.stl", &bytes[..length]);
-            let needle = format!("truncated or broken: 2 triangles take 184 bytes, the file has {length}");
+            let needle = format!("truncated or invalid: 2 triangles need 184 bytes, the file has {length}");
             folder.refuses(&["pairs", "cut.stl"], &["cut.stl", &needle]);
         }
     }
     folder.write("zeros.stl", [0; 500]);
     folder.refuses(
         &["pairs", "zeros.stl"],
-        &["no vertices", "416 bytes behind the 0 triangles"],
+        &["no vertices", "ignored 416 bytes after the 0 triangles"],
     );
 }
 
@@ -442,18 +442,26 @@ fn glb_files_may_be_filled_up() {
     for (name, bytes, warning) in [
         ("blanks.glb", glb(&json, b' ', &[]), ""),
         ("zeros.glb", glb(&json, 0, &[]), ""),
-        ("one.glb", glb(&json, b' ', &[0]), "one.glb: 1 byte behind the GLB's"),
-        ("many.glb", glb(&json, 0, &[7; 5000]), "many.glb: 5000 bytes behind"),
+        (
+            "one.glb",
+            glb(&json, b' ', &[0]),
+            "one.glb: ignored 1 byte after the GLB's",
+        ),
+        (
+            "many.glb",
+            glb(&json, 0, &[7; 5000]),
+            "many.glb: ignored 5000 bytes after",
+        ),
     ] {
         folder.write(name, bytes);
         folder.answers(&["pairs", name], "9,10\n", warning);
     }
     let whole = glb(&json, 0, &[]);
     folder.write("cut.glb", &whole[..whole.len() - 1]);
-    folder.refuses(&["pairs", "cut.glb"], &["cut.glb: truncated: the header tells"]);
+    folder.refuses(&["pairs", "cut.glb"], &["cut.glb: truncated: the header states"]);
     // Zeros end the text but are not separators.
     folder.write("inner.glb", glb(&json.replacen(',', "\0,", 1), 0, &[]));
-    folder.refuses(&["pairs", "inner.glb"], &["inner.glb: broken JSON"]);
+    folder.refuses(&["pairs", "inner.glb"], &["inner.glb: invalid JSON"]);
 }
 
 #[test]
@@ -478,17 +486,17 @@ fn primitives_with_nothing_to_read_are_left_out() {
         ),
     ] {
         folder.write(name, glb(&gltf(&primitives, ""), b' ', &[]));
-        let warning = format!("{name}: {count} primitive");
+        let warning = format!("{name}: skipped {count} primitive");
         folder.answers(&["pairs", name], "9,10\n", &warning);
     }
     folder.write("all.glb", glb(&gltf("{\"attributes\":{}}", ""), b' ', &[]));
     folder.refuses(
         &["pairs", "all.glb"],
-        &["all.glb: no vertices; 1 primitive without positions"],
+        &["all.glb: no vertices; skipped 1 primitive without positions"],
     );
     let json = gltf(GOOD, "").replace("\"count\":6", "\"count\":5");
     folder.write("five.glb", glb(&json, b' ', &[]));
-    folder.refuses(&["pairs", "five.glb"], &["5 corners for mode 4"]);
+    folder.refuses(&["pairs", "five.glb"], &["wrong number of corners: 5 for mode 4"]);
 }
 
 #[test]
@@ -510,7 +518,7 @@ fn extensions_that_move_no_vertex_may_be_required() {
         "a.glb",
         required("\"EXT_texture_webp\",\"ACME_anything\",\"ACME_more\""),
     );
-    let unknown = "needs the extension \"ACME_anything\" and 1 more, which is not known here";
+    let unknown = "unknown required extension \"ACME_anything\" and 1 more: ignored";
     folder.answers(&["pairs", "a.glb"], "9,10\n", unknown);
     for name in [
         "KHR_draco_mesh_compression",
@@ -524,7 +532,7 @@ fn extensions_that_move_no_vertex_may_be_required() {
         "MPEG_accessor_timed",
     ] {
         folder.write("a.glb", required(&format!("\"EXT_texture_webp\",\"{name}\"")));
-        let needle = format!("a.glb: the file needs the extension {name:?}, which packs or moves vertices");
+        let needle = format!("a.glb: unsupported extension {name:?}: it packs or moves vertices");
         folder.refuses(&["pairs", "a.glb"], &[&needle]);
     }
 }

@@ -205,11 +205,11 @@ fn archives_hold_arrays() {
     }
     folder.refuses(
         &["pairs", "two.npz"],
-        &["two.npz", "2 arrays: points, boxes; FILE.npz:NAME names one"],
+        &["two.npz", "2 arrays: points, boxes; choose one as FILE.npz:NAME"],
     );
     folder.refuses(
         &["pairs", "two.npz:faces"],
-        &["no array \"faces\"", "it has points, boxes"],
+        &["no array \"faces\"", "use one of points, boxes"],
     );
     folder.refuses(
         &["pairs", "two.npz:points"],
@@ -219,7 +219,7 @@ fn archives_hold_arrays() {
     folder.write("empty.npz", npz(&[], false));
     folder.refuses(&["pairs", "empty.npz"], &["no arrays"]);
     folder.write("none.npz", "PK, but not quite");
-    folder.refuses(&["pairs", "none.npz"], &["none.npz", "a broken archive"]);
+    folder.refuses(&["pairs", "none.npz"], &["none.npz", "invalid archive"]);
 
     // 80 MB of zeros in some 80 kB.
     let rows = 3_400_000_usize;
@@ -229,14 +229,14 @@ fn archives_hold_arrays() {
     folder.write("bomb.npz", &bomb);
     folder.refuses(
         &["pairs", "bomb.npz"],
-        &["bomb.npz", "unpacks to 816000", "at most 67108864"],
+        &["bomb.npz", "too large: unpacks to 816000", "the limit is 67108864"],
     );
     // A claimed size below the unpacked one.
     let claim = (npy(&header, &[]).len() + rows * 24) as u32;
     let mut lying = bomb.clone();
     replace(&mut lying, &claim.to_le_bytes(), &10_000_000_u32.to_le_bytes());
     folder.write("lying.npz", lying);
-    folder.refuses(&["pairs", "lying.npz"], &["lying.npz", "past the file's size"]);
+    folder.refuses(&["pairs", "lying.npz"], &["lying.npz", "exceeds the file's size"]);
     let one_row = npy(&npy_header("<f4", false, "(1, 6)"), &[0; 24]);
     let mut more = npz(&[("boxes.npy", &[&one_row[..], &[0; 1000]].concat())], true);
     let (claim, less) = (one_row.len() as u32 + 1000, one_row.len() as u32);
@@ -358,12 +358,12 @@ fn corners_of_stl_files_are_vertices_once() {
         (
             "cut.stl",
             binary[..binary.len() - 1].to_vec(),
-            "3 triangles take 234 bytes, the file has 233",
+            "3 triangles need 234 bytes, the file has 233",
         ),
         (
             "count.stl",
             [vec![0; 80], vec![255; 4], vec![0; 50]].concat(),
-            "4294967295 triangles take 214748364834 bytes, the file has 134",
+            "4294967295 triangles need 214748364834 bytes, the file has 134",
         ),
         ("short.stl", b"solidity".to_vec(), "too short"),
         (
@@ -384,7 +384,7 @@ fn corners_of_stl_files_are_vertices_once() {
         (
             "end.stl",
             text.replacen("  endfacet\r\n  facet", "  facet", 1).into(),
-            "line 8: \"facet\" is not expected",
+            "line 8: unexpected \"facet\"",
         ),
         ("nothing.stl", b"solid\nendsolid\n".to_vec(), "no vertices"),
     ] {
@@ -487,43 +487,55 @@ fn hostile_gltf_is_refused() {
     let uri = |uri: &str| gltf(&format!(",\"uri\":\"{uri}\""), "");
     for (number, (json, needle)) in [
         (with("\"2.0\"", "\"1.0\""), "version \"1.0\""),
-        (with("\"scene\":1", "\"scene\":2"), "scene 2, there are 2 from 0"),
-        (with("\"nodes\":[2]", "\"nodes\":[3]"), "node 3, there are 3"),
+        (
+            with("\"scene\":1", "\"scene\":2"),
+            "unknown scene 2: there are 2, from 0",
+        ),
+        (with("\"nodes\":[2]", "\"nodes\":[3]"), "unknown node 3: there are 3"),
         (with("\"nodes\":[2]", "\"nodes\":[2,2]"), "node 2 has two parents"),
         (
             with("\"children\":[0]", "\"children\":[2]"),
-            "node 2 has two parents, or stands below itself",
+            "node 2 has two parents, or is its own descendant",
         ),
         (
             with("\"mesh\":0,\"rotation\"", "\"mesh\":1,\"rotation\""),
-            "node 0: mesh 1, there are 1",
+            "node 0: unknown mesh 1: there are 1",
         ),
         (
             with(
                 "\"translation\":[1,0,0]",
                 "\"matrix\":[1,0,0,1,0,1,0,0,0,0,1,0,0,0,0,1]",
             ),
-            "node 2: a matrix that",
+            "node 2: unsupported matrix",
         ),
         (
             with("\"translation\":[1,0,0]", "\"translation\":[1,0]"),
-            "broken JSON: invalid length 2",
+            "invalid JSON: invalid length 2",
         ),
         (
             with("\"translation\":[1,0,0]", "\"translation\":[1,0,1e999]"),
-            "broken JSON: number out of range",
+            "invalid JSON: number out of range",
         ),
-        (with("\"mode\":5", "\"mode\":7"), "primitive 0: mode 7"),
-        (with("\"mode\":5", "\"mode\":4"), "4 corners for mode 4"),
-        (with("\"indices\":3", "\"indices\":4"), "accessor 4, there are 4"),
+        (with("\"mode\":5", "\"mode\":7"), "primitive 0: unknown mode 7"),
+        (
+            with("\"mode\":5", "\"mode\":4"),
+            "wrong number of corners: 4 for mode 4",
+        ),
+        (
+            with("\"indices\":3", "\"indices\":4"),
+            "unknown accessor 4: there are 4",
+        ),
         (
             with("\"indices\":3", "\"indices\":0"),
-            "accessor 0: \"VEC3\", SCALAR is needed",
+            "accessor 0: type \"VEC3\", needs SCALAR",
         ),
-        (with("5121,\"count\":4", "5120,\"count\":4"), "component type 5120"),
+        (
+            with("5121,\"count\":4", "5120,\"count\":4"),
+            "unsupported component type 5120",
+        ),
         (
             with("5121,\"count\":4", "5121,\"count\":21"),
-            "21 elements from byte 0 on, the buffer view has 20",
+            "out of range: 21 elements from byte 0, the buffer view has 20",
         ),
         (
             with("\"count\":7", "\"count\":18446744073709551615"),
@@ -531,9 +543,12 @@ fn hostile_gltf_is_refused() {
         ),
         (
             with("\"count\":7", "\"count\":0"),
-            "no vertices; 3 primitives without positions",
+            "no vertices; skipped 3 primitives without positions",
         ),
-        (with("\"count\":7", "\"count\":6"), "vertex 6, there are 6 from 0"),
+        (
+            with("\"count\":7", "\"count\":6"),
+            "unknown vertex 6: there are 6, from 0",
+        ),
         (
             with("\"count\":7,", "\"count\":7,\"sparse\":{\"count\":1},"),
             "accessor 0: sparse",
@@ -541,7 +556,7 @@ fn hostile_gltf_is_refused() {
         (with("{\"bufferView\":0,", "{"), "accessor 0: no buffer view"),
         (
             with("\"byteStride\":16", "\"byteStride\":4"),
-            "elements of 12 bytes every 4",
+            "invalid stride: 12-byte elements every 4",
         ),
         (with("\"byteLength\":20", "\"byteLength\":21"), "buffer 0 has 132"),
         (
@@ -550,7 +565,7 @@ fn hostile_gltf_is_refused() {
         ),
         (
             with("\"byteLength\":132", "\"byteLength\":133"),
-            "133 bytes are claimed, 132 are there",
+            "133 bytes stated, 132 found",
         ),
         (
             with(
@@ -566,19 +581,16 @@ fn hostile_gltf_is_refused() {
             ),
             "EXT_mesh_gpu",
         ),
-        (
-            uri("out.bin"),
-            "out.bin: truncated: 132 bytes are claimed, the file has 100",
-        ),
+        (uri("out.bin"), "out.bin: truncated: 132 bytes stated, 100 found"),
         (uri("empty.bin"), "empty.bin: the file is empty"),
         (uri("none.bin"), "none.bin: No such file"),
-        (uri("../out.bin"), "is not in the folder of the file"),
-        (uri("%2e%2e/out.bin"), "is not in the folder of the file"),
-        (uri("/etc/passwd"), "is not in the folder of the file"),
-        (uri("https://example.org/a.bin"), "is not in the folder of the file"),
-        (uri("data:,text"), "a data URI that is not base64"),
-        (uri("data:;base64,!!"), "broken base64"),
-        ("[".repeat(10_000), "broken JSON"),
+        (uri("../out.bin"), "must be in the file's folder"),
+        (uri("%2e%2e/out.bin"), "must be in the file's folder"),
+        (uri("/etc/passwd"), "must be in the file's folder"),
+        (uri("https://example.org/a.bin"), "must be in the file's folder"),
+        (uri("data:,text"), "data URI is not base64"),
+        (uri("data:;base64,!!"), "invalid base64"),
+        ("[".repeat(10_000), "invalid JSON"),
         ("{\"asset\":{\"version\":\"2.0\"}}".to_owned(), "no vertices"),
     ]
     .into_iter()
@@ -591,11 +603,15 @@ fn hostile_gltf_is_refused() {
     }
     let whole = glb(&good, &buffer);
     for (name, bytes, needle) in [
-        ("cut.glb", whole[..whole.len() - 1].to_vec(), "the header tells"),
+        ("cut.glb", whole[..whole.len() - 1].to_vec(), "the header states"),
         ("head.glb", b"glTF\x02\0\0\0".to_vec(), "no header"),
-        ("old.glb", b"glTF\x01\0\0\0\x0c\0\0\0".to_vec(), "GLB of version 1"),
+        (
+            "old.glb",
+            b"glTF\x01\0\0\0\x0c\0\0\0".to_vec(),
+            "unsupported GLB version 1",
+        ),
         ("none.glb", b"glTF\x02\0\0\0\x0c\0\0\0".to_vec(), "no chunk"),
-        ("text.gltf", b"not JSON".to_vec(), "broken JSON"),
+        ("text.gltf", b"not JSON".to_vec(), "invalid JSON"),
     ] {
         folder.write(name, bytes);
         folder.refuses(&["pairs", name], &[name, needle]);
@@ -614,7 +630,7 @@ fn hostile_gltf_is_refused() {
     folder.write("many.glb", glb(&json, &vec![0; vertices * 12]));
     folder.refuses(
         &["pairs", "many.glb", "--elements", "vertices"],
-        &["many.glb", "repeats its meshes", "at most 67108864"],
+        &["many.glb", "too large: repeated meshes", "the limit is 67108864"],
     );
 }
 
@@ -778,7 +794,7 @@ fn standard_input_tells_its_format_by_how_it_starts() {
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "0,1\n"), "{}", ran.stderr);
 
     for (arguments, bytes, needle) in [
-        (vec!["pairs", "-"], &b""[..], "standard input: nothing to read"),
+        (vec!["pairs", "-"], &b""[..], "standard input: empty"),
         (
             vec!["pairs", "-"],
             b"0 0 0 1 1 1\n0 0",
@@ -787,17 +803,17 @@ fn standard_input_tells_its_format_by_how_it_starts() {
         (
             vec!["rays", "-", "-"],
             overlapping.as_bytes(),
-            "standard input: only one argument may be -",
+            "standard input: only one argument can read standard input",
         ),
         (
             vec!["rays", "boxes.txt", "-"],
             b"ply\n",
-            "standard input: a PLY mesh; a table",
+            "standard input: a PLY mesh; use a table",
         ),
         (
             vec!["pairs", "-"],
             gltf(",\"uri\":\"a.bin\"", "").as_bytes(),
-            "standard input has no folder",
+            "buffer files need a scene file",
         ),
     ] {
         let ran = piped(&folder, &arguments, bytes);
@@ -856,7 +872,7 @@ fn meshes_lie_in_a_plane_in_two_dimensions() {
     folder.cpu(&["pairs", "none.ply", "--dimensions", "2"]);
 
     folder.write("bent.obj", flat("7").replace("v 5 3 7", "v 5 3 8"));
-    let needle = "bent.obj: vertex 6 has z 8, others 7; --dimensions 2 needs one z for all";
+    let needle = "bent.obj: vertex 6 has z 8, others 7: --dimensions 2 needs a constant z";
     folder.refuses(&["pairs", "bent.obj", "--dimensions", "2"], &[needle]);
     folder.write("nan.obj", flat("nan"));
     folder.refuses(&["pairs", "nan.obj", "--dimensions", "2"], &["vertex 0 has z NaN"]);

@@ -73,7 +73,7 @@ fn no_output_replaces_an_input() {
             let ran = folder.run(&[&arguments[..], backend, &["--quiet"]].concat());
             assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
             assert!(
-                ran.stderr.contains("the result would replace this input"),
+                ran.stderr.contains("this input is also a result file"),
                 "{arguments:?}: {}",
                 ran.stderr
             );
@@ -85,11 +85,11 @@ fn no_output_replaces_an_input() {
     // Two outputs must differ too.
     folder.refuses(
         &["pairs", "boxes.csv", "-o", "hard_pairs.csv", "--snapshot", "pairs.csv"],
-        &["two results would go to this file"],
+        &["two results have this file"],
     );
     folder.refuses(
         &["pairs", "none.csv", "-o", "none.csv"],
-        &["none.csv: there is no such file"],
+        &["none.csv: no such input file"],
     );
     assert!(!folder.path("none.csv").exists());
 }
@@ -119,6 +119,6 @@ fn devices_take_results() {
     folder.answers(&["pairs", "boxes.csv", "-o", "/dev/stdout"], "0,1\n", "");
     folder.refuses(
         &["pairs", "boxes.csv", "-o", "pairs"],
-        &["pairs: a result file ends in .csv or .npy"],
+        &["pairs: wrong ending; use .csv or .npy"],
     );
 }

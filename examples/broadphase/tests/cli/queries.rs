@@ -299,11 +299,11 @@ fn bad_queries_are_refused() {
         let named = format!("'{radius}' for '--radius");
         folder.refuses(
             &["neighbors", "points.csv", "--radius", radius],
-            &[&named, "zero or above"],
+            &[&named, "zero or more"],
         );
     }
     let negative = ["neighbors", "points.csv", "--radius", "1", "--period", "-1,2,2"];
-    folder.refuses(&negative, &["'-1,2,2' for '--period", "zero or above"]);
+    folder.refuses(&negative, &["'-1,2,2' for '--period", "zero or more"]);
     folder.refuses(&["neighbors", "points.csv", "--radius", "1", "--shifts"], &["--period"]);
     folder.refuses(
         &["query", "boxes.csv", "boxes.csv", "--nearest", "0"],
@@ -315,7 +315,7 @@ fn bad_queries_are_refused() {
     );
     folder.refuses(
         &["neighbors", "points.csv", "--radius", "1", "--period", "1,2"],
-        &["--period", "2 numbers", "3D"],
+        &["--period", "2 numbers", "use 1 or 3"],
     );
     folder.refuses(
         &["neighbors", "points.csv", "--radius", "1", "--period", "1,2,1e-40"],

@@ -261,7 +261,7 @@ fn an_answer_that_does_not_fit_is_not_whole_and_is_compared_as_a_whole() {
             "{}",
             ran.stdout
         );
-        assert!(ran.stderr.contains("not whole"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("incomplete"), "{}", ran.stderr);
         assert!(counted[6] == "-" || counted[6] == "0", "{}{}", ran.stdout, ran.stderr);
     }
 }
@@ -277,13 +277,13 @@ fn what_is_no_snapshot_or_cannot_be_replayed_is_refused() {
     let mut other = bytes.clone();
     other[60] ^= 1;
     folder.write("changed", other);
-    folder.refuses(&["replay", "boxes.csv"], &["boxes.csv: ", "no snapshot"]);
+    folder.refuses(&["replay", "boxes.csv"], &["boxes.csv: ", "not a snapshot"]);
     folder.refuses(&["replay", "empty"], &["empty: the file is empty"]);
-    folder.refuses(&["replay", "cut"], &["cut: ", "cut short or damaged", "once more"]);
+    folder.refuses(&["replay", "cut"], &["cut: ", "cut short or damaged", "again"]);
     folder.refuses(&["replay", "changed"], &["changed: ", "cut short or damaged"]);
     folder.refuses(&["replay", "nothing"], &["nothing: ", "os error 2"]);
     folder.refuses(&["replay", "."], &[".: not a file"]);
-    folder.refuses(&["replay", "kept", "--verify"], &["--backend cpu would compare"]);
+    folder.refuses(&["replay", "kept", "--verify"], &["the CPU cannot verify itself"]);
     folder.refuses(&["replay"], &["<SNAPSHOT>"]);
     folder.refuses(&["pairs", "boxes.csv", "--snapshot", "nowhere/kept"], &["nowhere/kept"]);
     if cfg!(target_os = "linux") {
@@ -298,7 +298,7 @@ fn what_is_no_snapshot_or_cannot_be_replayed_is_refused() {
         ..plain
     };
     keep(&folder, "margin", &margin, &Scene::default());
-    folder.refuses(&["replay", "margin"], &["margin: the margin NaN"]);
+    folder.refuses(&["replay", "margin"], &["margin: margin is NaN"]);
     let worlds = BroadPhaseDescriptor {
         worlds: u32::MAX,
         ..plain
@@ -311,5 +311,5 @@ fn what_is_no_snapshot_or_cannot_be_replayed_is_refused() {
         ..Scene::default()
     };
     keep(&folder, "missing", &BroadPhaseDescriptor { worlds: 2, ..plain }, &scene);
-    folder.refuses(&["replay", "missing"], &["missing: 0 worlds are given for 1 objects"]);
+    folder.refuses(&["replay", "missing"], &["missing: 1 objects have 0 world ids"]);
 }

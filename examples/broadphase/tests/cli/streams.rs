@@ -77,7 +77,10 @@ fn a_reader_that_leaves_does_not_make_an_answer_whole() {
     let arguments = ["pairs", "boxes.csv", "--backend", "cpu", "--quiet", "--max-pairs", "2"];
     let ran: Ran = folder.command(&arguments).stdout(closed()).output().unwrap().into();
     assert_eq!(ran.status, 1);
-    assert_eq!(ran.stderr, "broadphase: not whole: 3 pairs are needed, 2 fit\n");
+    assert_eq!(
+        ran.stderr,
+        "broadphase: incomplete: 3 pairs, `--max-pairs` allows 2: raise it\n"
+    );
 }
 
 #[test]

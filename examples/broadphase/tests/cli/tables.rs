@@ -53,7 +53,7 @@ fn arrays_have_headers_of_every_python_and_bytes_behind() {
         (
             "behind.npy",
             npy(&header, &[&little[..], &[1; 7]].concat()),
-            "behind.npy: 7 bytes behind the array's 2 rows left out",
+            "behind.npy: ignored 7 bytes after the array's 2 rows",
         ),
     ] {
         folder.write(name, bytes);
@@ -105,7 +105,7 @@ fn atoms_are_points() {
             "skew.xyz",
             "Lattice=\"9 0 0 1 3 0 0 0 9\"",
             "",
-            "skew.xyz: the sides of Lattice do not lie along the axes: no period",
+            "skew.xyz: Lattice is not along the axes: ignored",
         ),
     ] {
         folder.write(name, cell(lattice));
@@ -120,23 +120,19 @@ fn atoms_are_points() {
     near(
         "frames.xyz",
         both,
-        "frames.xyz: only the first frame is read; another one starts in line 6",
+        "frames.xyz: read only the first frame; the next starts at line 6",
     );
     for (name, text, needle) in [
-        (
-            "cut.xyz",
-            WATER.replace('3', "4"),
-            "truncated: 4 atoms are announced, 3 are there",
-        ),
+        ("cut.xyz", WATER.replace('3', "4"), "truncated: 3 of 4 atoms"),
         (
             "many.xyz",
             WATER.replace('3', "18446744073709551615"),
-            "truncated: 18446744073709551615",
+            "truncated: 3 of 18446744073709551615",
         ),
         (
             "more.xyz",
             WATER.replace('3', "2"),
-            "line 5: \"H 0 -0.75 -0.5\" behind the 2 atoms",
+            "line 5: unexpected \"H 0 -0.75 -0.5\" after 2 atoms",
         ),
         (
             "word.xyz",
@@ -151,12 +147,12 @@ fn atoms_are_points() {
         (
             "pos.xyz",
             cell("").replace("pos:", "x:"),
-            "line 2: Properties without pos:R:3",
+            "line 2: Properties: pos:R:3 is missing",
         ),
         (
             "kinds.xyz",
             cell("").replace("pos:R:3", "pos:R:2"),
-            "line 2: Properties: pos:R:3",
+            "line 2: Properties: pos:R:3 is missing",
         ),
         (
             "wide.xyz",
@@ -166,7 +162,7 @@ fn atoms_are_points() {
         (
             "lattice.xyz",
             cell("Lattice=\"1 2\""),
-            "line 2: Lattice \"1 2\" is not 9 numbers",
+            "line 2: Lattice \"1 2\": needs 9 numbers",
         ),
     ] {
         folder.write(name, text);
@@ -188,7 +184,7 @@ fn small_differences_of_tables_do_not_matter() {
         (
             "numbers.csv",
             format!("0,1,2,3,4,5\n{rows}").replace("0,0,0,1,1,1", "0.0,0.0,0.0,1.0,1.0,1.0"),
-            "numbers.csv: line 1 numbers the columns from 0: taken as a header",
+            "numbers.csv: line 1 numbers the columns from 0: read as a header",
         ),
     ] {
         folder.write(name, text);
@@ -199,7 +195,7 @@ fn small_differences_of_tables_do_not_matter() {
     folder.answers(
         &["pairs", "integers.csv"],
         "0,1\n",
-        "line 1 numbers the columns from 0: taken as a row",
+        "line 1 numbers the columns from 0: read as a row",
     );
     folder.write("three.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n0,0,0,1,1,1\n");
     folder.write("exclude.csv", "0,1\n0,2\n");
@@ -214,7 +210,7 @@ fn small_differences_of_tables_do_not_matter() {
         "infinite.txt",
         "0 0 0 1.#INF 1.#INF00 1\n-1.#INF 0 0 2 1 1 # all\n-1.#IND 0 0 1 1 1\n",
     );
-    let left_out = "1 of 3 boxes left out as invalid, the first in row 2: x from NaN to 1";
+    let left_out = "ignored 1 of 3 boxes as invalid, the first in row 2: x from NaN to 1";
     folder.answers(&["pairs", "infinite.txt"], "0,1\n", left_out);
     folder.write(
         "infinite.obj",
@@ -225,7 +221,7 @@ fn small_differences_of_tables_do_not_matter() {
     folder.write("returns.obj", &returns);
     folder.answers(&["pairs", "returns.obj"], "9,10\n", "");
     folder.write("returns_word.obj", returns.replace("2 4", "2 x"));
-    folder.refuses(&["pairs", "returns_word.obj"], &["line 8: \"x\" names no vertex"]);
+    folder.refuses(&["pairs", "returns_word.obj"], &["line 8: \"x\" is not a vertex"]);
 
     folder.write("boxes.csv", rows);
     folder.write("rays.csv", "-1,0.5,0.5,1,0,0\n");
@@ -242,7 +238,10 @@ fn small_differences_of_tables_do_not_matter() {
         ("packed.npy.zst", b"\x28\xb5\x2f\xfd", "zstd"),
     ] {
         folder.write(name, start);
-        folder.refuses(&["pairs", name], &[name, &format!("packed by {kind}; unpack it first")]);
+        folder.refuses(
+            &["pairs", name],
+            &[name, &format!("compressed with {kind}; unpack it first")],
+        );
     }
 }
 
@@ -259,41 +258,41 @@ fn rows_that_are_left_out_are_always_told() {
         (
             vec!["pairs", "inverted.csv"],
             "",
-            "inverted.csv: 2 of 2 boxes left out as invalid, the first in row 0: its min x 1 is above its max 0",
+            "inverted.csv: ignored 2 of 2 boxes as invalid, the first in row 0: its min x 1 is above its max 0",
         ),
         (
             vec!["pairs", "colours.xyz"],
             "",
-            "2 of 2 boxes left out as invalid, the first in row 0: its min y",
+            "ignored 2 of 2 boxes as invalid, the first in row 0: its min y",
         ),
         (
             vec!["pairs", "nan.obj"],
             "",
-            "nan.obj: 1 of 2 elements left out as invalid, the first in element 11",
+            "nan.obj: ignored 1 of 2 elements as invalid, the first in element 11",
         ),
         (
             vec!["neighbors", "points.csv", "--radius", "2"],
             "0,2\n",
-            "points.csv: 2 of 4 points left out as invalid, the first in row 1: its x is NaN",
+            "points.csv: ignored 2 of 4 points as invalid, the first in row 1: its x is NaN",
         ),
         (
             vec!["rays", "boxes.csv", "rays.csv", "--mode", "any"],
             "0,1\n1,0\n2,0\n",
-            "rays.csv: 2 of 3 rays left out as invalid, the first in row 1: its direction x is inf",
+            "rays.csv: ignored 2 of 3 rays as invalid, the first in row 1: its direction x is inf",
         ),
         (
             vec!["query", "boxes.csv", "inverted.csv"],
             "",
-            "inverted.csv: 2 of 2 queries left out as invalid, the first in row 0",
+            "inverted.csv: ignored 2 of 2 queries as invalid, the first in row 0",
         ),
     ] {
         folder.answers(&arguments, rows, warning);
-        let told = folder.run(&[&arguments[..], &["--backend", "cpu"]].concat()).stderr;
+        let stderr = folder.run(&[&arguments[..], &["--backend", "cpu"]].concat()).stderr;
         let count = warning.split(" of ").next().unwrap().rsplit(' ').next().unwrap();
-        let counted = told.lines().find(|line| line.contains(" ms")).unwrap();
-        assert!(counted.contains(&format!("{count} invalid")), "{told}");
+        let counted = stderr.lines().find(|line| line.contains(" ms")).unwrap();
+        assert!(counted.contains(&format!("{count} invalid")), "{stderr}");
         let is_of_points = arguments[0] == "neighbors";
-        assert!(!is_of_points || counted.matches("invalid").count() == 1, "{told}");
+        assert!(!is_of_points || counted.matches("invalid").count() == 1, "{stderr}");
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::support::Folder;
 
 /// Output of a command that succeeds: one line.
-fn told(folder: &Folder, arguments: &[&str]) -> String {
+fn explanation(folder: &Folder, arguments: &[&str]) -> String {
     let ran = folder.run(&[&["why"], arguments].concat());
     assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
@@ -38,28 +38,29 @@ fn scene() -> Folder {
 #[test]
 fn the_rule_of_two_objects_is_one_sentence() {
     let folder = scene();
-    let told = |arguments: &[&str]| told(&folder, arguments);
+    let explanation = |arguments: &[&str]| explanation(&folder, arguments);
     assert_eq!(
-        told(&["boxes.csv", "1", "0"]),
+        explanation(&["boxes.csv", "1", "0"]),
         "Object 1 and object 0 are a pair: the boxes overlap, and no rule excludes the pair."
     );
     assert_eq!(
-        told(&["boxes.csv", "0", "3"]),
+        explanation(&["boxes.csv", "0", "3"]),
         "Object 0 and object 3 are not a pair: the boxes are 4 apart along x."
     );
-    let invalid = told(&["boxes.csv", "0", "2"]);
+    let invalid = explanation(&["boxes.csv", "0", "2"]);
     assert!(invalid.contains("object 2 is invalid: x from NaN to 1"), "{invalid}");
-    let grown = told(&["boxes.csv", "0", "3", "--margin", "2"]);
+    let grown = explanation(&["boxes.csv", "0", "3", "--margin", "2"]);
     assert!(grown.contains("are a pair"), "{grown}");
     folder.write("bodies.csv", "7\n7\n-1\n-1\n");
-    let body = told(&["boxes.csv", "0", "1", "--groups", "bodies.csv"]);
-    assert!(body.ends_with("are not a pair: both are of body 7."), "{body}");
+    let body = explanation(&["boxes.csv", "0", "1", "--groups", "bodies.csv"]);
+    assert!(body.ends_with("are not a pair: both belong to body 7."), "{body}");
 }
 
 #[test]
 fn rays_and_queries_are_named_by_their_row() {
     let folder = scene();
-    let ray = |object: &str, ray: &str| told(&folder, &["boxes.csv", object, "--rays", "rays.csv", "--ray", ray]);
+    let ray =
+        |object: &str, ray: &str| explanation(&folder, &["boxes.csv", object, "--rays", "rays.csv", "--ray", ray]);
     assert_eq!(ray("0", "0"), "Ray 0 hits object 0 at t = 1.");
     assert_eq!(
         ray("1", "0"),
@@ -69,12 +70,12 @@ fn rays_and_queries_are_named_by_their_row() {
         ray("0", "1"),
         "Ray 1 does not hit object 0: it enters the box at t = 1, and its t_max is 0.5."
     );
-    assert_eq!(ray("3", "0"), "Ray 0 does not hit object 3: it passes the box.");
+    assert_eq!(ray("3", "0"), "Ray 0 does not hit object 3: it misses the box.");
     assert!(ray("2", "0").contains("object 2 is invalid"));
     let all = ["boxes.csv", "1", "--rays", "rays.csv", "--ray", "0", "--mode", "all"];
-    assert_eq!(told(&folder, &all), "Ray 0 hits object 1 at t = 1.5.");
+    assert_eq!(explanation(&folder, &all), "Ray 0 hits object 1 at t = 1.5.");
     let query = ["boxes.csv", "0", "--boxes", "asked.csv", "--query"];
-    let ask = |more: &[&str]| told(&folder, &[&query, more].concat());
+    let ask = |more: &[&str]| explanation(&folder, &[&query, more].concat());
     assert_eq!(ask(&["0"]), "Query 0 finds object 0.");
     let apart = ask(&["1", "--radius", "1"]);
     assert!(
@@ -99,7 +100,7 @@ fn the_verdict_is_that_of_the_other_commands() {
     );
     folder.write("asked.csv", "0,0,1,1\n2,2,2,2\n4,1,1,4\n-9,-9,-8,-8\n");
     let rows = |arguments: &[&str]| folder.cpu(&[arguments, &["--quiet"]].concat());
-    let why = |arguments: &[&str]| told(&folder, &[&["boxes.csv"], arguments].concat());
+    let why = |arguments: &[&str]| explanation(&folder, &[&["boxes.csv"], arguments].concat());
     for margin in ["0", "0.5"] {
         let pairs = rows(&["pairs", "boxes.csv", "--margin", margin]);
         for (a, b) in (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b))) {
@@ -144,22 +145,22 @@ fn elements_of_a_mesh_have_their_ids() {
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nv 9 8 9\nv 8 9 9\nf 1 2 3\nf 4 5 6\n",
     );
     // Six vertices, six edges, two faces.
-    let faces = told(&folder, &["mesh.obj", "12", "13"]);
+    let faces = explanation(&folder, &["mesh.obj", "12", "13"]);
     assert!(
         faces.starts_with("Element 12 (a face) and element 13 (a face) are not a pair: "),
         "{faces}"
     );
-    let vertex = told(&folder, &["mesh.obj", "0", "12", "--elements", "vertices,faces"]);
+    let vertex = explanation(&folder, &["mesh.obj", "0", "12", "--elements", "vertices,faces"]);
     assert!(
         vertex.starts_with("Element 0 (a vertex) and element 12 (a face) are a pair: "),
         "{vertex}"
     );
-    let free = told(
+    let free = explanation(
         &folder,
         &["mesh.obj", "0", "12", "--between", "vertices,faces", "--free"],
     );
     assert!(free.ends_with("--free drops elements that share a vertex."), "{free}");
-    let local = |more: &[&str]| told(&folder, &[&["mesh.obj", "1", "0", "--local-ids"], more].concat());
+    let local = |more: &[&str]| explanation(&folder, &[&["mesh.obj", "1", "0", "--local-ids"], more].concat());
     assert!(
         local(&[]).starts_with("Face 1 and face 0 are not a pair: "),
         "{}",
@@ -170,7 +171,7 @@ fn elements_of_a_mesh_have_their_ids() {
     refused(
         &folder,
         &["mesh.obj", "1", "2", "--local-ids"],
-        &["of the faces none has the local id 2: there are 2"],
+        &["unknown local id 2: there are 2 faces, from 0"],
     );
     let several = ["--between", "edges,edges", "--between", "edges,faces", "--local-ids"];
     refused(
@@ -182,9 +183,9 @@ fn elements_of_a_mesh_have_their_ids() {
     refused(
         &folder,
         &[&["mesh.obj", "6", "12"], &twice[..]].concat(),
-        &["edges-faces is given twice"],
+        &["edges-faces: repeated"],
     );
-    let needles = ["mesh.obj: no box has the id 3", "12 to 13", "--elements"];
+    let needles = ["mesh.obj: no box has id 3", "12 to 13", "--elements"];
     refused(&folder, &["mesh.obj", "3", "12"], &needles);
 }
 
@@ -192,11 +193,8 @@ fn elements_of_a_mesh_have_their_ids() {
 fn what_is_not_there_is_refused_in_one_line() {
     let folder = scene();
     let cases: [(&[&str], &[&str]); 14] = [
-        (
-            &["boxes.csv", "0", "4"],
-            &["boxes.csv", "there is no object 4", "0 to 3"],
-        ),
-        (&["boxes.csv", "9", "0"], &["there is no object 9"]),
+        (&["boxes.csv", "0", "4"], &["boxes.csv", "unknown object 4", "0 to 3"]),
+        (&["boxes.csv", "9", "0"], &["unknown object 9"]),
         (
             &["boxes.csv", "0"],
             &["needs two objects", "--rays FILE --ray R", "--boxes FILE --query Q"],
@@ -204,15 +202,15 @@ fn what_is_not_there_is_refused_in_one_line() {
         (&["boxes.csv", "0", "--ray", "1"], &["--rays"]),
         (
             &["boxes.csv", "0", "--rays", "rays.csv", "--ray", "2"],
-            &["rays.csv", "there is no ray 2", "0 to 1"],
+            &["rays.csv", "unknown ray 2", "0 to 1"],
         ),
         (
             &["boxes.csv", "0", "--boxes", "asked.csv", "--query", "7"],
-            &["asked.csv", "no query 7"],
+            &["asked.csv", "unknown query 7"],
         ),
         (
             &["boxes.csv", "0", "1", "--rays", "rays.csv", "--ray", "0"],
-            &["one of these"],
+            &["only one of"],
         ),
         (&["boxes.csv", "0", "1", "--margin", "inf"], &["--margin"]),
         (
@@ -222,8 +220,8 @@ fn what_is_not_there_is_refused_in_one_line() {
         (&["boxes.csv", "0", "1", "--radius", "2"], &["--query"]),
         (&["boxes.csv", "0", "1", "--max-pairs", "2"], &["--max-pairs"]),
         (&["boxes.csv", "0", "1", "--mode", "all"], &["--ray"]),
-        (&["boxes.csv", "zero", "1"], &["zero", "an id is an integer from 0"]),
-        (&["boxes.csv", "-1", "1"], &["-1", "an id is an integer from 0"]),
+        (&["boxes.csv", "zero", "1"], &["zero", "use an integer from 0"]),
+        (&["boxes.csv", "-1", "1"], &["-1", "use an integer from 0"]),
     ];
     for (arguments, needles) in cases {
         refused(&folder, arguments, needles);
