@@ -19,7 +19,7 @@ struct Hit {
     record: u32,
     is_hit: bool,
     // False if a driver may have cut a loop, so that the result is uncertain.
-    is_whole: bool,
+    is_complete: bool,
 }
 
 struct Cast {
@@ -97,7 +97,7 @@ fn closest_hit(ray: Ray) -> Hit {
             hits.limit = hits.t;
         }
     }
-    hit.is_whole = cast_is_whole(&hits);
+    hit.is_complete = cast_is_complete(&hits);
     return hit;
 }
 
@@ -107,7 +107,7 @@ fn any_hit(ray: Ray) -> Hit {
     if (next_hit(&hits)) {
         return Hit(hits.object, hits.t, hits.record, true, all_iterations_taken());
     }
-    return Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, cast_is_whole(&hits));
+    return Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, cast_is_complete(&hits));
 }
 
 fn begin_cast(ray: Ray) -> Cast {
@@ -148,7 +148,7 @@ fn next_hit(hits: ptr<function, Cast>) -> bool {
 }
 
 // True if the cast is complete: neither the caller's loop nor a driver cut it short.
-fn cast_is_whole(hits: ptr<function, Cast>) -> bool {
+fn cast_is_complete(hits: ptr<function, Cast>) -> bool {
     return (*hits).place == WALK_DONE && all_iterations_taken();
 }
 

@@ -83,7 +83,7 @@ fn next_object(walk: ptr<function, Walk>) -> bool {
 }
 
 // True if the walk is complete: neither the caller's loop nor a driver cut it short.
-fn walk_is_whole(walk: ptr<function, Walk>) -> bool {
+fn walk_is_complete(walk: ptr<function, Walk>) -> bool {
     return (*walk).place == WALK_DONE;
 }
 

@@ -25,7 +25,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | query from the words of an [`Aabb`](crate::Aabb) with layers and owner, radius, world |
 /// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | walk before its first object |
 /// | `bp_next_object(&walk) -> bool` | moves to the next object; false at the end |
-/// | `bp_walk_is_whole(&walk) -> bool` | true if the walk reached its end, so missed nothing |
+/// | `bp_walk_is_complete(&walk) -> bool` | true if the walk reached its end, so missed nothing |
 /// | `walk.object`, `walk.squared_distance`, `walk.record` | current object, its squared distance (0 for radius 0), its record |
 /// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of a record's box |
 /// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels with objects, then `bp_NO_LEVEL` at the end |
@@ -40,7 +40,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 ///
 /// Walks are not split into rounds: a large query may take a few times as long as testing every object. Some drivers
 /// silently end long loops, such as Mesa's software drivers after 65,535 iterations of a few invocations together.
-/// `bp_walk_is_whole` is then false, as after a `break`.
+/// `bp_walk_is_complete` is then false, as after a `break`.
 ///
 /// Static objects have their own table, [`StepOutput::static_table`](crate::StepOutput::static_table). Search it in a
 /// second dispatch or, with [`second_table`](Self::second_table), in the same one. WebGPU guarantees eight storage
@@ -65,7 +65,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `hit.object`, `hit.t`, `hit.record` | object, `t` where the ray enters its box, its record; without a hit, `bp_NO_OBJECT` and the largest float |
 /// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | cast before the first of all hits |
 /// | `bp_next_hit(&hits) -> bool` | moves to the next hit; false at the end |
-/// | `bp_cast_is_whole(&hits) -> bool` | true if the cast reached its end, so missed nothing |
+/// | `bp_cast_is_complete(&hits) -> bool` | true if the cast reached its end, so missed nothing |
 /// | `hits.object`, `hits.t`, `hits.record` | current hit; hits have no defined order |
 ///
 /// Rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay); invalid rays hit nothing. `t` has the same
@@ -611,7 +611,7 @@ mod tests {
                 for (; bp_next_hit(&hits);) {
                     met += hits.object;
                 }
-                met += bp_closest_hit(ray).object + u32(bp_any_hit(ray).is_hit) + u32(bp_cast_is_whole(&hits));";
+                met += bp_closest_hit(ray).object + u32(bp_any_hit(ray).is_hit) + u32(bp_cast_is_complete(&hits));";
         for text in texts() {
             let casts = if text.contains("bp_Ray") { casts } else { "" };
             let text = format!("{text}{}", queries.replace("CASTS", casts));

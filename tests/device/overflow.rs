@@ -418,7 +418,7 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
 }
 
 #[test]
-fn trim_gives_memory_back_and_the_next_step_is_whole() {
+fn trim_gives_memory_back_and_the_next_step_is_complete() {
     let mut rng = Rng(7);
     let objects = uniform(20_000, &mut rng);
     let expected = brute_force::pairs(&objects[..500]);

@@ -68,12 +68,12 @@ pub const WHOLE: &str = "
         while (own_next_object(&left)) {
             break;
         }
-        told[3u * id.x + 2u] = u32(own_walk_is_whole(&left));
+        told[3u * id.x + 2u] = u32(own_walk_is_complete(&left));
         var walk = own_begin_walk(query);
         while (own_next_object(&walk)) {
             told[3u * id.x] += 1u;
         }
-        told[3u * id.x + 1u] = u32(own_walk_is_whole(&walk));
+        told[3u * id.x + 1u] = u32(own_walk_is_complete(&walk));
     }";
 
 /// Adds to `STRIDE` words per ray: 1 for a closest hit, its object and t, 1 for any hit, number of tables with complete
@@ -113,7 +113,7 @@ pub const CAST: &str = "
             is_right &= TABLE_record_object(hits.record) == hits.object;
             is_right &= hits.t >= closest.t && (hits.t > closest.t || hits.object >= closest.object);
         }
-        told[list + 4u] += u32(is_right && TABLE_cast_is_whole(&hits));
+        told[list + 4u] += u32(is_right && TABLE_cast_is_complete(&hits));
     }";
 
 pub const RAYS: &str = "
@@ -169,7 +169,7 @@ pub const WHOLE_CASTS: &str = "
         while (own_next_hit(&left)) {
             break;
         }
-        told[out + 6u] = u32(own_cast_is_whole(&left));
+        told[out + 6u] = u32(own_cast_is_complete(&left));
         let any = own_any_hit(ray);
         told[out + 4u] = u32(any.is_hit);
         told[out + 5u] = u32(any.is_complete);
@@ -180,7 +180,7 @@ pub const WHOLE_CASTS: &str = "
         while (own_next_hit(&hits)) {
             told[out] += 1u;
         }
-        told[out + 1u] = u32(own_cast_is_whole(&hits));
+        told[out + 1u] = u32(own_cast_is_complete(&hits));
         let again = own_any_hit(own_ray_of(asked[at], asked[at + 1u], asked[at + 2u], asked[at + 3u].x));
         told[out + 7u] = u32(again.is_complete);
     }";
