@@ -220,8 +220,8 @@ impl BroadPhase {
     ///
     /// # Errors
     /// As [`step`](Self::step), and:
-    /// - [`WorldsMissing`](crate::InputError::WorldsMissing): with several worlds, there is not one world id per
-    ///   object.
+    /// - [`WorldsMissing`](crate::InputError::WorldsMissing): with several worlds, the number of world ids is not the
+    ///   number of objects.
     /// - [`NotOnHost`](crate::InputError::NotOnHost), on the CPU: an input is on a device.
     /// - [`PairFilterOnCpu`](BroadPhaseError::PairFilterOnCpu), on the CPU: the descriptor has a
     ///   [`pair_filter`](BroadPhaseDescriptor::pair_filter).
@@ -335,7 +335,7 @@ impl Engine {
 mod tests {
     use super::*;
 
-    /// Passes more boxes than a binding of 128 MiB holds. All are invalid, so the CPU is done soon.
+    /// Passes more boxes than a binding of 128 MiB holds. All boxes are invalid, so the CPU is done soon.
     #[test]
     fn the_cpu_takes_over_from_a_device_that_cannot_bind_the_input() {
         let boxes = vec![Aabb::new([f32::NAN; 3], [0.0; 3]); (128 << 20) / size_of::<Aabb>() + 1];

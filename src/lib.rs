@@ -1,5 +1,5 @@
 //! A GPU broad phase: finds overlapping axis-aligned boxes, the boxes that rays hit, and the objects at or near a
-//! place.
+//! position.
 //!
 //! WGSL compute passes run through wgpu, in your own encoder or standalone. A CPU engine gives the same results.
 //!
@@ -62,7 +62,7 @@
 //! `u32`:
 //!
 //! - **One per element**: the world of each object; each object that a query finds; 1 or 0 per ray ([`RayMode::Any`]).
-//! - **Offsets** of lists (CSR): list `i` is rows `offsets[i]..offsets[i + 1]`. There is one offset more than lists.
+//! - **Offsets** of lists (CSR): list `i` is rows `offsets[i]..offsets[i + 1]`. There are `lists + 1` offsets.
 //! - **Visible objects**: a bit per object, in [`CullOutput::words`] words per view.
 //! - **Indirect draw of a view**: 4 or 5 words: vertex or index count, instance count, then zeros.
 //! - **Indirect dispatch**: 4 words: workgroup counts in x, y and z, then the row count.
@@ -75,9 +75,9 @@
 //!   correctly rounded formulas. Only distances of queries may differ, within 4 ulps.
 //! - **Deterministic order**: the order of rows depends only on input and device. With [`PairOrder::Sorted`], results
 //!   are the same bytes everywhere.
-//! - **Overflow is reported**: an output that is too small holds a valid prefix, its 64-bit counter the exact number of
-//!   rows needed, and a status bit is set. Rows that 32-bit indices cannot reach are not written. [`Growth::Grow`]
-//!   makes room for a later step; [`BroadPhase`] repeats the step until the result is complete.
+//! - **Overflow is reported**: if rows do not fit, the output holds a valid prefix, its 64-bit counter has the exact
+//!   number of rows needed, and a status bit is set. Rows that 32-bit indices cannot reach are not written.
+//!   [`Growth::Grow`] makes room for a later step; [`BroadPhase`] repeats the step until the result is complete.
 //! - **Short dispatches**, however crowded the scene ([`Capacities::rounds`]).
 //! - **Robust**: no box, ray, query or descriptor causes a panic, a hang, a lost device or a write out of bounds. Boxes
 //!   with a NaN or `min > max` are ignored and counted; infinite and huge boxes pair with everything they overlap.
@@ -97,28 +97,28 @@
 //! - **Encoders** do not reveal their device, so pass the right ones. An encoder that uses a bind group of
 //!   [`TableShader::bind`] is not tracked.
 //! - **Refused encoders**: if the device refuses an encoder because of your own commands, wgpu reports that only to
-//!   you. Here the encoder counts as submitted, so the next read-back returns the results of the step before.
+//!   you. This crate takes the encoder for submitted, so the next read-back returns the results of the step before.
 //! - **Crowds**: `n` objects in one cell take time proportional to `n * n`, in short dispatches.
 //!
 //! # Performance
 //!
 //! - Bind the outputs on the GPU: a read-back costs more than the search. If you need one, read all results in one
 //!   call, or a frame later.
-//! - Put objects that seldom move into the [static part](Scene::statics): a step then costs about as much as its moving
-//!   objects.
+//! - Put objects that seldom move into the [static part](Scene::statics): a step then costs about as much as without
+//!   them.
 //! - Query the table of the last step ([`GpuBroadPhase::query`]) instead of stepping again.
 //! - Turn off [`pairs`](BroadPhaseDescriptor::pairs) and [`filters`](BroadPhaseDescriptor::filters) if unused.
 //!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`PairOrder::Sorted`] cost time.
 //! - Prefer one step of many [`worlds`](BroadPhaseDescriptor::worlds) to many steps.
-//! - Use the CPU engine for a few hundred boxes: it is done before a GPU starts.
-//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and `docs/measurements.md` has no bad case of it.
+//! - Use the CPU engine for a few hundred boxes: it finishes before a GPU would start.
+//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and no scene in `docs/measurements.md` is a bad case for it.
 //! - Measure with [`timestamps`](OutputOptions::timestamps).
 //!
 //! # Platforms
 //!
 //! The crate needs WebGPU's default limits and no optional feature. Tests run on Vulkan and GL in Mesa's software
 //! drivers, and on Chromium's WebGPU with a software adapter. They have passed on an NVIDIA H100 (Vulkan). On DX12,
-//! only the command line has run, under Wine. Nothing has run on Metal.
+//! only the command-line tool has run, under Wine. Nothing has run on Metal.
 //!
 //! - **Vulkan, Metal, DX12**: subgroups and timestamps are used if available.
 //! - **GL 4.3, ES 3.1**: no timestamps. The driver llvmpipe ends loops after 65,535 iterations, which is handled
@@ -143,13 +143,12 @@ mod layout;
 pub mod reference {
     //! The definition of results, and the compute passes in plain Rust.
     //!
-    //! [`cull()`] lists the objects that views see. [`cpu`](crate::cpu) returns the results of a step on the CPU. Tests
-    //! compare with brute force, which tests every box against every other.
+    //! [`cull()`] lists the objects that views see. Tests compare with brute force, which tests every box against every
+    //! other.
     //!
     //! The reference pass of `shaders/pairs/pair_count.wgsl` is `pairs::pair_count` in `pairs/pair_count.rs`, and so on
-    //! for each stage's folder. It produces the same bytes. The CPU engine builds its table with reference passes and
-    //! searches it with their walks. A trace runs all of them in order. Tests run each WGSL pass on the output of the
-    //! reference passes before it.
+    //! for each stage's folder. Both produce the same bytes. The CPU engine builds its table with reference passes and
+    //! searches it with their walks. Tests run each WGSL pass on the output of the reference passes before it.
     //!
     //! Not compared byte for byte: box tests of rays, the order of a ray's hits with
     //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays (chosen in floating point with a margin), and

@@ -6,24 +6,24 @@ use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
-/// Ratio of the largest box to the smallest scale. The 32 layers span 2^31; the last four are left for boxes across
-/// cell borders.
+/// Maximum ratio of the largest box to the smallest scale. The 32 layers span a ratio of 2^31. The last four layers are
+/// left for boxes across cell borders.
 const LAYERED: f64 = (1u32 << 27) as f64;
 /// Smallest and largest lengths that a descriptor allows, with room for rounding.
 const SMALLEST_LENGTH: f64 = 1e-30;
 const LARGEST_CELL: f64 = 1e30;
 const LARGEST_SCALE: f64 = 1e27;
-/// Maximum factor by which a cell may be smaller than one that a few boxes share: smaller cells are mostly visited
-/// empty. Adaptive layers allow more.
+/// Maximum factor by which a cell may be smaller than one that a few boxes share. Walks find smaller cells mostly
+/// empty.
 const FINER_CELL: f64 = 2.0;
 const FINER_SCALE: f64 = 8.0;
 
 impl Scheme {
     /// Returns [`Scheme::Uniform`] with the median of the boxes' longest sides as cell size.
     ///
-    /// If the median is less than half of a cell that a few boxes share, as for points, returns that cell instead: the
-    /// finest cell of [`Scheme::Hierarchical`] or, if shorter, the side of a cube (in 2D a square) that holds one box
-    /// on average.
+    /// The size is at least half the side of a cell that a few boxes share; if the median is less, as for points, it is
+    /// that whole side. Such a cell is the finest of [`Scheme::Hierarchical`] or, if smaller, a cube (in 2D a square)
+    /// that holds one box on average.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let mut sides = longest_sides(objects, dimensions);
         let middle = sides.len() / 2;
@@ -39,8 +39,8 @@ impl Scheme {
     /// Returns [`Scheme::Adaptive`] with the smallest positive longest side of `objects` as smallest scale, raised if
     /// the largest box would have no layer.
     ///
-    /// As in [`uniform_for`](Self::uniform_for), a cell that a few boxes share is returned if it is more than eight
-    /// times as long.
+    /// If a cell that a few boxes share, as in [`uniform_for`](Self::uniform_for), is more than eight times as long,
+    /// its side is the scale instead.
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);

@@ -70,7 +70,7 @@ impl Component {
         preparation.refused(context.check(broad_phase.context()).is_err())
     }
 
-    /// Begins a call that reads the recordings in `needs`. Fails on another device than the first call's, or if a
+    /// Begins a call that reads the recordings in `needs`. Fails if the device is not that of the first call, or if a
     /// recording is lost.
     pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<DeviceContext>, StepError> {
         let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));

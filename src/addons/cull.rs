@@ -49,7 +49,7 @@ buffers! {
     FRUSTA = "frusta": Inputs;
     VIEWS = "views": Inputs;
     VISIBLE = "visible": Answers;
-    /// Number of 1 bits per word of `visible`; after the scan, the list row of the word's first object.
+    /// Number of 1 bits in each word of `visible`. After the scan, the list row of the word's first object.
     PLACES = "places": Answers;
     LISTS = "lists": Answers;
     OFFSETS = "offsets": Fixed;
@@ -73,7 +73,7 @@ pub struct CullOptions {
     pub draw: Option<CullDraw>,
 }
 
-/// Geometry of each visible object: one instance, with the same vertices for all.
+/// Geometry of a visible object. Each object is one instance of the same vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CullDraw {
@@ -88,8 +88,8 @@ pub enum CullDraw {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CullOutput {
-    /// Bits as `u32`: view `v` sees object `o` if bit `o % 32` of word `v * words + o / 32` is set. Static objects come
-    /// first.
+    /// Bits as `u32`: view `v` sees object `o` if bit `o % 32` of word `v * words + o / 32` is set. Static objects have
+    /// the lowest indices.
     pub visible: wgpu::Buffer,
     /// Number of words per view in `visible`.
     pub words: u32,
@@ -108,9 +108,9 @@ pub struct CullOutput {
 /// Finds the objects of a step that each of several views sees, on the GPU. Views are cameras, shadow cascades,
 /// cube-map faces, portals, or regions to simulate closely.
 ///
-/// It reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, a box is tested
-/// with its lower corner in `0 <= p < period`, not across the border. Invalid and [excluded](crate::Aabb::EXCLUDED)
-/// objects are never visible; [`Frustum`] defines which others are.
+/// Culling reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, a box is
+/// tested with its lower corner in `0 <= p < period`, not across the border. Invalid and
+/// [excluded](crate::Aabb::EXCLUDED) objects are never visible; [`Frustum`] defines which others are.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, Scene, wgpu};
@@ -137,8 +137,7 @@ pub struct CullOutput {
 /// [`reference::cull`](crate::reference::cull) is the CPU equivalent. A `Culling` stays usable after
 /// [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor).
 ///
-/// The device counts the objects; nothing is read back. Several `Culling`s may follow one step. Memory: 1 bit per
-/// object and view. Lists double that and add 4 bytes per row.
+/// Memory: 1 bit per object and view. Lists add another bit per object and view, and 4 bytes per row.
 pub struct Culling {
     own: Component,
     uploads: Staging,

@@ -71,9 +71,9 @@ impl DispatchArgs {
 
     /// Sets all four arguments to 0 if the output is incomplete, so that a solver runs on all contacts or none.
     ///
-    /// The status gives the reason. With [`Growth::Grow`](crate::Growth::Grow), a later step has enough capacity. Call
-    /// [`record`](Self::record) before a [`query`](GpuBroadPhase::query) of the same broad phase: queries replace the
-    /// status. A [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
+    /// With [`Growth::Grow`](crate::Growth::Grow), a later step has enough capacity. Call [`record`](Self::record)
+    /// before a [`query`](GpuBroadPhase::query) of the same broad phase: queries replace the status. A
+    /// [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
     #[must_use]
     pub const fn complete_only(mut self) -> Self {
         self.complete_only = true;
@@ -85,9 +85,8 @@ impl DispatchArgs {
         self.own.prepare(broad_phase)
     }
 
-    /// Records a pass that writes four `u32`: workgroups in x, y and z (each at most 65,535, at least one in total),
-    /// then the number of rows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call
-    /// overwrites it.
+    /// Records a pass that writes four `u32`: workgroups in x, y and z (1 to 65,535 each, even without rows), then the
+    /// number of rows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call overwrites it.
     ///
     /// # Errors
     /// - [`StepError::NoOutput`]: the step has no such output.

@@ -29,8 +29,8 @@ use crate::step::output::{StepOutput, Table};
 pub enum DebugLines {
     /// Boxes of all objects, including the margin. Infinite boxes are skipped.
     Boxes,
-    /// Cells with the lower corner of a moving object or, with [`Scheme::Uniform`](crate::Scheme::Uniform), any part of
-    /// one. One colour per level.
+    /// Cells that contain the lower corner of a moving object or, with [`Scheme::Uniform`](crate::Scheme::Uniform), any
+    /// part of one. One colour per level.
     Cells {
         /// Bit mask of the levels to draw. Bit 0 is the finest level.
         levels: u32,
@@ -66,7 +66,7 @@ pub enum DebugLines {
 /// # }
 /// ```
 ///
-/// The device counts the lines; nothing is read back. Each call overwrites the lines of the one before.
+/// Each call overwrites the lines of the one before.
 pub struct DebugDraw {
     scheme: u32,
     own: Component,
@@ -79,7 +79,7 @@ pub struct DebugOutput {
     /// [`LineVertex`]es, two per line. Usages: `VERTEX`, `STORAGE`, `COPY_SRC`.
     pub vertices: wgpu::Buffer,
     /// Five `u32`: an indirect draw (vertices, instances, first vertex, first instance), then the number of vertices
-    /// needed for all boxes, all occupied cells, or the pairs or ray cells in the output buffer. Usages: `INDIRECT`,
+    /// that all lines would need. Pairs and ray cells outside the output buffer do not count. Usages: `INDIRECT`,
     /// `STORAGE`, `COPY_SRC`.
     pub args: wgpu::Buffer,
 }
@@ -112,7 +112,7 @@ struct Source {
     rows: u32,
     first: u32,
     row_vertices: u32,
-    /// Maximum number of cells drawn per row; 1 for other lines.
+    /// Maximum number of cells drawn per object. 1 for other kinds of lines.
     row_cells: u32,
     levels: u32,
     needs: Vec<Dependency>,
@@ -149,7 +149,7 @@ impl DebugDraw {
     }
 
     /// Records at most `max_lines` lines of `step`, 32 bytes each. Boxes and cells are drawn completely or not at all.
-    /// If more lines are needed, draws the first boxes, pairs or ray cells, but arbitrary occupied cells. `color` is
+    /// If not all lines fit, the first boxes, pairs or ray cells are drawn, or arbitrary occupied cells. `color` is
     /// RGBA; cells use only its alpha.
     ///
     /// # Errors
@@ -172,7 +172,7 @@ impl DebugDraw {
         if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
         }
-        // Only whole boxes fit, so the capacity may be 0.
+        // Boxes are drawn whole, so the capacity may be 0.
         let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
         let capacity = most / source.row_vertices * source.row_vertices;
         let capacity = capacity.min(
@@ -190,7 +190,7 @@ impl DebugDraw {
         let context = self.own.begin(step, &source.needs)?;
         let device = context.device();
         let scopes = Scopes::begin(device);
-        // Clearing is cheaper than keeping replaced buffers alive.
+        // Old bind groups would keep replaced buffers alive.
         self.own.bindings.clear();
         drop(
             self.own

@@ -37,7 +37,7 @@ use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
-/// Granularity of copies of changes, in rows: 64 KiB.
+/// Copies of begun and ended pairs have a multiple of this number of rows (64 KiB).
 const FEW_CHANGES: u32 = 4096;
 
 passes! {
@@ -55,7 +55,7 @@ passes! {
 }
 
 buffers! {
-    /// The step's pairs as `PairEvent`s, persisting first. Buffers `_0` and `_1` alternate by step.
+    /// The step's pairs as `PairEvent`s, persisting pairs before begun ones. Buffers `_0` and `_1` alternate by step.
     ROWS_0 = "rows_0": Pairs;
     ROWS_1 = "rows_1": Pairs;
     COUNTERS_0 = "counters_0": Fixed;
@@ -65,9 +65,9 @@ buffers! {
     /// Zeros, in place of the previous step's buffers in the first step.
     NOTHING = "nothing": Fixed as INDIRECT;
     TABLE = "table": Pairs;
-    /// Per pair: 1 if it persists; after the scan, the number of earlier pairs that persist.
+    /// Per pair: 1 if it persists. After the scan: the number of persisting pairs before it.
     MARKS = "marks": Pairs;
-    /// Per row of the previous step: 1 if its pair persists; after the scan, the number of earlier such rows.
+    /// Per row of the previous step: 1 if its pair persists. After the scan: the number of such rows before it.
     MATCHED = "matched": Pairs;
     ENDED = "ended": Pairs;
     BEGUN = "begun": Pairs;
@@ -103,8 +103,8 @@ pub struct ObjectNames<'a> {
     /// Number of static objects, which may change. A static object's name is its index with the top bit set; a moving
     /// object's name is its index among the moving objects.
     pub static_count: u32,
-    /// Generation of each static object: any number that the previous object with this index did not have. Missing
-    /// generations are 0.
+    /// Generation of each static object. A new object that reuses an index needs another generation than the previous
+    /// object. Objects past the end of the source have generation 0.
     pub static_generations: Source<'a, u32>,
     /// Generation of each moving object, as for static objects.
     pub generations: Source<'a, u32>,
@@ -148,8 +148,8 @@ pub struct Events {
 /// Finds the pairs that begin, persist and end from one step to the next, on the GPU.
 ///
 /// Pairs are identified by the names of their objects ([`ObjectNames`]). A pair ends when one of its objects is
-/// removed. Another pair begins if a new object with that index overlaps. Events follow pair order and are as
-/// deterministic. They continue after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a
+/// removed. Another pair begins if a new object with that index overlaps. Events have the order of the step's pairs.
+/// They continue after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a
 /// [`reset`](Self::reset).
 ///
 /// ```no_run
@@ -198,7 +198,7 @@ struct RowBuffers {
 }
 
 impl RowBuffers {
-    /// Slots of the hash table minus one. At most half are used.
+    /// Number of slots of the hash table, minus one. At most half of the slots are used.
     fn table_mask(self) -> u32 {
         (2 * self.capacity.max(1)).next_power_of_two() - 1
     }
@@ -490,7 +490,7 @@ impl PairEvents {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
-        // Rounded up, so that buffers are seldom replaced.
+        // The room is rounded up, so that buffers are seldom replaced.
         let room = |last: u32, most: u32| {
             let steps = last.saturating_add(last / 4) / FEW_CHANGES + 1;
             steps.saturating_mul(FEW_CHANGES).min(most)
@@ -542,7 +542,7 @@ impl PairEvents {
             if let Ok(counters) = read_counters(reading) {
                 for (late, word) in changes.iter().zip([word::BEGUN, word::ENDED]) {
                     let before = late.load(Ordering::Relaxed);
-                    // Decays slowly, since bursts tend to return.
+                    // The recent number decays slowly, since bursts tend to return.
                     let after = counters.get(word).copied().unwrap_or(0).max(before - before / 16);
                     late.store(after, Ordering::Relaxed);
                 }

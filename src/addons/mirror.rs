@@ -83,7 +83,7 @@ impl Mirror {
             .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
         resident.begin();
         let outgrown = resident.fit(boxes.len() as u64, limit);
-        // Per box, uploading changes costs about twice as much as uploading all.
+        // A box costs about twice as much in an upload of changes as in a full upload.
         self.uploaded = if is_new || changed.len() > boxes.len() / 2 {
             resident.upload_all(encoder, boxes)
         } else {
@@ -190,7 +190,7 @@ impl Resident {
             Groups::Count(groups),
             bound,
         );
-        // Reusable at once, since later updates are submitted after this one.
+        // The buffer is reusable at once, since later updates are submitted after this one.
         self.changes.pool().put(slot_buffer);
         self.changes.pool().put(value_buffer);
         uploaded as u64
@@ -205,7 +205,7 @@ impl Resident {
 
 fn block(params: &ScatterParams) -> Vec<u8> {
     let mut block = UniformBuffer::new([0; 16]);
-    // Cannot fail: 16 bytes suffice.
+    // Cannot fail: the parameters have 16 bytes.
     let written = block.write(params);
     debug_assert!(written.is_ok());
     block.into_inner().to_vec()

@@ -25,7 +25,7 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 pub struct Handle {
     /// Index, with the top bit set for static objects.
     slot: u32,
-    /// Odd, as for all slots with an object.
+    /// Generation of the slot while it holds the object. Always odd.
     generation: u32,
 }
 
@@ -129,14 +129,14 @@ pub struct ObjectSet {
 #[derive(Default)]
 struct Part {
     boxes: Vec<Aabb>,
-    /// Generation of new slots: even, and far from that of other sets.
+    /// Generation of new slots: even, and far from the generations in other sets.
     first_generation: u32,
     /// Per slot, `first_generation` plus the number of insertions and removals. Odd while it has an object.
     generations: Vec<u32>,
-    /// True for slots in `changed`.
+    /// Per slot: true if `changed` contains it.
     listed: Vec<bool>,
     free: Vec<u32>,
-    /// Slots to upload.
+    /// Indices of the slots to upload.
     changed: Vec<u32>,
     live: usize,
     mirror: Mirror,
@@ -289,8 +289,8 @@ impl ObjectSet {
     /// Returns the handle of the object with this index in results. `None` for free slots, indices past the slots, and
     /// [`NONE`](crate::NONE).
     ///
-    /// Uses current indices. Since the step, slots may have been reused, and each new static slot has shifted moving
-    /// objects by one.
+    /// Indices are the current ones. Since the step, slots may have been reused, and each new static slot has shifted
+    /// moving objects by one.
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
@@ -304,8 +304,8 @@ impl ObjectSet {
         })
     }
 
-    /// Returns object names for [`PairEvents::record`](crate::PairEvents::record). Call it with the step, before
-    /// further insertions or removals. Each `record` uploads all generations, 4 bytes per slot.
+    /// Returns object names for [`PairEvents::record`](crate::PairEvents::record). Call it when you record the step,
+    /// before further insertions or removals. Each `record` uploads all generations, 4 bytes per slot.
     pub fn names(&self) -> ObjectNames<'_> {
         ObjectNames {
             static_count: self.statics.boxes.len() as u32,
@@ -387,8 +387,8 @@ impl ObjectSet {
     ///   moving slots changed, or on a new device, all slots of that kind are uploaded.
     /// - **Order**: submit the encoders of all calls in call order. Otherwise the next call uploads all slots, and
     ///   steps recorded in between return [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). Queries
-    ///   of an earlier step's table also return it after a later upload, if they read layers and owners from these
-    ///   buffers.
+    ///   of an earlier step's table also return this error after a later upload, if they read layers and owners from
+    ///   these buffers.
     /// - **Device**: needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
@@ -479,7 +479,7 @@ impl Default for ObjectSet {
     }
 }
 
-/// Generation of new slots in set number `set`. The first `2^n` sets differ by at least `2^(32 - n)`.
+/// Generation of new slots in set number `set`. Those of the first `2^n` sets differ by at least `2^(32 - n)`.
 const fn first_generation(set: u32) -> u32 {
     // New slots are free, so their generation is even.
     set.reverse_bits() & !1
@@ -502,7 +502,7 @@ impl Part {
     }
 
     fn clear(&mut self) {
-        // In reverse, so that the lowest index is reused first.
+        // The lowest index is freed last, so that it is reused first.
         for index in (0..self.generations.len() as u32).rev() {
             if is_live(self.generations[index as usize]) {
                 self.release(index);

@@ -13,7 +13,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// WGSL that lets your own shaders search the table of a step.
 ///
 /// For compute, vertex and fragment shaders: particles that collide with objects, rays of a path tracer, agents that
-/// look around. Your shader gets results directly, without an output buffer.
+/// look around.
 ///
 /// Put [`source`](Self::source) before your WGSL in one module, or after it if yours begins with directives such as
 /// `enable`. It declares one bind group, and all its names begin with your prefix. With prefix `bp_`:
@@ -171,7 +171,7 @@ pub struct TableShader {
     kind: TableKind,
     casts: Casts,
     objects: String,
-    /// True if the first table's text declares the objects.
+    /// True if this text uses the objects binding that the first table's text declares.
     borrows_objects: bool,
     source: String,
 }
@@ -355,7 +355,7 @@ impl TableShader {
     }
 }
 
-/// Returns true if the text reads objects: their layers and owners, or which have entries.
+/// Returns true if the text reads the objects buffer.
 const fn reads_objects(kind: TableKind) -> bool {
     kind.1 || kind.0 == grid::SCHEME_UNIFORM
 }
@@ -386,7 +386,6 @@ fn files(casts: Casts) -> Vec<File> {
     link::link(root, &[])
 }
 
-/// Makes a pipeline override a constant.
 fn with_constant(text: &str, declared: &str, value: &str) -> String {
     let begin = format!("override {declared} = ");
     let lines = text.lines().map(|line| match line.strip_prefix(&begin) {
@@ -396,7 +395,6 @@ fn with_constant(text: &str, declared: &str, value: &str) -> String {
     lines.collect()
 }
 
-/// Names declared at module scope.
 fn declared(text: &str) -> Vec<&str> {
     let name = |line: &str| {
         let word = |rest: &str| rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len());
@@ -455,7 +453,6 @@ fn renamed(text: &str, names: &[(String, String)]) -> String {
     all
 }
 
-/// For tests of all WGSL.
 #[cfg(test)]
 pub(crate) fn texts() -> Vec<String> {
     use crate::api::descriptor::Scheme;

@@ -26,7 +26,7 @@ pub(crate) mod word {
     pub const QUERY_CANDIDATES: usize = counter("COUNTER_QUERY_CANDIDATES");
     pub const ROUNDS_NEEDED: usize = counter("COUNTER_ROUNDS_NEEDED");
     pub const UNFINISHED: usize = counter("COUNTER_UNFINISHED");
-    /// Written by a buffer copy from the static table's counters, not by shaders.
+    /// Copied from the static table's counters, not written by shaders.
     pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
 
@@ -63,10 +63,10 @@ impl Status {
     /// [`BroadPhase`](crate::BroadPhase) repeats until no loop is cut.
     pub const CUT: Self = Self(64);
 
-    /// Bits after which rows may be missing in any output.
+    /// Bits that mean: rows of any output may be missing.
     pub(crate) const WALKS: Self = Self(Self::ENTRIES.0 | Self::ROUNDS.0 | Self::CUT.0);
 
-    /// Bits after which pairs may be missing.
+    /// Bits that mean: pairs may be missing.
     pub(crate) const LACKS_PAIRS: Self = Self::WALKS.union(Self::PAIRS);
 
     const NAMES: [(Self, &'static str); 7] = [
@@ -219,16 +219,16 @@ pub struct Counters {
     pub static_entries_needed: u64,
     /// Cell entries that the static objects' table can hold.
     pub static_entries_capacity: u32,
-    /// Pairs needed. Exact if all cell entries fit and all rounds were recorded.
+    /// Pairs found, even those that did not fit. Exact if all cell entries fit and all rounds were recorded.
     pub pairs_needed: u64,
     /// Pairs that the output can hold.
     pub pairs_capacity: u32,
-    /// Hits needed with [`RayMode::All`](crate::RayMode::All). Exact if [`pairs_needed`](Self::pairs_needed) is.
+    /// Hits found, even those that did not fit, with [`RayMode::All`](crate::RayMode::All). Exact if
+    /// [`pairs_needed`](Self::pairs_needed) is.
     pub hits_needed: u64,
     /// Hits that the output can hold.
     pub hits_capacity: u32,
-    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)). A ray counts for at most 2^32 - 1 of
-    /// them.
+    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)). Each ray adds at most 2^32 - 1.
     pub ray_cells_needed: u64,
     /// Cells of rays that the output can hold.
     pub ray_cells_capacity: u32,
@@ -245,7 +245,7 @@ pub struct Counters {
     pub rays_invalid: u32,
     /// Box tests of pairs, if [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) is on.
     ///
-    /// In a crowded scene, a test of the common box of eight objects may replace tests of each. It counts as one.
+    /// In a crowded scene, one test of the common box of eight objects may replace their eight tests. It counts once.
     pub pair_candidates: u64,
     /// Box tests of rays, counted like [`pair_candidates`](Self::pair_candidates).
     pub ray_candidates: u64,

@@ -106,10 +106,10 @@ pub enum Growth {
     /// The buffer grows, with [`headroom`](OutputOptions::headroom), in the first step recorded after the counters of
     /// the overflow arrive on the host.
     ///
-    /// It shrinks if half of it would have been enough for 64 to 127 steps.
+    /// The buffer shrinks once 64 to 127 steps in a row needed, with headroom, at most half of it.
     #[default]
     Grow,
-    /// The buffer keeps its capacity. If a step has more rows, those that fit are written and all are counted.
+    /// The buffer keeps its capacity. If a step finds more rows, those that fit are written and all are counted.
     Fixed,
 }
 
@@ -122,8 +122,8 @@ pub struct Capacities {
     pub pairs: Option<u32>,
     /// Hits in [`RayMode::All`], 8 bytes each. `None`: 4 per ray plus 1,024.
     pub hits: Option<u32>,
-    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, for moving and again for static objects. `None`: 4 per
-    /// object plus 64.
+    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each: for moving objects, and the same number again for
+    /// static ones. `None`: 4 per object plus 64.
     ///
     /// Ignored by other schemes, which have one entry per object.
     pub entries: Option<u32>,
@@ -131,13 +131,13 @@ pub struct Capacities {
     pub ray_cells: Option<u32>,
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each. `None`: 4 per query plus 1,024.
     pub results: Option<u32>,
-    /// Rounds: number of dispatches that share the box tests of an object, a ray or a query, so that none takes long.
-    /// At most 4,096. `None`: 1.
+    /// Rounds: number of dispatches that share the box tests of an object, a ray or a query, so that no dispatch takes
+    /// long. At most 4,096. `None`: 1.
     ///
-    /// - **Length of a round**: at most 16,384 box tests per object, ray or query. This maximum falls to 1,024 if there
-    ///   are many more than 262,144 of them, to 40,000 / (k + 1) for the `k` nearest objects, and after
+    /// - **Length of a round**: at most 16,384 box tests per object, ray or query. This maximum falls to 1,024 for many
+    ///   more than 262,144 objects, rays or queries, to 40,000 / (k + 1) for the `k` nearest objects, and after
     ///   [`Status::CUT`](crate::Status::CUT).
-    /// - **Too few rounds**: only very crowded scenes need more than one. A step without enough sets
+    /// - **Too few rounds**: only very crowded scenes need more than one. A step with too few sets
     ///   [`Status::ROUNDS`](crate::Status::ROUNDS). [`BroadPhase`](crate::BroadPhase) adds rounds itself.
     pub rounds: Option<u32>,
 }
@@ -191,10 +191,10 @@ pub struct OutputOptions {
     pub ray_mode: RayMode,
     /// True to also write the cells that each ray visits. Slow; for debug views. Default: false.
     ///
-    /// - **Order**: by level, finest first, then along the ray. Cells in one slab across the ray's main axis have no
-    ///   defined order.
-    /// - **Extent**: the whole ray, even behind a hit, within the bounds of a level's objects and at most 4,096 slabs.
-    ///   To end at a hit, set the ray's `t_max` to it.
+    /// - **Order**: by level, finest first, then along the ray. Cells in one slab (cell layer across the ray's main
+    ///   axis) have no defined order.
+    /// - **Extent**: the whole ray, even behind a hit. On each level, cells end at the bounds of the level's objects or
+    ///   after 4,096 slabs. To end at a hit, set the ray's `t_max` to the hit's `t`.
     /// - **Far rays**: a ray has no cells if rounding could move it by a cell. Its hits are found anyway.
     pub ray_cells: bool,
     /// Order of pairs, hits and results. Default: [`PairOrder::Deterministic`].
@@ -210,11 +210,11 @@ pub struct OutputOptions {
     /// Maximum bytes of all buffers ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)), or `None` for no limit.
     /// Default: `None`.
     ///
-    /// - **Outputs** stop growing there. A step with more rows writes those that fit and reports the overflow.
+    /// - **Outputs** stop growing at this limit. A step with more rows writes those that fit and reports the overflow.
     ///   [`BroadPhase`](crate::BroadPhase) then reads the result in pages.
-    /// - **Tables that only save time** are omitted if less than half of the limit would remain: the large-object table
-    ///   ([`Scheme::Hierarchical`]) and, in crowded scenes, the common boxes of eight objects. The order of results may
-    ///   change.
+    /// - **Tables that only save time** are omitted if they would leave outputs less than half of the limit: the
+    ///   large-object table ([`Scheme::Hierarchical`]) and, in crowded scenes, the common boxes of eight objects. The
+    ///   order of results may change.
     /// - **Not included**: staging memory of uploads and read-backs, and the [CPU engine](crate::cpu). Use
     ///   [`Growth::Fixed`] to limit its results.
     pub max_bytes: Option<u64>,
@@ -267,8 +267,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// - **Objects are wrapped**: along each periodic axis on which its bounds are finite, a box moves by whole periods
     ///   until its lower corner is in `0 <= x < period`. The new corner is exact for `x >= 0`, else rounded once. If it
     ///   rounds to the period, as −1e-9 does with a period of 1, it becomes 0.
-    /// - **Across the border**: only [`SelfQuery::Within`](crate::SelfQuery::Within) finds objects there. Pairs do not
-    ///   cross it. Rays and other queries are not wrapped.
+    /// - **Across the border**: only [`SelfQuery::Within`](crate::SelfQuery::Within) finds objects across it. Pairs do
+    ///   not cross it. Rays and other queries are not wrapped.
     pub periods: [f32; 3],
     /// Number of worlds: independent scenes in one step. Objects of different worlds never pair. Default: 1.
     ///
@@ -276,7 +276,7 @@ pub struct BroadPhaseDescriptor<'a> {
     pub worlds: u32,
     /// True to find pairs. Default: true.
     pub pairs: bool,
-    /// Outputs: ray mode, order, capacities, memory limit, timing.
+    /// Options of the outputs.
     pub outputs: OutputOptions,
     /// Sort algorithm, for measurements and tests.
     #[doc(hidden)]
@@ -337,7 +337,7 @@ impl Default for BroadPhaseDescriptor<'_> {
 impl BroadPhaseDescriptor<'_> {
     /// Checks everything that does not depend on a device or an input.
     ///
-    /// [`BroadPhase::new`](crate::BroadPhase::new) and [`GpuBroadPhase::new`](crate::GpuBroadPhase::new) do this first.
+    /// [`BroadPhase::new`](crate::BroadPhase::new) and [`GpuBroadPhase::new`](crate::GpuBroadPhase::new) call it first.
     ///
     /// # Errors
     /// [`DescriptorError`] for a value out of range, with the value and the limit.

@@ -48,7 +48,7 @@ pub enum DescriptorError {
     NoStepFits(#[source] InputError),
 }
 
-/// Error in the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). The first line is line 1.
+/// Error in the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). The first line has number 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairFilterError {
@@ -85,7 +85,7 @@ pub enum PairFilterError {
     /// A closing brace or parenthesis has no opening one.
     #[error("line {line}: closing bracket without an opening one")]
     Unopened {
-        /// Line of the name.
+        /// Line of the closing sign.
         line: u32,
     },
     /// A called function synchronizes or exchanges values with other invocations.
@@ -94,7 +94,7 @@ pub enum PairFilterError {
          invocations"
     )]
     Calls {
-        /// Line of the closing sign.
+        /// Line of the name.
         line: u32,
         /// Name of the function, such as `workgroupBarrier`.
         name: String,
@@ -122,7 +122,7 @@ pub enum InputError {
     /// The radius of [`SelfQuery::Within`](crate::SelfQuery::Within) is negative, infinite or not a number.
     #[error("the radius is {0}: it must be finite and not negative")]
     Radius(f32),
-    /// With several worlds, there must be one world id per object.
+    /// With several worlds, the number of world ids is not the number of objects.
     #[error("{objects} objects have {worlds} world ids: pass one per object")]
     WorldsMissing {
         /// Number of world ids.
@@ -151,12 +151,13 @@ pub enum InputError {
         /// The value of `max_bytes`.
         limit: u64,
     },
-    /// Part of a [`Scene`](crate::Scene) is only on a device, and the call needs it on the host.
+    /// An input of a [`Scene`](crate::Scene) is in a device buffer, but the call needs it on the host.
     ///
-    /// Read it back and pass the copy. If a [`DeviceCount`](crate::DeviceCount) is named, pass shorter sources instead.
+    /// Read the buffer back and pass the copy. If a [`DeviceCount`](crate::DeviceCount) is named, shorten the sources
+    /// to that count.
     #[error("the {what} must be on the host: read the buffer back and pass the copy")]
     NotOnHost {
-        /// Name of the part.
+        /// Name of the input.
         what: &'static str,
     },
     /// A [`TableShader`](crate::TableShader) cannot use this prefix for its names.
@@ -209,8 +210,6 @@ pub enum InputError {
         bytes: u64,
     },
     /// An input is a buffer that the same call writes, such as an output of the previous step.
-    ///
-    /// Copy the buffer first.
     #[error("the buffer of {what} is {output}, which this call overwrites: copy it first")]
     OwnOutput {
         /// Name of the input.
@@ -319,9 +318,9 @@ pub enum StepError {
     ///
     /// - **If earlier work never ran**, record it again. [`PairEvents`](crate::PairEvents) need a
     ///   [`reset`](crate::PairEvents::reset) first.
-    /// - **If the previous call ran at the wrong time**, after a later step or before its own, its output is wrong.
-    ///   Unless a read-back reported that, the next call returns this error once and records nothing. Then calls work
-    ///   again.
+    /// - **If the previous call ran at the wrong time**, after a later step or before the step that it reads, its
+    ///   output is wrong. Unless a read-back reported that, the next call returns this error once and records nothing.
+    ///   Then calls work again.
     #[error(
         "an encoder that this call depends on was dropped or submitted out of order: record again; pair events \
          need a reset first"
@@ -342,7 +341,7 @@ pub enum StepError {
     Device(String),
     /// The device is lost. This call found that, or [`mark_lost`](crate::GpuBroadPhase::mark_lost) reported it.
     ///
-    /// Drop the encoder, since it may hold parts of the step.
+    /// Drop the encoder.
     #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
 }
@@ -360,8 +359,6 @@ pub enum ReadBackError {
     /// - Work that the recording depends on was not submitted before it, or was overwritten by a later step or a later
     ///   upload of an [`ObjectSet`](crate::ObjectSet).
     /// - An earlier step was submitted after the recording and overwrote its results.
-    ///
-    /// Submit in the order of recording, and step again.
     #[error("the last recording was not submitted, or out of order: submit in the order of recording, then step again")]
     NotSubmitted,
     /// A buffer could not be mapped.

@@ -55,7 +55,7 @@ pub struct Frustum {
 
 const _: () = assert!(size_of::<Frustum>() == 16 * number("cull/view", "VIEW_VECTORS") as usize);
 
-/// A plane is the sum of two matrix rows. If its normal is below this share of theirs, it is only rounding error.
+/// Each plane is the sum of two matrix rows. A normal below this share of the rows' normals is only rounding error.
 const LOST: f32 = 1.0 / (1 << 21) as f32;
 
 impl Frustum {
@@ -84,12 +84,12 @@ impl Frustum {
 
     /// Creates the view of a camera from its world-to-clip matrix, on all layers, in world 0.
     ///
-    /// The matrix is given by columns, as from glam's `to_cols_array_2d`, and multiplies column vectors. Clip space is
-    /// wgpu's: x and y from `-w` to `w`, z from 0 to `w`.
+    /// The matrix is an array of columns, as from glam's `to_cols_array_2d`, and multiplies column vectors. Clip space
+    /// is wgpu's: x and y from `-w` to `w`, z from 0 to `w`.
     ///
-    /// Depth may be reversed, and far may be infinite. Planes without effect are omitted: all points are inside, and
-    /// the normal is 0 or only rounding error (below 2^-21 of the added matrix rows). A matrix with a NaN makes an
-    /// invalid view.
+    /// Depth may be reversed, and the far plane at infinity. A plane is omitted if it contains all points and its
+    /// normal is 0 or only rounding error (below 2^-21 of the added matrix rows). A matrix with a NaN makes an invalid
+    /// view.
     pub fn from_view_projection(matrix: [[f32; 4]; 4]) -> Self {
         let row = |row: usize| matrix.map(|column| column[row]);
         let [x, y, z, w] = [0, 1, 2, 3].map(row);
@@ -126,7 +126,7 @@ impl Frustum {
     }
 }
 
-/// Returns the largest component of a row's normal, without its sign.
+/// Largest magnitude among the normal's components.
 fn longest(row: [f32; 4]) -> f32 {
     row[..3].iter().map(|at| at.abs()).fold(0.0, f32::max)
 }
@@ -142,7 +142,7 @@ impl Default for Frustum {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Visible {
-    /// Objects that each view sees, ascending by index, so static ones come first.
+    /// Objects that each view sees, ascending by index, so static objects precede moving ones.
     pub objects: Vec<Vec<u32>>,
     /// Number of invalid views, which see nothing: see [`Frustum`].
     pub invalid: u32,

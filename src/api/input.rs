@@ -69,7 +69,7 @@ pub enum BoxWords {
 pub(crate) struct Placement {
     pub offset: u64,
     pub bytes: u64,
-    /// Layout of the elements. `None` if passes can read them as they are.
+    /// Layout of the elements. `None` if passes can read the elements in place.
     pub layout: Option<SourceLayout>,
 }
 
@@ -362,7 +362,7 @@ pub enum Queries<'a> {
     None,
     /// Boxes in world 0. Each finds the objects that overlap it. 32 bytes each.
     ///
-    /// This joins two sets of boxes; the filters of both apply.
+    /// Use it to join two sets of boxes. The filters of both sets apply.
     Boxes(Source<'a, Aabb>),
     /// Boxes, points and spheres, each with a world. 48 bytes each.
     ///

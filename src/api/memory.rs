@@ -9,7 +9,7 @@ pub struct MemoryUse {
     /// Uploads from the host: boxes, worlds, rays, queries, views and generations.
     ///
     /// Your own buffers are read in place and add nothing, with two exceptions. Boxes are copied if a pass changes them
-    /// (margin, periods, worlds, two dimensions) or if there are static ones. Rays and queries are copied if their
+    /// (margin, periods, worlds, two dimensions) or if there are static objects. Rays and queries are copied if their
     /// count is on the device.
     pub inputs: u64,
     /// The cell table, and data per object for finding pairs.

@@ -24,18 +24,16 @@ pub struct Lists {
     /// Rows of all lists, one list after the other. The first `min(needed - first, capacity)` rows are valid, where
     /// `needed` is the last offset.
     pub buffer: wgpu::Buffer,
-    /// Offsets, `u32`, one more than lists. List `i` has the rows `offsets[i]..offsets[i + 1]`; row `r` is at index
-    /// `r - first` of `buffer`.
+    /// Offsets, `u32`: one per list, then the total number of rows. List `i` has the rows `offsets[i]..offsets[i + 1]`;
+    /// row `r` is at index `r - first` of `buffer`.
     pub offsets: wgpu::Buffer,
     /// Rows that `buffer` can hold.
     pub capacity: u32,
-    /// Index of the buffer's first row among all rows. 0 except on a [`page`](crate::GpuBroadPhase::page).
+    /// Index of the buffer's first row among the rows of all lists. 0 except on a [`page`](crate::GpuBroadPhase::page).
     pub first: u32,
 }
 
 /// Ray results of a step on the device.
-///
-/// An empty list of rays still has outputs; [`Rays::None`](crate::Rays::None) has none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RayOutput {
@@ -50,8 +48,6 @@ pub struct RayOutput {
 }
 
 /// Query results of a step on the device.
-///
-/// An empty list of queries still has outputs; [`Queries::None`](crate::Queries::None) has none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct QueryOutput {

@@ -5,7 +5,6 @@ use std::str::Chars;
 
 use crate::api::error::PairFilterError;
 
-/// Function that the text must declare.
 pub(crate) const FUNCTION: &str = "admits_pair";
 /// Required prefix of names, so that they cannot collide with names of the passes.
 const PREFIX: &str = "admits_";
@@ -194,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Refused since other invocations may be elsewhere in their walks, or have ended.
+    /// Such calls could hang: other invocations may be elsewhere in their walks, or have ended.
     #[test]
     fn calls_that_wait_for_other_invocations_are_refused_by_name() {
         let names = [

@@ -93,8 +93,8 @@ pub enum SelfQuery {
     /// The other objects that each object overlaps: the list of pairs, grouped by object.
     ///
     /// - **Same rules as pairs**: margin, filters, [`excluded_pairs`](crate::Scene::excluded_pairs) and
-    ///   [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes across a
-    ///   [period](crate::BroadPhaseDescriptor::periods) do not meet.
+    ///   [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes do not overlap across the border of a
+    ///   [period](crate::BroadPhaseDescriptor::periods).
     /// - **Cost**: it takes longer than finding pairs, which you can turn [off](crate::BroadPhaseDescriptor::pairs).
     /// - **Nearest**: with [`QueryMode::Nearest`] all distances are 0, so the result is the `k` smallest indices.
     Overlaps {
@@ -126,9 +126,9 @@ pub enum QueryMode {
     All,
     /// The nearest `k` objects, at most 1,024, by distance and then by index.
     ///
-    /// The search goes outward and ends when nothing nearer can follow, so a small radius saves little time. It tests
-    /// all objects if there are fewer than `k` results, or if cells are far smaller than the distance to the results,
-    /// as in a void between dense clusters.
+    /// The search goes outward and ends when nothing nearer can follow, so a small radius saves little time. The search
+    /// tests all objects if there are fewer than `k` results, or if cells are far smaller than the distance to the
+    /// results, as in a void between dense clusters.
     Nearest(u32),
 }
 
@@ -141,9 +141,9 @@ pub struct NearestObject {
     pub object: u32,
     /// Squared distance to the object's closed box; infinite for [`NONE`].
     ///
-    /// For [`SelfQuery::Within`] it is the distance between lower corners. The square of a distance is infinite from
-    /// 2^64 on and 0 below 2^-63, but rows are still ordered by distance. A distance beyond the largest float along one
-    /// axis counts as that float; such rows are ordered by index.
+    /// For [`SelfQuery::Within`] it is the squared distance between lower corners. Squares are infinite for distances
+    /// from 2^64 on and 0 for those below 2^-63, but rows are still ordered by distance. A distance beyond the largest
+    /// float along one axis counts as that float. Rows with such distances are ordered by index.
     pub squared_distance: f32,
 }
 

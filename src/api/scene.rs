@@ -8,10 +8,10 @@ use crate::shared::bounds::binding_limit;
 
 /// Objects that seldom change, in a cached table of their own.
 ///
-/// While they stay the same, a step does not upload or sort them, and does not test them against each other.
+/// While these objects stay the same, a step does not upload or sort them, and does not test them against each other.
 ///
-/// - **Numbering**: static objects come first in results. Static object `i` has index `i`; moving object `i` has index
-///   `n + i`, where `n` is the number of static objects.
+/// - **Indices** in results: static object `i` has index `i`, moving object `i` has index `n + i`, where `n` is the
+///   number of static objects.
 /// - **Pairs**: static objects never pair with each other. They count as marked with [`Aabb::STATIC`], whatever their
 ///   owner word, so moving objects with that mark do not pair with them either, unless
 ///   [`filters`](crate::BroadPhaseDescriptor::filters) are off. Otherwise results are as if all objects were in one
@@ -67,14 +67,14 @@ pub struct Scene<'a> {
     pub objects: Source<'a, Aabb>,
     /// Number of [`objects`](Self::objects) to use, if only the device knows it, such as a number of particles.
     ///
-    /// The objects after that count as [`excluded`](crate::Counters::excluded), but take the same time. If the number
-    /// is too large, all are used.
+    /// Objects past this number count as [`excluded`](crate::Counters::excluded), but take as much time as others. If
+    /// the number exceeds the source, all objects are used.
     pub object_count: Option<DeviceCount<'a>>,
     /// World of each object. Empty with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
     /// Static objects. Default: none.
     pub statics: Statics<'a>,
-    /// Pairs to exclude, such as bodies that share a joint. Excluded pairs are never counted or written.
+    /// Pairs to exclude, such as two bodies that share a joint. Excluded pairs are never counted or written.
     ///
     /// - **Indices** are those of results. Order does not matter, within a row or between rows; duplicates count once.
     /// - **Padding**: a row with two equal indices, or with an index out of range, excludes nothing. Use such rows to
@@ -93,8 +93,8 @@ pub struct Scene<'a> {
     pub rays: Rays<'a>,
     /// Number of rays to cast, if only the device knows it, such as those still alive.
     ///
-    /// The rays after that hit nothing and save only their search time. If the number is too large, all are cast. The
-    /// step copies the rays, which takes their memory again.
+    /// Rays past this number hit nothing, which saves only their search time. If the number exceeds the source, all
+    /// rays are cast. The step copies the rays, which doubles their memory.
     pub ray_count: Option<DeviceCount<'a>>,
     /// Queries. Default: none.
     pub queries: Queries<'a>,

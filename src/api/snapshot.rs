@@ -60,7 +60,6 @@ const FORMAT: u32 = 3;
 /// # Format
 ///
 /// Eight identifying bytes, format number, version of this library, descriptor, input, and a CRC-32 of everything.
-/// Reading another format fails with [`SnapshotError::OtherFormat`], which names the version that wrote the file.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// Options of the broad phase, without the label and the text of the
@@ -137,7 +136,7 @@ struct Input {
 enum InputRays {
     Plain(#[serde(with = "rows")] Vec<Ray>),
     Swept(#[serde(with = "rows")] Vec<SweptRay>),
-    // Last, so that the other variants keep their numbers in files.
+    // `None` is last, so that the other variants keep their numbers in files.
     None,
 }
 
@@ -249,7 +248,7 @@ impl Snapshot {
     /// - [`Damaged`](SnapshotError::Damaged): the file is cut short or changed.
     pub fn read(mut reader: impl Read) -> Result<Self, SnapshotError> {
         let mut bytes = Vec::new();
-        // Checked before the rest is read, since a file of another kind may be long.
+        // The first bytes are checked before the rest is read, since a file of another kind may be long.
         reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
         if bytes != MAGIC {
             return Err(SnapshotError::NotASnapshot);
@@ -305,8 +304,8 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// Stores rows as little-endian bytes, bit for bit. The number of rows follows from the bytes, so a damaged one cannot
-/// allocate memory.
+/// Stores rows as little-endian bytes, bit for bit. The number of rows is computed from the bytes, so a damaged file
+/// cannot cause a huge allocation.
 mod rows {
     use bytemuck::Pod;
     use serde::de::{Deserialize, Deserializer, Error};

@@ -230,7 +230,7 @@ pub struct SweptRay {
 }
 
 impl SweptRay {
-    /// Converts a ray: no extents, from its origin on, in world 0.
+    /// Creates a swept ray without extents in world 0, from the ray's origin on.
     pub const fn new(ray: Ray) -> Self {
         Self {
             ray,
@@ -383,12 +383,12 @@ pub enum OutputRows {
 /// First row of each output on a page: see [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Index of the first pair.
+    /// Index of the page's first pair.
     pub pairs: u32,
-    /// Index of the first hit ([`RayMode::All`](crate::RayMode::All)).
+    /// Index of the page's first hit ([`RayMode::All`](crate::RayMode::All)).
     pub hits: u32,
-    /// Index of the first cell of a ray ([`ray_cells`](crate::OutputOptions::ray_cells)).
+    /// Index of the page's first ray cell ([`ray_cells`](crate::OutputOptions::ray_cells)).
     pub ray_cells: u32,
-    /// Index of the first query result ([`QueryMode::All`](crate::QueryMode::All)).
+    /// Index of the page's first query result ([`QueryMode::All`](crate::QueryMode::All)).
     pub results: u32,
 }

@@ -306,8 +306,7 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// Names of passes that no recent step dispatched, although every step runs them (with `uses`: may run them). Not
-    /// public: for tests.
+    /// Names of passes that no recent step dispatched, although every step runs them (with `uses`: may run them).
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
@@ -421,13 +420,13 @@ impl GpuBroadPhase {
         MemoryUse::of(self.buffers.sizes().chain(of_statics))
     }
 
-    /// Number of dispatches recorded, for `broadphase bench`. Not public.
+    /// Number of dispatches recorded, for `broadphase bench`.
     #[doc(hidden)]
     pub fn dispatches(&self) -> u32 {
         self.pipelines.dispatches()
     }
 
-    /// Number of pipelines created, for the command line. Not public.
+    /// Number of pipelines created, for the command line.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
         self.pipelines.made()

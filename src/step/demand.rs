@@ -4,7 +4,7 @@ use super::walk_shrink::WalkShrink;
 use crate::api::counters::{Counters, Status};
 use crate::stages::{pairs, rays};
 
-/// Number of steps to read back before capacities may shrink.
+/// Number of steps whose counters must arrive before capacities may shrink.
 const LATE_READS: u32 = 64;
 /// Capacities never shrink below this number of rows.
 const FEW_ROWS: u32 = 1 << 16;
@@ -29,7 +29,7 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
-    /// `rays`: number of rays whose hits are all listed.
+    /// `rays`: number of rays, if each has a list of all hits.
     pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         Self {
@@ -80,7 +80,7 @@ impl Demand {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
-            // Shrinks only to a quarter or less, since a change recreates buffers and bind groups.
+            // The cache shrinks only to a quarter or less, since a change recreates buffers and bind groups.
             cached_hits: match (self.cached_hits, needed.cached_hits) {
                 (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),
                 (kept, None) => kept,
@@ -105,8 +105,8 @@ struct RecentPeak {
 }
 
 impl RecentPeak {
-    /// Queries raise the peak, but only steps are counted. Static entries never shrink, since that would rebuild the
-    /// static table.
+    /// Queries raise the peak, but only steps count toward `LATE_READS`. Static entries never shrink, since that would
+    /// rebuild the static table.
     fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool, headroom: f32) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
@@ -174,7 +174,7 @@ impl DemandTracker {
             walk_shrink: self.hint.walk_shrink,
             ..Demand::of(counters, observed.rays)
         };
-        // Applies even if capacities are fixed.
+        // Updated even if capacities are fixed.
         self.hint.is_crowded = observed.is_crowded.or(self.hint.is_crowded);
         if let Some(headroom) = headroom {
             let grown = self.hint.grown(self.last, Demand::held(counters), headroom);
@@ -266,7 +266,7 @@ mod tests {
             ..Demand::default()
         };
         assert_eq!(late.observe(held, few, true, 0.25), fewer);
-        // Capacities that queries in between need, or that are below twice the demand, stay.
+        // Capacities that queries need, or that are below twice the demand, do not shrink.
         let requested = Demand {
             hits: 1 << 19,
             rounds: 4,

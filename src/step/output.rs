@@ -15,8 +15,8 @@ use crate::stages::table;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` for your next pass.
 ///
-/// The next step may overwrite or replace them. Content past the documented rows is reserved. Clones share the buffers
-/// and keep their memory alive.
+/// The next step may overwrite or replace these buffers. Content past the documented rows is reserved. Clones share the
+/// buffers and keep their memory alive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StepOutput {

@@ -29,7 +29,7 @@ fn main(@builtin(local_invocation_index) a: u32) {
 }
 ";
 
-/// Leaks one copy per text, since the stored descriptor is `'static`.
+/// Returns a leaked copy, one per text, since the stored descriptor is `'static`.
 pub(crate) fn interned(text: &str) -> &'static str {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut interned = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

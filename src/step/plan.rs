@@ -24,7 +24,7 @@ use crate::stages::table::{self, TableBlocks, TablePlan};
 use crate::stages::{scan, sort};
 
 buffers! {
-    /// Counters before the step's queries; later queries start from them.
+    /// Copy of the counters before the step's queries. Later queries start from this copy.
     STEP_COUNTERS = "step_counters": Fixed;
 }
 
@@ -41,12 +41,12 @@ pub(crate) const OF_STEP: [BufferId; 4] = [
 #[derive(Clone, Copy, Default)]
 pub(crate) struct StepSizes<'p> {
     pub objects: u64,
-    /// Word with the number of objects in the caller's buffer, if only the device knows it.
+    /// Index of the word in the caller's buffer that holds the number of objects, if only the device knows it.
     pub object_limit: Option<u32>,
     /// Layouts of objects and worlds; `None` if packed.
     pub layouts: [Option<SourceLayout>; 2],
     pub statics: Option<&'p Plan>,
-    /// Number of excluded pairs, and of words of pair filter data.
+    /// Number of excluded pairs, and number of words for the pair filter.
     pub exclusions: [u64; 2],
     pub queries: QuerySizes,
 }
@@ -333,7 +333,7 @@ impl Plan {
         Ok(counters)
     }
 
-    /// Number of rays whose hits are all listed.
+    /// Number of rays, if each has a list of all hits.
     pub fn rays_counted(&self) -> Option<u32> {
         let params = &self.shape.params;
         self.rays.all_hits(params).then_some(params.ray_count)

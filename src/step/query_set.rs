@@ -82,7 +82,7 @@ impl GpuBroadPhase {
     }
 
     pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
-        // A set's output refers to the table that it queried.
+        // The table that a query set queried.
         if let Some(source) = &self.query_source {
             return Ok(Arc::clone(source));
         }

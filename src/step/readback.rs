@@ -199,7 +199,7 @@ impl GpuBroadPhase {
             self.context.queue().get_timestamp_period(),
         )?;
         let counters = received.counters;
-        // Older counters first, so that the newest remain.
+        // Observes older counters first, so that the newest remain.
         self.poll_counters();
         self.observe(received);
         Ok(counters)

@@ -202,7 +202,7 @@ impl GpuBroadPhase {
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
         let (sorted, blocks) = self.record(encoder, &plan, &inputs, timed, |recorder, blocks| {
-            // Starts with the static table's counts.
+            // Counters start with the static table's counts.
             match &static_counters {
                 Some(counters) => {
                     recorder.copy_from(counters, COUNTERS);
@@ -346,7 +346,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// `first`: true directly after counting. Then stages are timed, and results without pages are found, such as
+    /// `first`: true directly after counting. Only then are stages timed, and results without pages found, such as
     /// closest hits.
     pub(crate) fn record_outputs(&mut self, encoder: &mut wgpu::CommandEncoder, first: bool) {
         let Some(recorded) = self.recorded.take() else {
@@ -395,7 +395,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Creates the plan's buffers. Under a memory limit, first frees those of other sizes, except `kept`.
+    /// Creates the plan's buffers. Under a memory limit, first frees existing buffers of other sizes, except `kept`.
     fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
         let context = Arc::clone(&self.context);
         let device = context.device();

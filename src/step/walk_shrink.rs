@@ -1,13 +1,13 @@
 //! Shortens walks if a driver ends their loops early.
 
-/// Maximum level. Level 2 is enough for all lanes of llvmpipe together, including nearest objects.
+/// Maximum level. Level 2 suffices on llvmpipe, even for nearest objects.
 const MOST: u32 = 3;
 /// Initial `patience`, which the first cut doubles.
 const FIRST_PATIENCE: u32 = 32;
 const MAX_PATIENCE: u32 = 1 << 16;
 
-/// Each loop that a driver ends early (a cut) shortens walks. After `patience` uncut steps, they lengthen again. Each
-/// cut doubles `patience`, so that a scene that needs short walks is seldom cut again.
+/// Each loop that a driver ends early (a cut) shortens walks. After `patience` uncut steps in a row, walks lengthen
+/// again. Each cut doubles `patience`, so that a scene that needs short walks is seldom cut again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkShrink {
     level: u32,
@@ -65,7 +65,6 @@ mod tests {
         for _ in 0..4 {
             walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
-            // Recorded before the level changed.
             walk_shrink.observe(0, true);
             assert_eq!(walk_shrink.level(), 1);
             let wait = (1..).find(|_| {

@@ -20,7 +20,7 @@ pub(crate) struct Whole {
     info: wgpu::AdapterInfo,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
-    /// True if the next step may skip counting first, which saves a wait.
+    /// True if the next step may write outputs without counting them first, which saves a wait.
     steps_fit: bool,
     queries_fit: bool,
 }
@@ -189,7 +189,7 @@ impl Whole {
         if counters.status.has(Status::CUT) && self.broad_phase.is_cut_smallest() {
             return Err(BroadPhaseError::LoopsCut);
         }
-        // May also lower the number of rounds: one crowded scene should not slow later ones.
+        // Rounds may also fall: one crowded scene should not slow later ones.
         self.broad_phase.demand.demand_rounds(rounds.min(MAX_ROUNDS));
         Ok(())
     }
@@ -312,7 +312,7 @@ impl Whole {
     }
 }
 
-/// Uses the same encoder, which saves a submission.
+/// Records the copy into the step's encoder, which saves a submission.
 fn record_reading(
     broad_phase: &GpuBroadPhase,
     encoder: &mut wgpu::CommandEncoder,
