@@ -1,4 +1,4 @@
-//! Lists of items, one per row, found by walking most rows only once. GPU passes walk twice: to count and to write.
+//! One list of items per row, found by walking most rows only once. GPU passes walk twice: to count and to write.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
-/// Maximum items cached per run, then in all. Runs with more items are walked again.
+/// Maximum items cached per run of rows; `MOST` is for all runs. Runs with more items are walked again.
 const MAX_OF_RUN: usize = 1 << 20;
 const MOST: usize = 1 << 27;
 
 pub(crate) trait WalkRows: Sync {
     type Found: Copy + Send + Sync;
-    /// Passes all items of a row to `accept`. Must give the same items each time.
+    /// Passes all items of `row` to `accept`: the same ones in every call.
     fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
 }
 
-/// Number of items of each row; some of the items are cached.
+/// Counts for all rows, and cached items of some rows.
 pub(crate) struct Lists<T> {
     /// Number of items of each row, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,

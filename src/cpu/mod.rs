@@ -30,8 +30,8 @@ pub use crate::shared::cancel::CancelToken;
 /// Runs a step on the CPU.
 ///
 /// The result is complete with [`Growth::Grow`](crate::Growth::Grow), or if the descriptor sets no capacity. With
-/// [`Growth::Fixed`](crate::Growth::Fixed) and a capacity, it is cut off there, and the counters have the number of
-/// rows needed.
+/// [`Growth::Fixed`](crate::Growth::Fixed) and a capacity, each output is cut at its capacity, and the counters have
+/// the number of rows needed.
 ///
 /// # Errors
 /// If the descriptor is invalid, or objects, rays or results exceed 32-bit indices.

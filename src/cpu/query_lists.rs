@@ -188,7 +188,6 @@ mod tests {
                 assert_eq!((kept == 0, kept == all), (most == 0, most == MOST), "{most} {kept}");
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                // The output may end in the middle of a row.
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");

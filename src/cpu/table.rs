@@ -28,7 +28,7 @@ use crate::reference::table::sample_statistics::sample_statistics;
 
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// Uniform block with which later queries begin.
+    /// Uniform block that each later query copies.
     pub params: Params,
     pub counters: Vec<u32>,
     /// Boxes as passes compare them, static ones first.

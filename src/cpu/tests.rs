@@ -105,7 +105,6 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
                 let unit = 2f32.powi(-126 + random.below(250) as i32);
                 lattice(random, unit, cells, 2, 0.0)
             }
-            // A lattice that is flat along z.
             7 => {
                 let mut object = lattice(random, unit, 4 * cells, 2, 0.0);
                 (object.min[2], object.max[2]) = (0.0, 0.0);
@@ -615,7 +614,6 @@ fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
     let large = boxes(16_384, 10.0, 1000.0, &mut random);
     let small = boxes(16_000, 0.1, 10.0, &mut random);
     let behind = [&large[..], &small].concat();
-    // Every fourth box is large.
     let mixed: Vec<_> = large[..5000]
         .iter()
         .zip(small.chunks(3))

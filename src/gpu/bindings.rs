@@ -64,7 +64,7 @@ impl From<RangeRef<'_>> for Range {
 #[derive(Default)]
 pub(crate) struct Bindings {
     recording: u64,
-    /// Buffers by contents. Never rewritten, because pending recordings read them.
+    /// Buffers by their contents, which never change, because pending recordings read them.
     uniforms: HashMap<Vec<u8>, Used<wgpu::Buffer>>,
     groups: HashMap<Key, Used<wgpu::BindGroup>>,
 }

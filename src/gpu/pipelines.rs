@@ -111,7 +111,7 @@ impl Pipelines {
     pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicUsize::new(0);
-        // Walks compile slowest and are last, so creation begins there.
+        // Walks compile slowest and are last in the list, so creation begins at its end.
         let make = || {
             while let Some(&variant) = variants.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
                 self.get(device, variant);

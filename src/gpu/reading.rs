@@ -11,7 +11,7 @@ use crate::api::error::ReadBackError;
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::submission::{self, Dependency};
 
-/// Bytes to read beyond the last result's size. Copying them costs less than a second wait.
+/// Bytes to read beyond the last result's size. Copying them costs less than another wait.
 const SPARE: u64 = 1 << 16;
 pub(crate) const TIMINGS: &str = "timings";
 
@@ -99,7 +99,8 @@ impl Readable {
         }
     }
 
-    /// Number of rows to read before their count is known. If this is the last chance to read, adds a quarter.
+    /// Number of rows to read before their count is known. If this is the last chance to read, adds a quarter of the
+    /// last result.
     pub fn guess(&self, is_last_chance: bool) -> u64 {
         match self.rows {
             HeldRows::Known(rows) => rows,

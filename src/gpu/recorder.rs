@@ -247,8 +247,8 @@ impl Recorder<'_> {
     }
 }
 
-/// Splits a recording into submissions. With a [`CancelToken`], each waits for the one before it, so little is pending
-/// on cancellation. Later submissions are then dropped.
+/// Splits a recording into submissions. With a [`CancelToken`], each waits for the one before it, so little work is
+/// pending on cancellation. Later submissions are then dropped.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,

@@ -191,7 +191,7 @@ impl Variant<'_> {
         (!self.sweeps || self.pass.declares(SWEPT)) && (!self.excludes || self.pass.declares(EXCLUDES))
     }
 
-    /// Index among the variants of the pass. No pass both casts rays and finds pairs.
+    /// Index among the variants of the pass: at most 2, since no pass both sweeps and excludes.
     pub const fn index(self) -> usize {
         self.sweeps as usize + 2 * self.excludes as usize
     }

@@ -76,7 +76,7 @@ impl SharedPipelines {
         let scopes = Scopes::begin(device);
         let pipeline = Arc::new(make());
         if scopes.end().now().is_some() {
-            // Created again for the caller's error scopes.
+            // Fails again, so that the caller's error scopes see the error.
             return Arc::new(make());
         }
         Arc::clone(made.insert(pipeline))

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bindings::KEPT;
 use crate::shared::bounds::roomy;
 
-/// Free buffers to keep per buffer of the same size that a recent recording used. The number in flight varies.
+/// Per buffer size, the ratio of kept free buffers to those that one recent recording took. The number in flight
+/// varies.
 const SPARES: u32 = 4;
 /// Marks a returned buffer until the next recording begins. Device callbacks do not know that recording's number.
 const JUST_BACK: u64 = u64::MAX;

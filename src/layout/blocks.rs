@@ -148,11 +148,11 @@ pub struct EventParams {
     pub pair_capacity: u32,
     /// Capacity of the previous step's rows.
     pub previous_capacity: u32,
-    /// Number of hash-table slots, a power of two, less one.
+    /// Number of hash-table slots, a power of two, minus 1.
     pub table_mask: u32,
-    /// Number of slots of the previous hash table less one.
+    /// Number of slots of the previous hash table, minus 1.
     pub previous_mask: u32,
-    /// Number of static objects, which come first in results.
+    /// Number of static objects, which have the lowest indices.
     pub static_count: u32,
     /// Number of static objects with a generation. The others have generation 0.
     pub static_generations: u32,
@@ -260,7 +260,7 @@ pub struct Exclusions {
     pub object_count: u32,
     /// Number of rows of the exclusion list.
     pub list_count: u32,
-    /// Number of hash-table slots, a power of two, less one. 0 without a list.
+    /// Number of hash-table slots, a power of two, minus 1. 0 without a list.
     pub table_mask: u32,
     /// Words of the pair filter's data.
     pub data_count: u32,

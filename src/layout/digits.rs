@@ -12,9 +12,9 @@ const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
 /// Maximum bits of a digit with serial tiles. With more, the written locations outgrow the caches.
 const SERIAL_DIGIT_BITS: u32 = 11;
-/// Approximate keys per serial tile, for few counters but work for all processors.
+/// Approximate keys per serial tile. Larger tiles need fewer counters, smaller ones occupy more processors.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
-/// Minimum number of serial tiles, enough for two processors. Tile counts are multiples of it.
+/// Minimum number of serial tiles, enough for two processors. The number of tiles is a multiple of it.
 const MIN_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
 /// Maximum number of serial tiles. A loop visits each tile, and llvmpipe ends loops after 65,535 iterations.
 const MAX_SERIAL_TILES: u32 = 1 << 15;
@@ -36,7 +36,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     }
     let count = match strategy {
         SortStrategy::SerialTiles => {
-            // Cost of `count` digits: moving keys, counting, starting passes.
+            // Cost of `count` digits, in moved words: keys, counts, starts of passes.
             let words = |&count: &u32| {
                 let bits = key_bits.div_ceil(count);
                 let counting = (10 * u64::from(serial_tiles(keys, bits) + 1)) << bits;
@@ -51,7 +51,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     let (tile, tiles) = match strategy {
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
         SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-        // There may be fewer keys than capacity, so tiles divide the keys evenly.
+        // At run time there may be fewer than `keys` keys, so tiles divide them evenly.
         SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
     let group_tiles = 1 << bits_below(tiles).div_ceil(2);

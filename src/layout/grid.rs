@@ -71,7 +71,7 @@ pub struct Params {
     pub dimensions: u32,
     /// Number of worlds, at least 1.
     pub world_count: u32,
-    /// Number of buckets of the large list less one. Worlds share the buckets.
+    /// Number of buckets of the large list, minus 1. Worlds share the buckets.
     pub large_mask: u32,
     /// Length by which boxes grow on every side.
     pub margin: f32,
@@ -107,11 +107,11 @@ pub struct Params {
     pub pair_bit_words: u32,
     /// Index of the table's first object.
     pub first_object: u32,
-    /// Number of static objects. They come first and have their own table.
+    /// Number of static objects. They have the lowest indices and their own table.
     pub static_count: u32,
     /// Number of pair counts: one per entry and, with static objects, one per moving object.
     pub pair_rows: u32,
-    /// Number of queries of a dispatch: all, or the objects of the querying table.
+    /// Number of queries of a dispatch; in a self-query, of objects in the querying table.
     pub querier_count: u32,
     /// 1 if rays are walked in the order of their start.
     pub rays_sorted: u32,
@@ -389,7 +389,7 @@ impl Params {
         }
     }
 
-    /// Cells along y and z by which an object may exceed its primary cell.
+    /// Number of cells along y and z that an object may extend past its primary cell.
     pub(crate) fn cell_reach(&self) -> i32 {
         i32::from(self.scheme == SCHEME_HIERARCHICAL)
     }
@@ -450,8 +450,8 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
     }
 }
 
-/// Cell of a position, which need only be monotone. Adaptive levels are shifted by half a cell: `inverse` is 1 / (half
-/// a cell), and halves `2c - 1` and `2c` form cell `c`.
+/// Cell of a position. Rounding is harmless, because the function need only be monotone. Adaptive levels are shifted by
+/// half a cell: `inverse` is 1 / (half a cell), and halves `2c - 1` and `2c` form cell `c`.
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| {
         let cell = flush(position[axis] * inverse[axis])
@@ -560,7 +560,7 @@ pub(crate) fn cell_inverse(scheme: Scheme) -> f32 {
         Scheme::Hierarchical => 0.0,
         Scheme::Uniform { cell_size } => 1.0 / cell_size,
         Scheme::Adaptive { min_scale } => {
-            // Rounds `min_scale` up to a power of two. Twice the inverse of that is exact.
+            // Rounds `min_scale` up to a power of two, so that twice its inverse is exact.
             let exponent = (min_scale.to_bits() + 0x007f_ffff) >> 23;
             f32::from_bits((255 - exponent) << 23)
         }

@@ -52,8 +52,8 @@ pub struct CancelToken {
 
 impl CancelToken {
     /// Cancels the current work and all later work of this token. The CPU checks the token between rows of pairs and
-    /// queries, every 64 other rows, and between passes. With a GPU, [`BroadPhase`](crate::BroadPhase) checks every 50
-    /// ms: submitted work completes, but no more is submitted. In browsers, it only checks before each call.
+    /// queries, every 64 rows of other work, and between passes. With a GPU, [`BroadPhase`](crate::BroadPhase) checks
+    /// every 50 ms: submitted work completes, but no more is submitted. In browsers, it only checks before each call.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

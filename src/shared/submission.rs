@@ -71,9 +71,9 @@ static REPORTS: AtomicU8 = AtomicU8::new(if cfg!(target_arch = "wasm32") { AT_ON
 
 /// Not tested yet; treated as `LATE`.
 const UNTRIED: u8 = 0;
-/// During the submission, by a failing mapping.
+/// Reported during the submission, by a failing mapping.
 const AT_ONCE: u8 = 1;
-/// When the device has finished, by a callback.
+/// Reported by a callback when the device has finished.
 const LATE: u8 = 2;
 
 pub(crate) fn is_untried() -> bool {

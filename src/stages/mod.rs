@@ -1,5 +1,5 @@
-//! Stages of a step, which do not depend on it. Each has its passes, buffers, uniform blocks, rounds, and recorded
-//! dispatches.
+//! Stages of a step, which do not use the module `step`. Each stage has its passes, buffers, uniform blocks, rounds,
+//! and recorded dispatches.
 
 pub(crate) mod input;
 pub(crate) mod order;

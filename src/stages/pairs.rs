@@ -428,7 +428,7 @@ fn counts_crowded(params: &Params) -> Option<bool> {
     }
 }
 
-/// Workgroups that count static pairs. The first one may share a tile with the last one of the entries.
+/// Workgroups that count static pairs. The first may share a tile with the last workgroup of the entries.
 const fn static_tiles(params: &Params) -> u32 {
     params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
 }
@@ -464,7 +464,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
         .rounds_of(params.entry_capacity, 1, params.cached_partners)
         .map(move |round| Round {
             first: round.first.saturating_add(replayed),
-            // A round never makes more tests than in counting.
+            // No round makes more tests than the same round of counting.
             tests: round.tests.saturating_sub(replayed),
             ..round
         })
@@ -488,8 +488,8 @@ impl PairBlocks {
     }
 }
 
-/// Words per entry for bits of box tests, by the last step. Few pairs fit the partner cache. Otherwise an entry has
-/// about four to eight box tests per pair, and some entries have twice the mean.
+/// Words per entry for bits of box tests, from the last step's counters. 0 if the partner cache holds a mean entry's
+/// pairs, else one word (32 bits) per pair. Entries have about four to eight box tests per pair, some twice that.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
     if mean < u64::from(MAX_CACHED_PARTNERS) {

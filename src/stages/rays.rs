@@ -106,10 +106,10 @@ variables! {
 use variable::*;
 
 const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
-/// Hits cached per ray before a step was measured.
+/// Hits cached per ray until a step's counters have arrived.
 pub(crate) const FIRST_CACHED_HITS: u32 = 8;
 pub(crate) const MAX_CACHED_HITS: u32 = 64;
-/// Minimum hits cached per ray, or none: fewer do not pay for their memory.
+/// If fewer hits per ray fit the cache, none are cached.
 const MIN_CACHED_HITS: u64 = 4;
 pub(crate) const CACHED_HITS_BYTES: u64 = 64 << 20;
 /// Number of rays from which sorting pays.

@@ -8,11 +8,11 @@ use crate::layout::grid::Params;
 
 /// Approximate box tests per dispatch: a fraction of a second on weak hardware, below driver watchdogs.
 const DISPATCH_TESTS: u64 = 1 << 32;
-/// Factor by which walks get shorter when a driver ends their loops early. Once suffices for any eight lanes of
+/// Factor by which rounds get shorter when a driver ends loops early. Applying it once suffices for any eight lanes of
 /// llvmpipe, except with nearest objects, which are kept sorted.
 const SHRINK_FACTOR: u32 = 8;
-/// Loop iterations of writing beyond those of counting and the loop over cached results. Counting runs the iterations
-/// of both in its canary loop, so writing is only cut if counting was.
+/// Loop iterations that writing makes beyond those of counting, besides one per cached result. The canary loop of
+/// counting includes both, so a driver that cuts writing also cuts counting.
 const WRITING_ITERATIONS: u32 = 8;
 /// Maximum box tests per walk and dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
@@ -44,7 +44,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Box tests per walk and round. Each takes up to `iterations` loop iterations.
+    /// Box tests per walk and round. A test takes up to `iterations` loop iterations.
     pub fn round_tests(&self, walks: u32, iterations: u32) -> u32 {
         let most = (MAX_ITERATIONS as u64 / u64::from(iterations)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))

@@ -184,7 +184,7 @@ impl SortStrategy {
         }
     }
 
-    /// Workgroups for `each` tiles, or `each` digit values in the scan.
+    /// Number of workgroups for `each` tiles or, in the scan, digit values.
     pub(crate) fn groups(self, each: u32) -> u32 {
         match self {
             Self::SerialTiles => each.div_ceil(SERIAL_TILES),

@@ -20,7 +20,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 
-# Software WebGPU, and no requests to other hosts.
+# Software WebGPU, and no requests to other machines.
 FLAGS = [
     "--headless=new",
     "--no-sandbox",
@@ -230,7 +230,7 @@ def troubles(url):
         browser.run("restart.click()")
         verify(browser, "another device")
         browser.check_console("another device")
-    # Too slow for software: the page reports it and offers fewer boxes.
+    # Too many boxes for a software device: the page reports this and offers fewer.
     with Browser() as browser:
         browser.open(f"{url}?boxes=4000000")
         browser.wait("4,000,000 boxes", "!notice.hidden && !restart.hidden", 60)
@@ -238,7 +238,7 @@ def troubles(url):
         browser.run("restart.click()")
         verify(browser, "back from 4,000,000 boxes")
         browser.check_console("back from 4,000,000 boxes")
-    # Too large for any device: the page returns to fewer boxes by itself.
+    # Too many boxes for any device: the page returns to fewer by itself.
     with Browser() as browser:
         browser.open(f"{url}?boxes=40000000")
         verify(browser, "back from 40,000,000 boxes")

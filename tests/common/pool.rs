@@ -13,7 +13,7 @@ type Free = HashMap<wgpu::Backends, Vec<(BroadPhase, u32)>>;
 
 static FREE: LazyLock<Mutex<Free>> = LazyLock::new(Mutex::default);
 
-/// Tests of one pooled broad phase. Limited, so that tests also meet new ones.
+/// Maximum tests per pooled broad phase, so that tests also meet new ones.
 const USES: u32 = 100;
 
 /// A broad phase that returns to the pool when dropped, unless its test panics.

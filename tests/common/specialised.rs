@@ -50,7 +50,7 @@ pub struct Specialised {
 }
 
 impl Specialised {
-    /// For example `keys-SCHEME=2`.
+    /// Pass and constants, such as `keys-SCHEME=2`.
     pub fn name(&self) -> String {
         let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
         format!("{}{}", self.pass.name, constants.collect::<String>())

@@ -150,7 +150,7 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
         if rng.below(3) == 0 {
             plane[rng.below(3)] = any_float(127, &mut rng);
         }
-        // Usually moves the plane until a deciding corner is about the slack away.
+        // Usually moves the plane until its distance to a deciding corner is about the slack.
         if round % 4 > 0 {
             let is_near = rng.below(2) == 0;
             let far = |axis: usize| {

@@ -233,7 +233,6 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             .collect();
         let swept: Vec<_> = rays.iter().map(|&ray| SweptRay::from(ray)).collect();
         let asked: Vec<_> = boxes.iter().map(|near| Query::sphere(near.min, 2.3)).collect();
-        // Elements past the count may hold anything.
         let mut stale_rays = rays.clone();
         let mut stale_queries = asked.clone();
         stale_rays[77..].iter_mut().for_each(|ray| ray.origin[1] = f32::NAN);

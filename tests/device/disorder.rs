@@ -65,7 +65,7 @@ impl Inputs {
     fn new() -> Self {
         Self {
             rays: [Ray::new([0.5, 0.5, 99.0], [0.0, 0.0, -1.0], 200.0)],
-            // Overlaps all boxes, but its layers admit those of even steps only.
+            // The query overlaps all boxes, but its layers admit only those of even steps.
             queries: [Aabb::new([-9.0; 3], [9.0; 3]).with_layers(1, 1)],
             views: [Frustum::new([[-1.0, 0.0, 0.0, 500.0]])],
         }

@@ -1,4 +1,4 @@
-//! Fuzzes unusual scenes for wrong results and excess work, on every device and the CPU.
+//! Fuzzes unusual scenes for wrong results and too many box tests, on every device and the CPU.
 //!
 //! `GPU_BROAD_PHASE_HUNT` selects scenes: `20000` the first 20,000, `7000..9000` a range. A single scene (`7123..7124`)
 //! is printed, and reduced if it fails. `WGPU_VALIDATION=0 WGPU_DEBUG=0` disables the Vulkan validation layer.

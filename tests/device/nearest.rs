@@ -21,7 +21,7 @@ struct Case {
     number: u64,
     objects: Vec<Aabb>,
     worlds: Vec<u32>,
-    /// Number of static objects, which come first.
+    /// Number of static objects, which have the lowest indices.
     statics: usize,
     queries: Vec<Query>,
     /// Radius and `half` of the self-query, if objects query each other.
@@ -450,7 +450,7 @@ fn tests_per_query_hardly_grow_with_the_number_of_objects() {
             assert!(many <= most && many <= 1.3 * few, "{what}");
         }
     }
-    // Clusters become eight times as dense, which fills cells of a fixed size, so other schemes are left out.
+    // Clusters become eight times as dense. Schemes with fixed cell sizes are left out, since their cells fill up.
     let [few, many] =
         [2000, 16_000].map(|count| tests_per_query(&[], Scheme::Hierarchical, &asked_by_all("clusters", count, 4)));
     assert!(

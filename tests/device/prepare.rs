@@ -181,7 +181,7 @@ impl Inputs {
 
 #[test]
 fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
-    // For each choice of `uses`, the case that compiles it in daily runs.
+    // For each choice of `uses`, the index of the case that compiles it in daily runs.
     const ALONE: [usize; 5] = [4, 8, 0, 7, 3];
     for adapter in daily_adapters() {
         let (device, queue) = own_device(&adapter);

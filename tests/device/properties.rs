@@ -355,7 +355,6 @@ impl SceneSeed {
         let swept: Vec<_> = self.rays.iter().map(|seed| seed.ray(lattice, is_odd)).collect();
         let rounded: Vec<_> = self.queries.iter().map(|seed| seed.query(lattice, is_odd)).collect();
         let worlds = if descriptor.worlds > 1 { &self.objects[..] } else { &[] };
-        // Brute force applies periods to neighbours only.
         let is_periodic = descriptor.periods != [0.0; 3];
         Given {
             objects: self.objects.iter().map(|seed| seed.object(lattice, is_odd)).collect(),
@@ -566,7 +565,7 @@ fn another_order_of_the_objects_gives_the_same_answer() {
             Queries::Objects(SelfQuery::Within { radius, .. }) => SelfQuery::within(radius).into(),
             _ => SelfQuery::Overlaps { half: false }.into(),
         });
-        // Static objects must come first, so they cannot be reordered.
+        // Static objects must have the lowest indices, so they cannot be reordered.
         given.statics = 0;
         given.mode = QueryMode::All;
         let before = on_reference(&descriptor, &given);

@@ -99,7 +99,6 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
                 assert!(!answer.is_ready());
                 adapter.queue.submit([encoder.finish()]);
                 asked.push_back((number, frame, answer));
-                // Waits for the oldest frame in flight, as a renderer does.
                 if asked.len() == MOST_FRAMES {
                     poll(&adapter.device);
                 }

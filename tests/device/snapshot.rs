@@ -180,13 +180,13 @@ fn seal(bytes: &mut [u8]) {
     *sum = crc32fast::hash(summed).to_le_bytes();
 }
 
-/// Reads a snapshot, which may take little more memory than its bytes.
+/// Reads a snapshot. Panics if this takes over four times the memory of `bytes`, plus 1 KiB.
 fn read(bytes: &[u8]) -> Result<Snapshot, SnapshotError> {
     let before = HELD.get();
     MOST.set(before);
     let result = Snapshot::read(bytes);
     let most = MOST.get() - before;
-    // The file in a vector that doubles, its rows, and the text of an error.
+    // Allocations: the file in a vector that doubles, its rows, and an error text.
     assert!(most <= 4 * bytes.len() + 1_024, "{most} bytes for {}", bytes.len());
     if let Err(error) = &result {
         let text = error.to_string();

@@ -288,7 +288,6 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     };
     let what = format!("case {case} on {}: {descriptor:?}, {strewn:?}", adapter.name);
     let mut on_gpu = broad_phase(adapter, &descriptor);
-    // Counters of the first step select the passes of later steps.
     whole(adapter, &mut on_gpu, plain);
     let expected = whole(adapter, &mut on_gpu, plain);
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
@@ -382,8 +381,8 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
             adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             let [one, two] = count(0, [32, 4, 64, 48]);
             assert_eq!(count(u64::from(alignment), [32, 4, 64, 48]), [one, two], "{scheme:?}");
-            // One pass each copies boxes, rays and queries. With worlds, boxes have a pass anyway, but worlds are
-            // copied.
+            // Boxes, rays and queries take one copying pass each. With worlds, boxes have a pass anyway, and worlds
+            // take the third.
             assert_eq!(count(4, [32, 4, 64, 48]), [one + 3, two + 3], "{scheme:?}");
             assert_eq!(count(0, [36, 4, 64, 48]), [one + 1, two], "{scheme:?}");
             assert_eq!(count(0, [32, 8, 64, 48]), [one, two + 1], "{scheme:?}");

@@ -346,7 +346,6 @@ fn casts_tell_whether_they_came_to_their_end() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, scene);
-            // A dispatch of its own, so that only this ray is cut.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 8);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 8 * (asked.len() - 1)));
             for ((ray, told), expected) in asked.iter().zip(told.chunks(8)).zip(&expected) {

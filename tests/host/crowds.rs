@@ -22,10 +22,10 @@ use gpu_broad_phase::{
 
 /// Default number of scenes.
 const SCENES: u64 = 150;
-/// Largest ratio of work to that of brute force and, except in a fraction [`FEW`] of scenes, of the adaptive scheme. In
-/// those, objects are in groups, whose small cells are too fine for queries elsewhere.
+/// Maximum work relative to brute force and, except in a fraction [`FEW`] of checks, to the adaptive scheme. In the
+/// excepted checks, cells sized for groups of objects are too fine for queries elsewhere.
 const FACTOR: u64 = 4;
-/// Fraction of scenes over [`FACTOR`], and their largest ratio.
+/// Maximum fraction of checks over [`FACTOR`]; `MOST` is the maximum ratio in these.
 const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
 /// Rows and tests per object, query or ray that are always allowed.
@@ -54,7 +54,7 @@ struct Crowd {
     spacing: f32,
     queries: Vec<Query>,
     rays: Vec<SweptRay>,
-    /// Number of static objects, which come first.
+    /// Number of static objects, which have the lowest indices.
     statics: usize,
 }
 
@@ -222,7 +222,7 @@ fn places(kind: &str, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> V
 #[derive(Clone, Copy, Debug)]
 struct Work([u64; 3]);
 
-/// Counts the ranges of entries that a ray reads. A row has two.
+/// Counts the ranges of entries that a ray reads. A row of cells has two.
 struct Looks(u64);
 
 impl HitVisitor for Looks {
@@ -261,7 +261,7 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// Largest ratio of work, and the scene with it.
+    /// Largest ratio of work to the lesser of brute force and adaptive, and its scene.
     worst: f64,
     scene: u64,
     /// Number of checks, and number of those over [`FACTOR`].
@@ -345,8 +345,8 @@ fn crowds_in_one_place_take_little_work() {
                 let levels: Vec<_> = levels.map(|level| (1.0 / level.inverse, level.count)).collect();
                 println!("{scheme:?}, spacing {}: {work:?}, levels {levels:?}", crowd.spacing);
             }
-            // Cells of the uniform scheme may be too fine for the queries, so adaptive cells of the same size are
-            // compared.
+            // Cells of the uniform scheme may be too fine for the queries, so the limit is the adaptive scheme's work
+            // with the same size.
             let to = match scheme {
                 Scheme::Uniform { cell_size: min_scale } => work_of(Scheme::Adaptive { min_scale }),
                 _ => adaptive,

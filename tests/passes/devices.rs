@@ -57,7 +57,7 @@ impl Device for TestAdapter {
     }
 
     fn runs(&self, case: usize) -> bool {
-        // Fewer than four of seven cases would leave passes out. Scenes repeat settings every 2, 3 or 4 cases.
+        // Fewer than four of seven cases would leave passes untested. Scenes repeat settings every 2, 3 or 4 cases.
         if self.is_first() {
             case % 7 < daily_or_full(4, 7)
         } else {

@@ -474,7 +474,7 @@ impl Output {
         assert_eq!(found, expected, "{}: counters", self.what);
     }
 
-    /// Panics if more than `words` words behind `first` are written, which later rounds read.
+    /// Panics if the pass wrote more than `words` words behind `first`. Later rounds read those words.
     pub fn check_carry_words(&self, name: &str, first: &[u8], words: usize) {
         let found = &self.buffers[name];
         assert!(found.starts_with(first), "{}: {name}", self.what);

@@ -27,7 +27,7 @@ fn shifted_places(params: &Params, words: &[u32], shift: u32) -> Vec<u32> {
     [&shifted_words(places, shift), sums].concat()
 }
 
-/// Makes words that hold no offset stale.
+/// Fills words that hold no offset with stale values.
 fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
     let mut words = words.to_vec();
     let end = pair_sums::row_word(rows);

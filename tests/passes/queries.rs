@@ -19,7 +19,6 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
     let base = Params {
-        // The radius equals no lattice distance, which devices may round differently.
         radius: 1.2345,
         nearest: 3,
         ..trace.params

@@ -295,7 +295,6 @@ pub fn check_rods(device: Arc<dyn Device>) {
     let mut rng = Rng(12);
     for (_, count) in [500, 40].into_iter().enumerate().filter(|(case, _)| device.runs(*case)) {
         let (mut objects, rays) = rods(count, 60, &mut rng);
-        // A large, an invalid and an excluded box.
         objects[3].max[1] = f32::INFINITY;
         objects[5].min[0] = f32::NAN;
         objects[8].owner = Aabb::EXCLUDED;

@@ -209,7 +209,7 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
             periods: [8.0, 0.0, 2.5],
             ..all[(index + 1) % 3]
         };
-        // Either change concerns only the boxes before the first pass, so they alternate.
+        // Either descriptor only changes the boxes that later passes read, so scenes alternate between them.
         let changed = if index % 2 == 0 { flat } else { periodic };
         check_scene(bench, &changed, &scene, &walks[..1]);
         let worlds = BroadPhaseDescriptor {

@@ -17,7 +17,7 @@ fn power_law(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
         .collect()
 }
 
-/// Without the grid, results would be right but box tests many.
+/// Without the grid, results would be right but take many box tests.
 #[test]
 fn box_tests_are_few_where_the_grid_must_help() {
     let mut random = SplitMix(10);
@@ -114,7 +114,8 @@ fn box_tests_stay_few_on_awkward_scenes() {
 
 #[test]
 fn rays_slower_than_a_float_can_say_in_cells_still_move() {
-    // Cells of about 1.5. The directions flush to zero in cell units, but `t` still spans 4 units.
+    // Cells are about 1.5 wide. In units of cells the directions flush to zero, but a ray moves 4 units up to the
+    // largest `t`.
     let mut objects: Vec<Aabb> = (0..400u16)
         .map(|k| {
             let min = [f32::from(k % 20) * 1.5, f32::from(k / 20) * 1.5, 0.0];

@@ -31,7 +31,7 @@ fn are_nearest(found: &[NearestObject], expected: &Found) -> bool {
     let every: Vec<_> = expected.surely.iter().chain(&expected.perhaps).copied().collect();
     let mut distances: Vec<_> = every.iter().map(|&(_, distance)| distance).collect();
     distances.sort_by(f64::total_cmp);
-    // Squared distances outside this range lose their value, so only the order is tested.
+    // Squared distances outside this range are inexact, so only the order of rows is tested.
     let is_lost = |squared: f32| !(2f32.powi(-120)..f32::INFINITY).contains(&squared);
     let given = found
         .iter()
@@ -451,7 +451,7 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     }
 }
 
-/// The float below the period stays as it is; the period itself becomes zero.
+/// The float just below the period does not move. The period itself becomes zero.
 #[test]
 fn positions_are_moved_by_whole_periods_exactly() {
     let mut random = SplitMix(36);

@@ -137,8 +137,8 @@ fn reciprocals_are_correctly_rounded() {
     }
 }
 
-/// Coordinates are multiples of 1/8, so that cross-multiplication compares fractions exactly. At the last size, growing
-/// a box by the half extents is rounded.
+/// Coordinates are multiples of 1/8, so that cross-multiplication compares fractions exactly. At the largest size,
+/// boxes grown by the half extents are rounded.
 #[test]
 fn every_exact_hit_is_found_and_t_is_close() {
     let mut random = SplitMix(9);
@@ -278,7 +278,7 @@ fn box_tests_of_wide_rays_stay_few() {
     }
 }
 
-/// Rows of wide rays may have more cells than a hashed table has buckets. Each bucket must be read once.
+/// A wide ray may visit rows with more cells than the hashed table has buckets. It must read each bucket once.
 #[test]
 fn rows_longer_than_their_table_give_each_hit_once() {
     let mut random = SplitMix(18);
@@ -486,7 +486,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
     assert_eq!(cut.counters.ray_cells_needed, joined.len() as u64);
 }
 
-/// An evaluation order of floats that a compiler may choose.
+/// Evaluation order that a compiler may choose for floats.
 #[derive(Clone, Copy, Debug)]
 struct Order(u32);
 
@@ -675,7 +675,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
             let back = random.pick(&[0.0, 0.5, 1.0]) * f64::from(reach);
             let corner = if random.one_in(4) {
-                // Lower corner of a box that reaches the point from as far back as its level allows.
+                // Lower corner of a box that contains the point and begins as far before it as its level allows.
                 (point[axis] * factor).floor() / factor - f64::from(reach)
             } else {
                 point[axis] - back

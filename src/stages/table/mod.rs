@@ -34,7 +34,7 @@ use crate::shared::wgsl::number;
 
 passes! {
     "table" {
-    /// Writes packed objects from packed ones.
+    /// Prepares packed objects.
     PREPARE = "prepare" from "prepare" { source: "tight" }
         if |of| of.prepares()
             || of.pair_filter.is_some()
@@ -42,7 +42,7 @@ passes! {
             || of.uses.device_counts
             || of.uses.excluded_pairs;
 
-    /// Writes packed objects from any layout.
+    /// Prepares objects of any layout and packs them.
     PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" } if |of| of.uses.strided;
 
     /// Measures box sizes and cell occupancy of a sample.
@@ -278,7 +278,7 @@ impl TablePlan {
             recorder.stage(label!("worlds"), |stage| worlds.record(stage));
         }
         if self.prepares {
-            // Without a limit, the pass does not read this, so any buffer will do.
+            // Without a device count, the pass does not read this buffer, so any will do.
             let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
             let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };

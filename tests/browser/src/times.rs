@@ -8,7 +8,7 @@ use crate::rng::Rng;
 
 const STEPS: usize = 9;
 
-/// Reports the median time from recording to counters on the host, with the upload of boxes.
+/// Reports the median time from recording, which uploads the boxes, until the counters have arrived.
 pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
     // Each box overlaps about six others, as in `broadphase bench`.
     let side = (count as f32 * 8.0 / 6.0).cbrt();

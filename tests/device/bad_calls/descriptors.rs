@@ -155,7 +155,6 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                 };
                 assert_eq!(refused(&worlds(count)), expected);
             }
-            // The CPU engine refuses these worlds too.
             let on_cpu = cpu::step(&worlds(u32::MAX), &[], &[]).unwrap_err();
             assert_eq!(on_cpu.to_string(), "4294967295 worlds: the maximum is 536870911");
             let without_pairs = BroadPhaseDescriptor {
@@ -178,7 +177,6 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                     panic!("{error}");
                 };
                 assert_eq!(limit, bytes);
-                // The CPU engine ignores `max_bytes`.
                 assert!(cpu::step(&limited(bytes), &[], &[]).is_ok());
                 least = needed;
             }

@@ -120,7 +120,6 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 let objects: Vec<_> = set.static_slots().iter().chain(set.slots()).copied().collect();
                 let expected = reference::brute_force::pairs(&objects);
                 assert_eq!(sorted(read(&mut on_gpu).pairs), expected, "{what}, round {round}");
-                // Changes a ball, in one round also a wall.
                 set.move_to(balls[2], [1.2 + round as f32; 3], [2.0 + round as f32; 3])
                     .unwrap();
                 if round == 1 {

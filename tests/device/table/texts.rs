@@ -17,8 +17,8 @@ pub const QUERIES: &str = "
         }
     }";
 
-/// For each object, counts visits in the cell of its lower corner over all levels, then finds by a box and by a point
-/// there.
+/// Counts three ways of finding each object: in the cell of its lower corner over all levels, by a box around that
+/// corner, and by a point at it.
 pub const CELLS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> met: array<u32>;
@@ -77,8 +77,8 @@ pub const WHOLE: &str = "
     }";
 
 /// Adds to `STRIDE` words per ray: 1 for a closest hit, its object and t, 1 for any hit, number of tables with complete
-/// and consistent results, number of hits, and the hits. `ray_words`, `told` and `REPORTED` come from the text before
-/// it.
+/// and consistent results, number of hits, and the hits. `ray_words`, `told` and `REPORTED` are declared by the text
+/// before this one.
 pub const CAST: &str = "
     fn cast_through_TABLE(id: u32) {
         let head = ray_words(4u * id);
@@ -152,7 +152,8 @@ pub const RAYS_OF_BOTH: &str = "
     }";
 
 /// Writes eight words per ray: number of hits, and 1 if their cast finished; 1 for a closest hit, and 1 if certain; 1
-/// for any hit, and 1 if certain; 1 if a cast that was ended early counts as finished; 1 if any hit is certain again.
+/// for any hit, and 1 if certain; 1 if a cast that was ended early counts as finished; 1 if a second any-hit cast is
+/// certain.
 pub const WHOLE_CASTS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
