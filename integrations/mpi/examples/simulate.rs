@@ -194,7 +194,8 @@ fn print(kind: &str, count: u64, figures: &[RankFigures]) {
     let uneven = |of: fn(&RankFigures) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
     let per_rank = count as f64 / ranks;
     let longest = |model: &Model| {
-        let time = |figures: &RankFigures| model.time(figures.boxes, figures.ghosts, figures.messages, figures.bytes, ranks);
+        let time =
+            |figures: &RankFigures| model.time(figures.boxes, figures.ghosts, figures.messages, figures.bytes, ranks);
         let time = figures.iter().map(time).fold(0.0, f64::max);
         (1e3 * time, 100.0 * model.per_box * per_rank / time)
     };
@@ -204,7 +205,13 @@ fn print(kind: &str, count: u64, figures: &[RankFigures]) {
     let grown = many / per_rank * shrinks;
     let at_many = |figures: &RankFigures| {
         let boxes = figures.boxes * many / per_rank;
-        GPU.time(boxes, figures.ghosts * grown, figures.messages, figures.bytes * grown, ranks)
+        GPU.time(
+            boxes,
+            figures.ghosts * grown,
+            figures.messages,
+            figures.bytes * grown,
+            ranks,
+        )
     };
     let at_many = figures.iter().map(at_many).fold(0.0, f64::max);
     let formula = formula(kind, count, figures.len()).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share));

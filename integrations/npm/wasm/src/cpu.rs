@@ -85,10 +85,12 @@ impl<'a> Asking<'a> for Scene<'a> {
             } else {
                 Rays::Plain(input.source::<Ray>(Part::Rays))
             },
-            queries: question.self_query_input().unwrap_or_else(|| match question.self_query {
-                SelfQueryKind::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
-                _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
-            }),
+            queries: question
+                .self_query_input()
+                .unwrap_or_else(|| match question.self_query {
+                    SelfQueryKind::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
+                    _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
+                }),
             query_mode: question.query_mode(),
             ..self
         }

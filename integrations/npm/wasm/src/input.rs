@@ -196,10 +196,12 @@ impl Input {
                 Rays::Plain(self.source(Part::Rays))
             },
             ray_count: self.device_count(Counted::Rays),
-            queries: question.self_query_input().unwrap_or_else(|| match question.self_query {
-                SelfQueryKind::Spheres => Queries::General(self.source(Part::Queries)),
-                _ => Queries::Boxes(self.boxes(Part::Queries)),
-            }),
+            queries: question
+                .self_query_input()
+                .unwrap_or_else(|| match question.self_query {
+                    SelfQueryKind::Spheres => Queries::General(self.source(Part::Queries)),
+                    _ => Queries::Boxes(self.boxes(Part::Queries)),
+                }),
             query_count: self.device_count(Counted::Queries),
             query_mode: question.query_mode(),
         }
