@@ -1,8 +1,8 @@
 // Boxes of two vec4s each, as `Aabb`. Bounds are compared as ordered integers.
 
 const ID_MASK: u32 = 0x1fffffffu;
-// Flags of an entry, one bit per axis: the entry's cell is that of the object's lower corner on the axis. The primary
-// entry has all three flags.
+// Flags of an entry, one bit per axis. A bit is set if, on its axis, the entry's cell is that of the object's lower
+// corner. The primary entry has all three flags.
 const PRIMARY_FLAGS: u32 = 0xe0000000u;
 const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
@@ -66,8 +66,8 @@ fn passes_filters(layers_a: u32, owner_a: u32, layers_b: u32, owner_b: u32) -> b
 
 const ENDLESS: u32 = 0x7f800000u;
 
-// Moves the bound `value` outward by `length >= 0` and one float more, to outweigh rounding. Returns an ordered
-// integer. `direction` is 1 or -1. Infinite bounds stay, and no float operation sees them.
+// Moves the bound `value` outward by `length >= 0`, then by one float more, to outweigh rounding. Returns an ordered
+// integer. `direction` is 1 or -1. Infinite bounds do not change and enter no float operation.
 fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
     let infinity = vec3<i32>(bitcast<i32>(ENDLESS));
     let is_endless = (value & vec3<u32>(0x7fffffffu)) == vec3<u32>(ENDLESS);

@@ -25,7 +25,7 @@ fn x_detail() -> u32 {
     return select(0u, X_DETAIL, SCHEME == SCHEME_HIERARCHICAL);
 }
 
-// Cells along y and z by which an object may extend past the cell of its lower corner.
+// Number of cells along y and z by which an object may extend past the cell of its lower corner.
 fn cell_reach() -> i32 {
     return select(0, 1, SCHEME == SCHEME_HIERARCHICAL);
 }
@@ -96,7 +96,8 @@ fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
     return level.table_base + bucket_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
 }
 
-// The keys of the large list, shared by worlds, follow those of all cells. The key of ignored objects is the last.
+// The large list's keys follow those of all cells. Worlds may share a key. The last key of all is that of ignored
+// objects.
 fn large_key(table_cells: u32, world: u32) -> u32 {
     return table_cells + (world & params.large_mask);
 }
@@ -106,9 +107,9 @@ fn ignored_key(table_cells: u32) -> u32 {
 }
 
 // Uniform scheme: groups of entries, in their order within a cell. Their primary flags are: all set; all but x; all but
-// y; all but z; the rest. A pair counts only where each flag is set on one of its two entries. So only the first four
-// groups search for partners, and only among later entries. After Tsitsigkos and others, "A Two-layer Partitioning for
-// Non-point Spatial Data" (2021).
+// y; all but z; the rest. A pair counts only in the cell where each flag is set in at least one of its two entries. So
+// only the first four groups search for partners, and only among later entries. After Tsitsigkos and others, "A
+// Two-layer Partitioning for Non-point Spatial Data" (2021).
 
 const ENTRY_GROUPS: u32 = 5u;
 

@@ -9,7 +9,7 @@ fn cluster_record(cluster: u32) -> u32 {
     return params.object_count + params.large_table_capacity + cluster;
 }
 
-// Values of `params.pair_variant`, by which the host forces a variant of `pair_count`.
+// Values of `params.pair_variant` that force a variant of `pair_count`.
 const VARIANT_SPARSE: u32 = 1u;
 const VARIANT_CROWDED: u32 = 2u;
 

@@ -20,7 +20,8 @@ fn is_in_cells(record: u32) -> bool {
     return classify(low, high) == CLASS_FINITE && placement.level != NO_LEVEL;
 }
 
-// Objects of a level and a world to test without cells: entries, or all records if there are fewer records.
+// Objects of a level and a world to test without cells: the entries, or all records if there are fewer records than
+// entries.
 fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);
     let entry_count = entries.y - entries.x;
@@ -30,7 +31,7 @@ fn listing_of(level: Level, world: u32) -> Listing {
     return Listing(0u, params.object_count, true);
 }
 
-// True for one `place` (entry, or record if `is_record`) per object, so that each object is tested once.
+// True for exactly one `place` per object. A place is an entry, or a record if `is_record`.
 fn is_listed(is_record: bool, place: u32) -> bool {
     if (SCHEME != SCHEME_UNIFORM) {
         return true;
@@ -48,8 +49,8 @@ fn listed_record(is_record: bool, place: u32) -> u32 {
     return entry_record(place);
 }
 
-// Clusters in a walk: candidates before `members_end` are tested one by one; from there on, the box of the next cluster
-// is tested first. Clusters need records in entry order.
+// A walk tests the candidates before `members_end` one by one. At `members_end`, it first tests the box of the next
+// cluster. Clusters need records in entry order.
 
 fn may_have_clusters() -> bool {
     return SCHEME != SCHEME_UNIFORM;
@@ -63,7 +64,7 @@ fn members_end_at(first: u32, end: u32) -> u32 {
     return select(end, first, grid.is_crowded != 0u);
 }
 
-// Place after the last candidate in the cluster of `entry`, which is at `place`.
+// End of the cluster of `entry` in a walk's candidates, at most `end`. `entry` is candidate number `place`.
 fn cluster_end(place: u32, entry: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return place + 1u;

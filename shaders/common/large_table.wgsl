@@ -1,14 +1,15 @@
 // uses: common/box, common/cells, common/grid, common/prelude
 // needs: grid
 
-// Large-object table: larger boxes are entered again, in all cells of one table that they cover.
-// An object of a level below `large_table_below` reads one cell, that of its lower corner, and finds all entered boxes
-// that it may overlap. Such an object may reach past that cell, so larger boxes are also entered that far below their
-// own cells. Cells are computed from integer cells of level `large_table_below - 1`, without rounding.
+// Large-object table: boxes of coarser levels are entered a second time, in all cells of one table that they cover.
+// An object of a level below `large_table_below` reads only the table cell of its lower corner, which has all entered
+// boxes that it may overlap. Such an object may extend past that cell by one cell of level `large_table_below - 1`, so
+// boxes are also entered that far below their lower corners. Table cells follow from integer cells of that level,
+// without rounding.
 
 // Number of choices of the table's cell size: 2, 4 or 8 cells of level `large_table_below - 1`.
 const LARGE_TABLE_SHIFTS: u32 = 3u;
-// Number of levels entered above the one with the table's cell size. A box covers at most 33 cells per axis.
+// Number of levels above the table's cell size whose boxes are entered. Such a box covers at most 33 cells per axis.
 const LARGE_TABLE_OCTAVES: u32 = 4u;
 // Objects per workgroup of the passes that count and write entries of the table.
 const LARGE_TABLE_TILE: u32 = 1024u;
@@ -17,7 +18,7 @@ fn large_table_tiles() -> u32 {
     return (params.object_count + LARGE_TABLE_TILE - 1u) / LARGE_TABLE_TILE;
 }
 
-// Word of a tile's sum. The totals, two words per cell size, precede all sums.
+// Index of the word with a tile's sum. The totals, two words per cell size, precede all sums.
 fn large_table_sum(shift: u32, tile: u32) -> u32 {
     return 2u * LARGE_TABLE_SHIFTS + (shift - 1u) * large_table_tiles() + tile;
 }
@@ -50,8 +51,8 @@ struct LargeCellBounds {
     last: vec3<i32>,
 }
 
-// `grid.large_table` has the bounds in cells of level `large_table_below - 1`; once the cell size is chosen, in cells
-// of the table.
+// Before the cell size is chosen, `grid.large_table` has bounds in cells of level `large_table_below - 1`, afterwards
+// in cells of the table.
 fn covering_of(shift: u32) -> LargeCellBounds {
     let shifts = large_table_shifts(shift);
     let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
@@ -72,7 +73,7 @@ fn large_cell_count(cover: LargeCells) -> u32 {
     return cover.size.x * cover.size.y * cover.size.z;
 }
 
-// Finest occupied level that is too coarse for the table, or 32.
+// Finest occupied level that is too coarse for the table or, if no level is, NO_LEVEL.
 fn level_past_large_table(shift: u32) -> u32 {
     let first = grid.large_table_below + shift + LARGE_TABLE_OCTAVES;
     if (first >= MAX_LEVELS) {

@@ -2,7 +2,7 @@
 
 // Page of a result list in an output buffer, and the place (index in the list) that a walk writes next.
 
-// Stands for all places past 32 bits.
+// Stands for every place that does not fit in 32 bits.
 const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;

@@ -1,8 +1,7 @@
 // Splits walks into rounds, one dispatch each, so that no dispatch takes long. A round makes a bounded number of box
-// tests per walk, from test number `first` on. It skips the tests of other rounds. For fields, see
-// src/layout/blocks.rs.
-// Some drivers end loops early. llvmpipe allows all loops of a group of lanes 65,535 iterations together, summed over
-// lanes that are busy at different times. Later loops end after one iteration.
+// tests per walk, from test number `first` on. For fields, see src/layout/blocks.rs. Some drivers end loops early.
+// llvmpipe allows 65,535 iterations for all loops of a group of lanes in total, also if different lanes make them at
+// different times. Later loops end after one iteration.
 
 struct Round {
     first: u32,
@@ -10,15 +9,13 @@ struct Round {
     is_last: u32,
     iterations: u32,
     canary_iterations: u32,
-    // `continues`: the walks began in the other table (moving or static). `is_continued`: they continue there. `first`
-    // and `is_last` refer to one table.
     continues: u32,
     is_continued: u32,
 }
 
 @group(0) @binding(10) var<uniform> round: Round;
 
-// Tests passed so far, including those of other rounds. All loops carry this count; others are derived from it.
+// Tests passed so far, including those of other rounds. All loops carry this count. Other counts are derived from it.
 var<private> tests_passed: u32;
 
 // True in the first round of the first table.
@@ -60,7 +57,7 @@ fn tests_after_round() -> u32 {
     return tests_begun() - min(tests_begun(), round.tests);
 }
 
-// Range `x .. y` of the walk's next `count` tests that this round makes.
+// Of the walk's next `count` tests, the range `x .. y` that belongs to this round.
 fn tests_in_round(count: u32) -> vec2<u32> {
     let skipped = min(round.first - min(tests_passed, round.first), count);
     let taken = min(count - skipped, tests_left());

@@ -2,10 +2,11 @@
 
 @group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
 
-// False on adapters that are surely GPUs; software drivers may end loops early.
+// False if the adapter is surely a GPU. Software drivers may end loops early.
 override DRIVER_CUTS_LOOPS: bool = true;
 
-// Detects loops that a driver ended early. Runs after the walk, with a bound that no compiler knows.
+// Returns false if a driver ended loops early. Runs after the walk. Compilers keep the loop, as its bound is unknown to
+// them.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < round.canary_iterations; k += 1u) {

@@ -31,7 +31,7 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     return row_at(level.table_base, level.table_mask, bucket_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
 }
 
-// Entries of bucket `slot` (of the level that begins at `base`) and of the next `length` buckets.
+// Entries of a bucket and of the next `length` buckets. `slot` counts from the level's first bucket, `base`.
 fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
     let begin = starts[base + slot];
     if (length <= mask - slot) {
@@ -44,8 +44,8 @@ fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
 }
 
-// `row_of` for any number of cells. Separate, since pair walks never need it, and drivers that take both sides of a
-// branch would pay for its loads.
+// `row_of` for any number of cells. Separate, since pair walks never need it, and drivers that execute both sides of a
+// branch would always make its loads.
 fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let cells = (min(x_to, level.upper_x) >> level.x_shift) - (max(x_from, level.lower_x) >> level.x_shift);
     if (cells > 0 && u32(cells) > level.table_mask) {
@@ -56,15 +56,15 @@ fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32)
     return row_of(level, x_from, x_to, y, z, world);
 }
 
-// Objects to test without cells: entries, of which only primary ones count, or all records, of which only those of
-// objects in cells count.
+// Objects to test without cells: either a range of entries, of which primary ones count, or all records, of which those
+// in cells count.
 struct Listing {
     first: u32,
     count: u32,
     is_of_records: bool,
 }
 
-// If walks through cells would meet each object more often than this on average, testing each once is cheaper.
+// If a walk by cells would meet each object more often than this on average, testing each object once is cheaper.
 const MAX_MEETINGS_PER_OBJECT: u32 = 4u;
 
 // Entries `x .. y` of a world's bucket in the large list. Worlds may share a bucket.

@@ -16,7 +16,7 @@ struct SourceLayout {
     flags: u32,
 }
 
-// Bounds of boxes with centre and half extents, computed in integers so that all devices and the host agree.
+// Bounds of boxes with centre and half extents, computed in integers so that all devices and the CPU agree.
 
 const INFINITE: u32 = 0x7f800000u;
 const NOT_A_NUMBER: u32 = 0x7fc00000u;
@@ -27,7 +27,7 @@ fn sum_upward(value: u32, length: u32) -> u32 {
     let exponents = max(sizes >> vec2<u32>(23u), vec2<u32>(1u));
     let top = max(exponents.x, exponents.y);
     let implied = select(vec2<u32>(0u), vec2<u32>(0x00800000u), sizes >= vec2<u32>(0x00800000u));
-    // In units of 2^(top - 156), the larger operand gains six bits. Only the smaller operand may lose bits.
+    // Both sizes become integers in units of 2^(top - 156). Only the smaller one may lose bits.
     let mantissas = ((sizes & vec2<u32>(0x007fffffu)) | implied) << vec2<u32>(6u);
     let apart = min(vec2<u32>(top) - exponents, vec2<u32>(31u));
     let whole = mantissas >> apart;
@@ -50,8 +50,8 @@ fn sum_upward(value: u32, length: u32) -> u32 {
     return select(min(bits, INFINITE), bits | 0x80000000u, sum < 0);
 }
 
-// Lower or upper bound of the smallest box of floats around `center - half ..= center + half`. NaN if either is NaN or
-// `half` is negative.
+// Lower or upper bound of the smallest box of floats around `center - half ..= center + half`. Returns NaN if an
+// argument is NaN or `half` is negative.
 fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     let place = center & 0x7fffffffu;
     let extent = half & 0x7fffffffu;

@@ -1,23 +1,23 @@
 const WORKGROUP: u32 = 256u;
 
-// Index of a workgroup. Workgroups past the limit of one dimension are in the second.
+// Index of a workgroup. Workgroups past the limit of the first dimension are in the second one.
 fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return group.y * groups.x + group.x;
 }
 
-// Walks need many registers, so a processor holds little more than one workgroup of 256. Smaller workgroups fill the
-// rest and free it sooner.
+// Walks need many registers, so a processor can hold little more than one workgroup of 256. Smaller workgroups use the
+// remaining registers too, and free theirs sooner.
 const WALK_WORKGROUP: u32 = 64u;
 
 fn walk_place(group: vec3<u32>, groups: vec3<u32>, local: u32) -> u32 {
     return flat_workgroup(group, groups) * WALK_WORKGROUP + local;
 }
 
-// Length of a run, which one invocation sums. Runs need few barriers; a step per power of two would need sixteen.
+// Length of a run, which one invocation sums. Sums by runs need few barriers; a scan by powers of two needs sixteen.
 
 const RUN: u32 = 16u;
 
-// Place of a value, with one word of padding per run against bank conflicts.
+// Index of a value in workgroup memory, with one word of padding per run against bank conflicts.
 fn padded(local: u32) -> u32 {
     return local + local / RUN;
 }

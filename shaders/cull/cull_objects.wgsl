@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, cull/view
 
 // Sets a bit for each object and each view that sees it. A workgroup first tests the common box of its consecutive
-// records. Planes with all of it on one side need no test per record.
+// records. A plane that does not cross the common box needs no test per record.
 
 @group(0) @binding(1) var<storage, read> views: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
@@ -12,7 +12,7 @@
 
 var<workgroup> lows: array<vec3<u32>, 272>;
 var<workgroup> highs: array<vec3<u32>, 272>;
-// Bounds of each run of records. Later, the first is the common box.
+// Bounds of each run of records. Later, element 0 is the common box.
 var<workgroup> run_lows: array<vec3<u32>, 16>;
 var<workgroup> run_highs: array<vec3<u32>, 16>;
 // One bit per view, set if the view sees none of the workgroup's records.
@@ -26,9 +26,9 @@ var<workgroup> crossed: array<atomic<u32>, 8>;
 const SIGN: u32 = 0x80000000u;
 const MAGNITUDE: u32 = 0x7fffffffu;
 const INFINITE: u32 = 0x7f800000u;
-// The slack is 2^-21 times the size of the equation.
+// The slack is 2^-21 times the size that `equation_of` returns.
 const SLACK: u32 = 21u;
-// Common boxes have a larger slack, 2^-20, since rounding may make a member's slack exceed the remaining distance.
+// A common box has twice the slack, so that despite rounding each box in it is also outside by its own test.
 const COMMON_SLACK: u32 = 20u;
 // 2^126. Sums of two numbers below it are finite.
 const COMMON_LIMIT: u32 = 0x7e800000u;
@@ -71,14 +71,14 @@ fn with_size(value: f32) -> vec2<f32> {
 }
 
 // The plane's equation at a corner, `((x + y) + z) + d`, and its size, `(((|x| + |y|) + |z|) + |d|) + e`. x, y and z
-// are products of normal and corner; e covers lost denormals.
+// are products of normal and corner. e outweighs flushed denormals.
 fn equation_of(plane: vec4<u32>, corner: vec3<u32>, largest: u32) -> vec2<u32> {
     let products = flush_bits(bitcast<vec3<u32>>(flush_bits(plane.xyz) * flush_bits(corner)));
     let x = with_size(products.x);
     let y = with_size(products.y);
     let z = with_size(products.z);
     let d = with_size(flush_bits(plane.www).x);
-    // Times 2^-100.
+    // The largest magnitude times 2^-100.
     let e = max(largest, largest_of(plane.xyz & vec3<u32>(MAGNITUDE))) - (100u << 23u);
     let two = settled(x + y);
     let three = settled(two + z);
@@ -108,7 +108,7 @@ fn is_outside(plane: vec4<u32>, bounds: Bounds) -> bool {
     return is_below(equation_of(plane, select(corner, vec3<u32>(0u), is_infinite), bounds.largest), SLACK);
 }
 
-// Side of the plane that holds the box and all boxes in it. Crossed if a product may exceed the floats.
+// Side of the plane that holds the box and all boxes in it. Returns COMMON_CROSSED if a product may overflow.
 fn side_of_common(plane: vec4<u32>, bounds: Bounds) -> u32 {
     let low = bounds.low & vec3<u32>(MAGNITUDE);
     let high = bounds.high & vec3<u32>(MAGNITUDE);
@@ -232,7 +232,7 @@ fn main(
         layers = objects[2u * object].w;
     }
     for (var view = 0u; view < cull.view_count; view += 1u) {
-        // The number of planes, the layers, the world.
+        // Number of planes, layers, world.
         let about = views[view * VIEW_VECTORS + MAX_PLANES];
         let may_see = ((blind_views >> view) & 1u) == 0u && about.z == world;
         var is_seen = may_see && (cull.filters == 0u || layers_meet(about.y, layers));

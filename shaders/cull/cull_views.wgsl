@@ -1,7 +1,7 @@
 // uses: common/prelude, cull/view
 
-// Prepares views: clears unused planes and, in two dimensions, z. A view with a number that is not finite, too many
-// planes or an unknown world becomes invalid and is counted.
+// Prepares views: clears unused planes and, in two dimensions, z. Marks and counts invalid views: those with a number
+// that is not finite, too many planes or an unknown world.
 
 @group(0) @binding(1) var<storage, read> frusta: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> views: array<vec4<u32>>;

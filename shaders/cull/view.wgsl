@@ -13,17 +13,14 @@ const CULL_INVALID: u32 = 0u;
 const CULL_NEEDED: u32 = 2u;
 const CULL_SEEN: u32 = 8u;
 
+// For fields, see src/layout/blocks.rs.
 struct CullParams {
     view_count: u32,
-    // Words of bits per view, one bit per object of the step, static ones first.
     words: u32,
     filters: u32,
     lists: u32,
-    // Capacity in rows of all lists together.
     list_capacity: u32,
-    // Words of a view's indirect draw: 4, or 5 if indexed; 0 for none.
     draw_words: u32,
-    // Vertices or indices drawn per object.
     draw_count: u32,
 }
 

@@ -1,17 +1,15 @@
 // uses: common/counters, common/wide, common/workgroup
 
 // Writes indirect dispatch arguments for the rows of an output: workgroups in three dimensions, then the number of
-// rows. At least one workgroup, since a pass may have work without rows. All words are 0 if the status has one of
-// `missing_bits`.
+// rows. At least one workgroup is dispatched: a pass may have work without rows. All words are 0 if the status has one
+// of `missing_bits`.
 
+// For fields, see src/layout/blocks.rs.
 struct DispatchParams {
-    // Counter word of the 64-bit number of rows found.
     needed_word: u32,
-    // Place of the page's first row.
     first: u32,
     capacity: u32,
     workgroup_rows: u32,
-    // Status bits of a step whose rows must not be used.
     missing_bits: u32,
 }
 

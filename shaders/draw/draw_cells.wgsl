@@ -8,7 +8,7 @@
 // In the uniform scheme, the object of each entry.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-// Limit of entries per bucket to search for an earlier one of the same cell.
+// Maximum number of entries per bucket that are searched for an earlier entry of the same cell.
 const MAX_SHARING: u32 = 8u;
 
 // Cells in which a record has entries: none if it is in the large list or ignored.

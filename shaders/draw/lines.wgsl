@@ -1,15 +1,11 @@
 // Lines for a renderer: two vertices each, with position and colour.
 
+// For fields, see src/layout/blocks.rs.
 struct DrawParams {
-    // Largest number of boxes, records, pairs or cells, one per invocation.
     rows: u32,
-    // Place of the page's first pair or cell.
     first: u32,
-    // Capacity in vertices; a multiple of the vertices per row.
     capacity: u32,
-    // RGBA, a byte each, red in the lowest byte.
     color: u32,
-    // One bit per level whose cells are drawn.
     levels: u32,
 }
 
@@ -17,7 +13,8 @@ struct DrawParams {
 // Per vertex, three words of position and one of colour.
 @group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
 
-// Indirect draw: drawn vertices, instances, first vertex, first instance. Then the needed vertices.
+// Indirect draw: drawn vertices, instances, first vertex, first instance. The fifth word is the number of vertices of
+// all rows.
 @group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
 
 const BOX_VERTICES: u32 = 24u;

@@ -1,23 +1,19 @@
 // uses: common/murmur
 
-// Pair events: compares the pairs of a step with those of the previous step.
+// Compares the pairs of a step with those of the previous step.
 //
-// A row names a pair permanently, by index and generation of both objects. The rows of the previous step are in a hash
-// table with open addressing, at most half full.
+// A row names its pair by index and generation of both objects. The rows of the previous step are in a hash table with
+// open addressing, at most half full.
 
+// For fields, see src/layout/blocks.rs.
 struct EventParams {
     pair_capacity: u32,
     previous_capacity: u32,
-    // Slot count of this step's hash table minus one; the count is a power of two.
     table_mask: u32,
     previous_mask: u32,
-    // Number of static objects, which come first.
     static_count: u32,
-    // Number of static objects with a generation; others have generation 0.
     static_generations: u32,
-    // Number of moving objects with a generation; others have generation 0.
     generations: u32,
-    // Capacity in rows of the separate copy of begun pairs.
     begun_capacity: u32,
 }
 

@@ -1,6 +1,6 @@
 // uses: common/counters, common/wide, events/event
 
-// Rows of a step: its pairs with permanent names of objects.
+// Rows of a step: its pairs, by index and generation of both objects.
 
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> static_generations: array<u32>;

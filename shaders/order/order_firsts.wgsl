@@ -1,6 +1,6 @@
 // uses: common/workgroup, order/shown
 
-// Writes the first keys of rows. `values` has the rows in the order of their second keys.
+// Writes the first key of each row. `values` holds the row indices, sorted by second key.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read> values: array<u32>;

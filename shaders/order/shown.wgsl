@@ -3,14 +3,12 @@
 // Sort keys of an output's rows. Rows are radix sorted by the second key, then stably by the first. Rows of pairs store
 // both keys. The first key of a hit or result is its ray or query, found by binary search in `offsets`.
 
+// For fields, see src/layout/blocks.rs.
 struct OrderParams {
-    // Counter word of the 64-bit number of rows found.
     needed_word: u32,
-    // Place of the page's first row.
     first: u32,
     capacity: u32,
     row_words: u32,
-    // Number of rays or queries; 0 for pairs.
     walks: u32,
 }
 

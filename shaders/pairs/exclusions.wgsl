@@ -5,14 +5,12 @@
 //   hash table   the caller's excluded pairs, two words per slot, open addressing, at most half full
 //   data         words for the caller's function
 
+// For fields, see src/layout/blocks.rs.
 struct Exclusions {
-    // Number of objects, including static ones.
     object_count: u32,
     list_count: u32,
-    // Slot count minus one; the count is a power of two. 0 without a list.
     table_mask: u32,
     data_count: u32,
-    // Index of the data's first four-word vector.
     data_begin: u32,
 }
 

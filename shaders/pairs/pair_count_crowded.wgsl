@@ -34,12 +34,12 @@ fn end_rows(entry: u32) {
     }
 }
 
-// The dispatch is indirect, since the device runs only one counting variant.
+// An indirect dispatch, since the device runs only one counting variant.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }
 
-// Caches no partners, since crowded entries have too many.
+// Caches no partners, since entries of crowded scenes have too many.
 
 fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }

@@ -58,7 +58,7 @@ fn store_partners(index: u32, before: u32, count: u32) {
     store_partner(index, 11u, partners.last.w, before, count);
 }
 
-// The dispatch is indirect, since the device runs only one counting variant.
+// An indirect dispatch, since the device runs only one counting variant.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }

@@ -5,7 +5,7 @@
 
 override EXCLUDES: bool = false;
 
-// Word of the function's data, or 0 past the end.
+// Word `index` of the data for the caller's function, or 0 past the end.
 fn pair_data(index: u32) -> u32 {
     if (index >= exclusions.data_count) {
         return 0u;

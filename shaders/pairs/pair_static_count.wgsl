@@ -2,7 +2,7 @@
 // uses: pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_sums_{variant}, queries/query_image_own
 
 // Counts the static partners of each moving object. Their rows of counts follow those of entries. A 0 follows all
-// counts, so that the places of pairs end with the total. The first tile may hold rows of both.
+// counts, so that the places of pairs end with the total. The first tile may also hold rows of entries.
 
 var<private> row: u32;
 

@@ -2,7 +2,7 @@
 
 // Caches the first static partners of moving objects, after the cached partners of entries.
 
-// More than per entry: a moving object finds all static partners, an entry only half of its partners.
+// Exceeds MAX_CACHED, since a moving object finds all static partners, an entry only half of its partners.
 const STATIC_CACHED: u32 = 16u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;

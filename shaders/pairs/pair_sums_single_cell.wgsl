@@ -25,8 +25,8 @@ fn add_to_sum(place: u32, sum: vec2<u32>) {
     }
 }
 
-// Adds to the needed pairs. The invocation whose sum first exceeds the capacity sees this in the low word or its own
-// carry.
+// Adds to the 64-bit counter of needed pairs. Its high word is not read: the invocation that first exceeds the capacity
+// sees this in the low word, or adds the carry itself.
 fn add_to_total(sum: vec2<u32>) {
     let after = add64(vec2<u32>(atomicAdd(&counters[COUNTER_PAIRS_NEEDED], sum.x), 0u), sum);
     if (after.y != 0u) {
@@ -47,8 +47,8 @@ fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
     }
 }
 
-// Stores a row's count or, in the last round, its place in the tile. Other passes' rows (`is_row` is false) have count
-// 0. `is_shared`: the tile also has rows of an earlier pass.
+// Stores a row's count or, in the last round, its place in the tile. Rows of other passes (`is_row` is false) have
+// count 0. `is_shared`: the tile also has rows of an earlier pass.
 fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     let row = tile * WORKGROUP + local;
     if (round.is_last == 0u) {

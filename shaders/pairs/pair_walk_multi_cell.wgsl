@@ -7,8 +7,8 @@
 //   other entries   the entries of later groups in the bucket
 //   large object    the later entries of the large list
 //
-// A pair counts only in the bucket of its primary cell: on each axis, the larger cell of the two lower corners. Both
-// boxes cover that cell.
+// A pair counts only in the bucket of its primary cell, which both boxes cover: on each axis, the larger of the cell
+// coordinates of both lower corners.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;

@@ -50,7 +50,7 @@ fn walk_pairs(index: u32) {
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
         // Rows differ only by strides. Computing shared values first takes fewer registers than keeping the level. On
-        // the own level, the first row is the object's and begins at its cell.
+        // the own level, the first row is that of the object and begins at the object's cell.
         let x_begin = max(lower.x - (reach << detail), level.lower_x);
         let x_end = min(upper.x, level.upper_x);
         let y_begin = max(lower.y - reach, level.lower_y);

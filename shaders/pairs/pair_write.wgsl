@@ -10,7 +10,7 @@ fn counted(word: u32) -> u32 {
     return pair_offsets[word];
 }
 
-// Begin and end of a row's pairs. Call it once: each call reads the buffer again, as the pass writes it.
+// Begin and end of a row's pairs. Call it once: each call reads the buffer, since the pass also writes it.
 fn places_of(row: u32) -> vec2<u32> {
     if (params.scheme == SCHEME_UNIFORM) {
         return vec2<u32>(pair_offsets[row], pair_offsets[row + 1u]);

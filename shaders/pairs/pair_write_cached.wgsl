@@ -1,7 +1,7 @@
 // uses: pairs/pair_write
 // needs: entry_object, cached_partner
 
-// Writes the pairs of an entry if all partners are cached. Returns true if it needs a walk.
+// Writes the pairs of an entry if all partners are cached. Returns true if the entry needs a walk.
 fn write_cached(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;

@@ -12,12 +12,12 @@ fn count_of(row: u32) -> u32 {
     if (params.scheme == SCHEME_UNIFORM) {
         return pair_offsets[row];
     }
-    // Each tile has one word more than rows.
+    // A tile has a word per row and one more.
     let word = row + row / WORKGROUP;
     return pair_offsets[word + 1u] - pair_offsets[word];
 }
 
-// Rows of moving objects follow those of entries. Records are by entry; in the uniform scheme, by object.
+// Rows of moving objects follow those of entries. There is a record per entry, in the uniform scheme per object.
 fn record_of(row: u32) -> u32 {
     if (row >= params.entry_capacity) {
         return row - params.entry_capacity;

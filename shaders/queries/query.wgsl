@@ -3,11 +3,11 @@
 // A query finds all objects within a radius of a box. Radius 0 finds overlapping boxes, by the exact test of pairs.
 
 const NO_OBJECT: u32 = 0xffffffffu;
-// Image of the querier on a periodic axis: one period ahead or behind, or the nearest to each candidate.
+// Images of the querier on a periodic axis: one period ahead, one behind, or the nearest to each candidate.
 const IMAGE_AHEAD: u32 = 1u;
 const IMAGE_BEHIND: u32 = 2u;
 const NEAREST_IMAGE: u32 = 3u;
-// Distance of a non-result. Larger than any squared distance.
+// Distance of an object that is no result. Larger than any squared distance.
 const MISS: u32 = 0xffffffffu;
 // Gaps are scaled by 2^-66 if the largest is at least 2^60, and by 2^66 if below 2^-40, so that their squares stay in
 // the range of floats.
@@ -17,8 +17,8 @@ const SMALLER: f32 = 0x1p-66;
 const LARGER: f32 = 0x1p+66;
 // Exponent bias of squared distances beyond that of floats.
 const DISTANCE_BIAS: u32 = 126u;
-// Smaller scaled gaps count as 0. The largest is then at least 2^20 times as long, so their squares are lost in
-// rounding.
+// Smaller scaled gaps count as 0. The largest scaled gap is then at least 2^20 times as long, so their squares are lost
+// in rounding.
 const SMALLEST_GAP: f32 = 0x1p-60;
 
 struct Query {
@@ -143,12 +143,12 @@ fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 
-// True on axes where the querier's `image` counts. `apart` is the candidate's distance on that side.
+// True on axes where the querier counts at `image`. `apart` is the candidate's distance in the direction of the image.
 fn is_moved(query: Query, image: u32, apart: vec3<f32>) -> vec3<bool> {
     return images_are(query, image) | (images_are(query, NEAREST_IMAGE) & nearest_image(apart));
 }
 
-// True on axes where the image on the side of `apart` is the nearest.
+// True on axes where the image in the direction of `apart` is the nearest to the candidate.
 fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
     let half = 0.5 * periods();
     return (half > vec3<f32>(0.0)) & (apart > half);

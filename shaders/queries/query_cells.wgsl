@@ -34,9 +34,9 @@ fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
 fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let rows = counts.y * counts.z;
     let is_dense = level.table_mask == DENSE;
-    // Hashed buckets would be read repeatedly.
+    // With more cells than hashed buckets, some buckets would be read repeatedly.
     let is_repeated = !is_dense && rows * counts.x >= f32(level.table_size);
-    // Images may read the same cells. In dense levels, each world has its own cells.
+    // Cells of images may overlap. In dense levels, each world has its own cells.
     let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
     let bounds = Cells(bounds_lower, vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);
@@ -49,7 +49,7 @@ fn row_iterations() -> f32 {
     return select(2.0, 3.0, SCHEME == SCHEME_UNIFORM);
 }
 
-// True if the walk would meet the same objects too often.
+// True if the walk would meet each object more than MAX_MEETINGS_PER_OBJECT times on average.
 fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
     if (SCHEME != SCHEME_UNIFORM) {
         return false;
@@ -73,9 +73,9 @@ fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
     return entries > most;
 }
 
-// True if the object counts at this entry, met in row `y`, `z` of the query's cells. With one entry per object, its
-// cell must be one of them: other cells may share the bucket. In the uniform scheme, the first cell shared with the
-// query counts.
+// True if the object counts at this entry, met in row `y`, `z` of the query's cells. With one entry per object, the
+// entry's cell must be one of the query's, as other cells may share the bucket. In the uniform scheme, an object counts
+// in the first cell shared with the query.
 fn is_met_here(
     level: Level,
     entry: u32,

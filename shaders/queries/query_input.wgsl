@@ -91,7 +91,7 @@ fn with_images(original: Query) -> Query {
     return query;
 }
 
-// A bit for each axis with a second image, where one of two image bits is set.
+// Returns a bit for each axis with a second image: there, exactly one of two image bits is set.
 fn second_images(query: Query) -> u32 {
     if (!PERIODIC) {
         return 0u;
@@ -112,7 +112,7 @@ fn image_of(original: Query, second: u32) -> Query {
     return with_search_bounds(query);
 }
 
-// For walks over all objects: only nearest images count.
+// Selects the image nearest to each candidate, for walks over all objects.
 fn nearest_of_all(original: Query) -> Query {
     if (!PERIODIC) {
         return original;

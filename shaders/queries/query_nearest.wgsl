@@ -14,9 +14,9 @@ const INFINITY_BITS: u32 = 0x7f800000u;
 const STATE_VECTORS: u32 = 3u;
 
 var<private> answer: u32;
-// Largest distance that still counts: that of the last result, once there are `params.nearest`.
+// Largest distance that still counts: that of the last result, once there are `params.nearest` results.
 var<private> limit: u32 = MISS;
-// Tests of the current ring in earlier rounds.
+// Number of the current ring's tests made in earlier rounds.
 var<private> skipped: u32;
 
 fn first_slot() -> u32 {
@@ -62,11 +62,12 @@ fn update_limit() {
     }
 }
 
-// The walk visits the large list, then on each level the rows of cells within a growing sphere, until no object outside
-// can be among the nearest. A ring is a sphere without the previous one.
+// The walk visits the large list. On each level, it then visits the rows of cells within a growing sphere, until no
+// object outside the sphere can be among the nearest. A ring is a sphere without the previous one.
 //
-// An object may be found repeatedly, and outside the ring: its distance then bounds later rings. If the querier has
-// images, each sphere is visited in full, and only objects within it count, as another image may be nearer to the rest.
+// An object may be found repeatedly, and also outside the ring. Its distance then bounds later rings. If the querier
+// has images, each sphere is visited in full, and only objects within it count, as another image may be nearer to the
+// rest.
 
 const SMALLEST_RADIUS: f32 = 0x1p-126;
 // Relative margin, larger than all rounding of distances and cell bounds.
@@ -151,13 +152,13 @@ fn first_depth(level: Level) -> f32 {
     return bitcast<f32>((252u - min(bitcast<u32>(level.inverse) >> 23u, 251u)) << 23u);
 }
 
-// Doubles the depth past `before`, the distance to the level.
+// Doubles the part of `radius` beyond `before`, the distance to the level.
 fn next_radius(radius: f32, before: f32) -> f32 {
     let depth = max(radius - before, radius * RING_SLACK);
     return select(radius + depth, LARGEST_FLOAT, radius > 0.25 * LARGEST_FLOAT);
 }
 
-// Limits the radius to the distance that still counts.
+// Limits `radius` to the query's radius and to the largest distance that still counts.
 fn bounded(query: Query, radius: f32) -> f32 {
     let needed = sqrt(bitcast<f32>(min(squared_bits(distance_limit()), 0x7f7fffffu))) * (1.0 + RING_SLACK);
     let is_enough = squared_radius(needed) >= distance_limit();
@@ -188,7 +189,7 @@ fn listing_at(place: u32, level: Level, world: u32) -> Listing {
     return listing_of(level, world);
 }
 
-// A separate function for the same reason as `look_of`.
+// A separate function: an early return inside the walk would nest its loops in conditions.
 fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     if (listing_at(ring.place, level, query.world).count == 0u || ring.place == LARGE_LIST) {
         return LOOKS_AT_ALL;

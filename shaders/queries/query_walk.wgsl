@@ -10,7 +10,7 @@ fn walks_clusters() -> bool {
 }
 
 // Distance to a candidate, or to its cluster's box, which is a lower bound for the members. MISS beyond
-// `distance_limit`. A cluster's box has no object and any world. Members' lower corners may be anywhere in it.
+// `distance_limit`. A cluster's box belongs to no object and any world. Members' lower corners may be anywhere in it.
 fn distance_of(original: Query, record: u32, is_member: bool) -> u32 {
     var query = original;
     var low = records[2u * record];

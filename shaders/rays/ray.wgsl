@@ -7,7 +7,7 @@
 // most the smallest far parameter times 1 + 2^-21, rounded.
 //
 // No exact hit is lost: a parameter has at most three rounding errors of 2^-24, so near and far together are off by at
-// most 6 * 2^-24, less than the added 8 * 2^-24. Boxes hit in excess are missed by less than 2^-20.
+// most 6 * 2^-24, less than the added 8 * 2^-24. A box hit by this test only is missed by less than 2^-20.
 //
 // Compilers cannot reorder or fuse operations: each float result is used as an integer before the next float operation.
 // Minima, maxima and comparisons are of integers, which have the order of nonnegative floats; negative ones
@@ -31,8 +31,8 @@ const LEAST_LIMIT: i32 = 0x00800010;
 const NO_HIT: f32 = -1.0;
 const UNSURE: f32 = -2.0;
 
-// True if rays may be swept. A constant, so that other rays need no registers for it, and drivers that execute both
-// sides of branches do not pay at every box.
+// True if rays may be swept. A constant, so that other rays need no registers for sweeps, and drivers that execute both
+// sides of branches do not sweep at every box.
 override SWEPT: bool = true;
 
 struct Ray {
@@ -122,7 +122,8 @@ fn ray_of_words(
     return ray;
 }
 
-// Half a bound, so that finite differences never overflow. Exact from 2^-125 on, off by less than 2^-126 below.
+// Half a bound, so that finite differences never overflow. Exact for bounds from 2^-125 on. For smaller ones, off by
+// less than 2^-126.
 fn halved(bound: i32) -> f32 {
     let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
     return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));

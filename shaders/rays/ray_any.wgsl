@@ -1,7 +1,7 @@
 // uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_walk
 
-// Writes 1 for each ray that hits anything, else 0. The walk ends at the first hit found.
+// Writes 1 for each ray that hits anything, else 0. The walk ends at the first hit.
 
 @group(0) @binding(7) var<storage, read_write> ray_any: array<u32>;
 

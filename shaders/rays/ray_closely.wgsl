@@ -55,7 +55,7 @@ fn key_of_bound(bound: i32, origin: i32, inverse: u32) -> u32 {
     let one = 0x3f800000u;
     let product = bitcast<f32>((way & 0x007fffffu) | one) * bitcast<f32>((inverse & 0x007fffffu) | one);
     let exponents = i32((way >> 23u) & 0xffu) + i32((inverse >> 23u) & 0xffu) - select(0, i32(LIFT) + 1, is_lifted);
-    // Exponents far past the largest float all act alike.
+    // A cap changes no result: all exponents far past the largest float act alike.
     return bitcast<u32>(product) + (bitcast<u32>(min(exponents - 81, 304)) << 23u);
 }
 

@@ -6,7 +6,7 @@
 
 @group(0) @binding(7) var<storage, read_write> ray_hits: array<vec2<u32>>;
 
-// Large boxes are hit soonest, and shorten the walks of finer levels.
+// Hits of large boxes are likely, and shorten the walks of finer levels.
 const COARSE_FIRST: bool = true;
 const ACCEPTS_AGAIN: bool = true;
 const NONE: u32 = 0xffffffffu;
@@ -20,9 +20,9 @@ fn search_limit() -> f32 {
     return closest_t;
 }
 
-// Parts are the large list, then each level. Two vectors per ray after the hits hold the state: current part, its tests
-// so far, `level_limit` and iterations left. It is stored when a part begins, since registers would otherwise hold it
-// through all loops.
+// Parts of a walk are the large list, then each level. Two vectors per ray after the hits hold the state: current part,
+// number of its tests made, `level_limit` and iterations left. The state is stored when a part begins, since registers
+// would otherwise hold it through all loops.
 var<private> level_limit: f32;
 
 fn state_of(index: u32) -> u32 {
@@ -55,7 +55,7 @@ fn begins_part(ray: Ray, part: u32) -> bool {
         }
     }
     if (tests_after_round() == 0u) {
-        // A hit may have cut the previous part to fewer tests than earlier rounds did.
+        // Due to hits, the previous part may now have fewer tests than in earlier rounds.
         tests_passed = max(tests_passed, round.first - skipped);
         if (round.is_last == 0u) {
             ray_hits[state] = vec2<u32>(part, skipped + tests_left());

@@ -1,6 +1,6 @@
 // uses: common/box, common/cells, common/filtered, common/grid, common/rows, rays/ray, rays/ray_passage
 
-// Layer filter of rays, and the cell of a walk in which an object counts.
+// Layer filter of rays, and choice of the one visited cell in which an object counts.
 
 fn admits(ray: Ray, object: u32) -> bool {
     if (!FILTERS) {
@@ -15,11 +15,11 @@ fn may_meet_again() -> bool {
 
 // True if the object counts at this entry, met in row `y`, `z` of the visited cells.
 //
-// With one entry per object, its cell must be visited: other cells may share the bucket.
+// With one entry per object, the entry's cell must be visited, as other cells may share the bucket.
 //
-// In the uniform scheme, the object counts in the first visited cell that it covers, whose bucket must hold the entry.
-// The slabs that meet an object are consecutive, so it counts only if the previous slab did not meet it. Within a slab,
-// the lowest covered cell is first.
+// In the uniform scheme, the object counts in the first visited cell that it covers. The entry must be in that cell's
+// bucket. The slabs that meet an object are consecutive, so it counts only if the previous slab did not meet it. Within
+// a slab, the lowest covered cell is first.
 fn is_first_visit(
     level: Level,
     entry: u32,

@@ -4,13 +4,13 @@
 
 // Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
 
-// In the uniform scheme, the object of each entry. In the others, the ray indices in walking order: WebGPU allows no
+// In the uniform scheme, the object of each entry. In the others, the ray indices in walking order, as WebGPU allows no
 // further binding.
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-// Index plus one of the record to test closely before the walk continues, or 0.
+// Index plus one of the record that `test_closely` must test before the walk continues, or 0.
 var<private> unsure_record: u32;
-// Tests in the row before a closer test, or 0.
+// Number of the row's candidates passed before a closer test, or 0.
 var<private> row_tested: u32;
 var<private> row_y: i32;
 var<private> row_z: i32;

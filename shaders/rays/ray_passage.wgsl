@@ -11,7 +11,7 @@
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
 const CELL_SLACK: f32 = 0x1p-10;
-// Smallest speed in cells. Below it, relevant motion on minor axes could flush to zero.
+// Smallest speed, in cells per unit of t. Below it, motion that matters on minor axes could flush to zero.
 const SLOWEST: f32 = 0x1p-80;
 const FARTHEST: f32 = 0x1p+100;
 
@@ -28,8 +28,8 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
 }
 
-// Path of a ray through a level, in cells. The major axis is that of fastest motion. Minor axes are y and z; x, in fine
-// cells, replaces the major one.
+// Path of a ray through a level, in cells. The major axis is that of fastest motion. The minor axes are y and z, but x
+// (in fine cells) replaces one that is the major axis.
 struct Passage {
     // True to test the level's objects without cells.
     without_cells: bool,

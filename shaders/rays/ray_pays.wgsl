@@ -1,7 +1,7 @@
 // uses: common/entry, common/grid, common/rows, rays/ray, rays/ray_entry, rays/ray_passage
 // needs: grid, takes_iterations
 
-// Decides if a level is walked by cells. A walk that meets the same objects too often is dropped.
+// Decides if a level is walked by cells. A walk that meets its objects too often on average is dropped.
 
 // Loop iterations of a slab besides its rows: one for itself, one for a closer test.
 const ITERATIONS_PER_SLAB: f32 = 2.0;

@@ -2,7 +2,7 @@
 
 // Moves the keys and values of a tile to their sorted places. The tile is first sorted in workgroup memory, in two
 // rounds of four bits, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting
-// Algorithms for Manycore GPUs", 2009). Only digits and places move there; keys are read again at the end.
+// Algorithms for Manycore GPUs", 2009). This sort moves only digits and places. Keys are read again at the end.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -19,7 +19,7 @@ var<workgroup> items: array<u32, 1920>;
 var<workgroup> counts: array<u32, 1024>;
 var<workgroup> partial: array<u32, 128>;
 var<workgroup> digit_starts: array<u32, MAX_DIGITS>;
-// For each digit value, sorted place of the tile's first such key.
+// For each digit value, sorted place of the tile's first key that has it.
 var<workgroup> targets: array<u32, MAX_DIGITS>;
 
 fn workgroup_scan(local: u32, value: u32) -> u32 {

@@ -1,8 +1,8 @@
 // uses: sort/sort
 
-// Sort for software adapters: one invocation processes a long run of keys, a serial tile. On such adapters a word costs
-// the same anywhere in memory, and a loop iteration costs several words, so each iteration processes four keys.
-// Counts are stored as `[digit value][tile]`, then a total per digit value.
+// Sort for software adapters: one invocation processes a long run of keys, a serial tile. On such adapters, reading a
+// word takes equally long anywhere in memory, and a loop iteration as long as several words. So each iteration
+// processes four keys. Counts are stored as `[digit value][tile]`, then a total per digit value.
 
 // Serial tiles per workgroup: enough for the lanes of most processors.
 const SERIAL_TILES: u32 = 8u;

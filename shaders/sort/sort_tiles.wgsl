@@ -1,10 +1,10 @@
 // uses: sort/sort
 
-// Counts of a tile are contiguous, and so are the sums of a group of tiles, which the histogram pass adds up. A scatter
+// Counts of a tile are contiguous. So are the sums of a group of tiles, which the histogram pass adds up. A scatter
 // pass finds the number of keys in earlier tiles from few words, so the counts need no scan pass. The number of groups
-// is about that of tiles per group.
+// is about the number of tiles per group.
 
-// Maximum bits of a digit (also read by the host), and number of its values.
+// Maximum bits of a digit (also read by Rust code), and number of its values.
 const MAX_DIGIT_BITS: u32 = 8u;
 const MAX_DIGITS: u32 = 256u;
 // Some of these passes have 256 invocations, one per digit value, and `sort_scatter` sorts twice by four bits.

@@ -9,8 +9,8 @@
 const MAX_NEIGHBOURS: u32 = 4u;
 // A level is crowded if a box shares its cell with more boxes than this, on average.
 const CROWDED: u32 = 12u;
-// For `costs_less`: cost of a pair in rows of finer cells, fixed cost in pairs, and limit of the octaves between coarse
-// and fine cells.
+// For `costs_less`: cost of a pair in rows of finer cells, fixed cost in pairs, and maximum number of octaves between
+// coarse and fine cells.
 const COST_OF_PAIRS: u32 = 2u;
 const FIXED_PAIR_COST: u32 = 9u;
 const MAX_OCTAVES: u32 = 12u;
@@ -22,8 +22,8 @@ const MAX_SPLIT: u32 = 64u;
 var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> wastes: array<atomic<u32>, 4>;
 var<workgroup> smallest: atomic<u32>;
-// One bit per octave whose cells hold more than MAX_NEIGHBOURS neighbours. Dense: most boxes have many. Split and well
-// split: finer cells separate an eighth or half of the pairs.
+// Masks of octaves whose cells hold more than MAX_NEIGHBOURS neighbours. Dense: most boxes have many neighbours. Split:
+// finer cells separate an eighth of the pairs. Well split: half.
 var<workgroup> dense_octaves: atomic<u32>;
 var<workgroup> split_octaves: atomic<u32>;
 var<workgroup> well_split_octaves: atomic<u32>;
@@ -62,20 +62,20 @@ fn bounded_pairs_in(octave: u32) -> u32 {
     return sample_statistics[DENSITY + OCTAVE_WORDS * octave + 2u];
 }
 
-// Expected pairs of samples that share a bucket by chance.
+// Expected number of sample pairs that share a bucket without sharing a cell.
 fn pairs_by_chance(octave: u32) -> u32 {
     let entered = entered_in(octave);
     return entered * entered / (2u * octave_buckets());
 }
 
-// Bounded pairs that no cell size separates: those of the finest octave, or 0 if it still separates a quarter of all
-// pairs.
+// Bounded pairs that no cell size separates: those of the finest octave. 0 if that octave still separates a quarter of
+// the pairs of the octave before.
 fn lasting_pairs() -> u32 {
     let last = OCTAVES - 1u;
     return select(bounded_pairs_in(last), 0u, 4u * pairs_in(last) <= 3u * pairs_in(last - 1u));
 }
 
-// True if more than three quarters of the possible bounded pairs occur, lasting ones not counted. Most boxes then have
+// True if, without `lasting_pairs`, more than three quarters of the possible bounded pairs occur. Most boxes then have
 // many neighbours.
 fn is_dense(octave: u32) -> bool {
     let lasting = lasting_pairs();
@@ -99,8 +99,8 @@ fn mean_pairs(octave: u32) -> u32 {
     return sixteenths * params.sample_stride / 16u;
 }
 
-// True if the pairs in cells of `octave` cost less than the rows of cells of octave `finer`. The number of rows is
-// capped by that of objects in the finer cells.
+// True if the pairs in cells of `octave` cost less than the rows of cells of octave `finer`. The number of rows is at
+// most that of objects in finer cells.
 fn costs_less(octave: u32, finer: u32) -> bool {
     let cells = (1u << min(finer - octave, MAX_OCTAVES)) + 2u;
     let entered = entered_in(finer);
@@ -115,8 +115,8 @@ fn octave_after(first: u32, parted: u32) -> u32 {
     return min(first + countTrailingZeros(~(parted >> first)), OCTAVES - 1u);
 }
 
-// True if a box shares a cell with more than `neighbours` boxes, on average. Pairs by chance and their possible excess
-// are subtracted.
+// True if a box shares a cell with more than `neighbours` boxes, on average. First subtracts `pairs_by_chance` and a
+// margin for its error.
 fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     let entered = entered_in(octave);
     let one = select(64u, 16u, params.dimensions == 2u);

@@ -13,7 +13,7 @@
 @group(0) @binding(6) var<storage, read_write> crowded_groups: array<u32, 3>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
-// Blocks per workgroup. Several, so that few workgroups start in vain in a scene that is not crowded.
+// Blocks per workgroup. Several, so that few workgroups start for nothing in a scene that is not crowded.
 const BLOCKS: u32 = 8u;
 
 var<workgroup> cells: array<u32, 256>;

@@ -1,7 +1,7 @@
 // uses: common/cells, common/large_table, common/grid, common/prelude, common/wide, common/workgroup, table/worlds
 
-// Chooses the finest cells of the large-object table that fit with their entries and are not crowded. Without such
-// cells, there is no table. Each workgroup derives the choice; the first one writes it to the grid.
+// Chooses the finest cells of the large-object table that fit its capacity with their entries and are not crowded.
+// Without such cells, there is no table. Each workgroup derives the choice; the first one writes it to the grid.
 // Then writes an entry for every cell that a larger box covers, x fastest, after the entries of the objects. A box may
 // have thousands of cells, so several invocations share it.
 

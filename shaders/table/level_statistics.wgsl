@@ -70,7 +70,7 @@ fn main(
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);
-        // Objects that are not finite count as at the origin: no float operation sees a NaN.
+        // Objects that are not finite are placed at the origin: no float operation sees a NaN.
         let has_place = vec3<bool>(kind == CLASS_FINITE);
         let placement = place(
             select(vec3<u32>(0u), low.xyz, has_place),
@@ -84,8 +84,7 @@ fn main(
         } else if (kind == CLASS_INFINITE || placement.level == NO_LEVEL) {
             atomicAdd(&local_counts[COUNTER_LARGE], 1u);
         } else {
-            // A loop of one iteration: drivers for CPUs skip loops that no lane enters, but take both sides of
-            // branches.
+            // A loop of one iteration: CPU drivers skip loops that no lane enters, but execute both sides of branches.
             for (var ends = run.count == 0u || run.level != placement.level; ends; ends = false) {
                 add_run(run);
                 run = Run(0u, placement.level, placement.lower, placement.lower);

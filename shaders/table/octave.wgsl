@@ -3,8 +3,8 @@
 // Layout of the sample statistics. Octaves are the cell sizes considered, by powers of two from the extent of the scene
 // downward.
 
-// Words: number of samples per size class; bits of the largest |coordinate|; then, per octave, numbers of samples
-// entered, of their pairs in one bucket, and of bounded pairs, to which a sample adds at most `most_pairs()`.
+// Words: number of samples per size class; bits of the largest |coordinate|. Then, per octave, number of samples
+// entered, number of their pairs in one bucket, and number of bounded pairs (at most `most_pairs()` per sample).
 const SIZE_CLASSES: u32 = 1024u;
 const EXTENT: u32 = 1024u;
 const DENSITY: u32 = 1025u;
@@ -20,10 +20,10 @@ fn octave_buckets() -> u32 {
     return 2u << (32u - countLeadingZeros(max(params.sample_count, 2u) - 1u));
 }
 
-// Limit of a sample's bounded pairs in objects; a sample stands for `sample_stride` objects.
+// Maximum of a sample's bounded pairs, in objects. A sample stands for `sample_stride` objects.
 const BOUNDED: u32 = 64u;
 
-// Maximum number of bounded pairs that a sample adds.
+// Maximum number of bounded pairs per sample.
 fn most_pairs() -> u32 {
     return 1u + min(BOUNDED / params.sample_stride, params.sample_count / 4u);
 }

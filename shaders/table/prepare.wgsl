@@ -23,7 +23,7 @@ fn wrapped(bits: u32, period: f32) -> f32 {
         for (var shift = (magnitude >> 23u) - exponent; shift > 0u; shift -= min(shift, 8u)) {
             remainder = (remainder << min(shift, 8u)) % divisor;
         }
-        // Times 2^(exponent - 150). The product is normal, since periods are at least 2^-100.
+        // The remainder times 2^(exponent - 150). The product is normal, since periods are at least 2^-100.
         rest = select(bitcast<u32>(f32(remainder)) + ((exponent - 150u) << 23u), 0u, remainder == 0u);
     }
     // Compared as integers: a compiler may conclude that `period - rest` is below `period`.

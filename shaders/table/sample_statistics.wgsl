@@ -4,8 +4,8 @@
 //   size classes  samples by longest side, in quarter octaves
 //   densities     for each of 24 octaves, pairs of samples that share a cell
 // Each octave has a small hash table. A sample adds the number of earlier samples in its bucket, so the sum is the
-// number of pairs. It includes chance collisions, which base_cell subtracts. A second sum limits the addend, so that a
-// few crowds cannot stand for the scene. The order of additions does not matter.
+// number of pairs. It includes pairs that share a bucket but no cell, which base_cell subtracts. A second sum limits
+// the addend, so that a few crowds cannot stand for the scene. The order of additions does not matter.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
@@ -22,7 +22,7 @@ fn sampled_object(sample: u32) -> u32 {
 }
 
 fn longest_side_bits(low: vec3<u32>, high: vec3<u32>) -> u32 {
-    // Halved, so that no difference overflows.
+    // Half sides, since differences of whole bounds could overflow.
     let half_sides = flush(flush(flush_bits(high) * 0.5) - flush(flush_bits(low) * 0.5));
     let half_side = max(half_sides.x, max(half_sides.y, half_sides.z));
     let bits = bitcast<u32>(half_side);

@@ -5,8 +5,8 @@
 // src/addons/table_shader.rs.
 //
 // A cast visits cells like rays/ray_walk and tests boxes like rays/ray_hits, in the same order and with the same
-// functions. Those passes call a function per hit. A caller's loop takes one hit at a time, so a cast keeps its state
-// in a struct, which would cost the passes registers. Make every change in both walks.
+// functions. But it returns one hit at a time, so it keeps its state in a struct, which would cost the passes
+// registers. Make every change in both walks.
 
 // Iterations over slabs and rows that a cast may take, per object. Rays need fewer in levels whose cells pay.
 const ITERATIONS_PER_OBJECT: f32 = 16.0;
@@ -18,7 +18,7 @@ struct Hit {
     t: f32,
     record: u32,
     is_hit: bool,
-    // False if a driver may have cut a loop, so that the result is uncertain.
+    // False if a driver may have ended a loop early, so that the result is uncertain.
     is_complete: bool,
 }
 
@@ -45,7 +45,7 @@ struct Cast {
     z: i32,
     row: Row,
     passed: u32,
-    // Candidates before this are tested one by one, later ones by the box of their cluster.
+    // Candidates before this one are tested one by one, later ones by the box of their cluster.
     members_end: u32,
     candidate: u32,
     // Entries met on the current level; see `cells_pay`.
@@ -131,7 +131,7 @@ fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
 // Moves to the next hit. Returns false after the last one.
 fn next_hit(hits: ptr<function, Cast>) -> bool {
     for (; (*hits).place != WALK_DONE;) {
-        // Rare work is outside the inner loop over boxes, since drivers for CPUs take both sides of branches.
+        // Rare work is outside the inner loop over boxes, since CPU drivers execute both sides of branches.
         var t = NO_HIT;
         for (; (*hits).passed < (*hits).row.count && t == NO_HIT;) {
             t = test_next(hits);
@@ -147,13 +147,13 @@ fn next_hit(hits: ptr<function, Cast>) -> bool {
     return false;
 }
 
-// True if the cast is complete: neither the caller's loop nor a driver cut it short.
+// False if the caller's loop or a driver ended the cast early.
 fn cast_is_complete(hits: ptr<function, Cast>) -> bool {
     return (*hits).place == WALK_DONE && all_iterations_taken();
 }
 
-// Detects loops that a driver ended early, by a bound that no compiler knows. Loops that load a ray or test a box
-// closely may then have ended early too.
+// Returns false if a driver ended loops early, also those that load a ray or test a box closely. Compilers keep the
+// loop, as its bound is unknown to them.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < params.dimensions; k += 1u) {
@@ -287,7 +287,7 @@ fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
         (*hits).visit.previous_upper = (*hits).visit.upper;
         (*hits).visit.lower = cells.lower;
         (*hits).visit.upper = cells.upper;
-        // One before the first row.
+        // One before the first row, as `goes_to_row` adds one.
         (*hits).y = max(cells.lower.y, level.lower_y) - 1;
         (*hits).z = max(cells.lower.z, level.lower_z);
     }

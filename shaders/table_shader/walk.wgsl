@@ -25,7 +25,7 @@ struct Walk {
     place: u32,
     level: u32,
     following: u32,
-    // Levels left; ends the walk of a table that was never built.
+    // Number of levels left. Bounds the walk of an unbuilt table.
     levels_left: u32,
     // Rows of cells that the walk may still read. Bounds the walk of any query.
     rows_left: u32,
@@ -82,7 +82,7 @@ fn next_object(walk: ptr<function, Walk>) -> bool {
     return false;
 }
 
-// True if the walk is complete: neither the caller's loop nor a driver cut it short.
+// False if the caller's loop or a driver ended the walk early.
 fn walk_is_complete(walk: ptr<function, Walk>) -> bool {
     return (*walk).place == WALK_DONE;
 }

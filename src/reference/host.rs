@@ -6,7 +6,7 @@ use crate::api::queries::Query;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Pair, SweptRay};
 
-/// A scene in host memory, as reference passes read it.
+/// A scene in CPU memory, as reference passes read it.
 #[derive(Clone, Default)]
 pub struct HostScene<'a> {
     /// Moving boxes.

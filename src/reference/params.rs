@@ -66,8 +66,7 @@ pub(crate) fn sized(
     Ok((params, objects))
 }
 
-/// Entry capacity: one per object. In the uniform scheme, the number of entries needed or a smaller fixed capacity,
-/// which alone may exceed the memory.
+/// Entry capacity: one per object. In the uniform scheme, the number of entries needed, but at most a fixed capacity.
 fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
     if !params.is_uniform() {
         return Ok(params.entry_capacity);

@@ -29,7 +29,7 @@ pub(crate) enum Listing {
 }
 
 impl CellTable<'_> {
-    /// Entries by cluster, each cluster with its box in a crowded scene.
+    /// Splits entries by cluster. In a crowded scene, each part comes with its cluster's box.
     pub(crate) fn clustered(&self, entries: Range<u32>) -> impl Iterator<Item = (Option<&Record>, Range<u32>)> {
         let is_crowded = self.grid.is_crowded != 0;
         let mut first = entries.start;
@@ -48,7 +48,7 @@ impl CellTable<'_> {
         })
     }
 
-    /// Entries of a level and world, or all records if the uniform scheme has fewer.
+    /// Entries of a level and world, or all records if the uniform scheme has fewer records than entries.
     pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {
         let entries = self.level(level, world);
         if params.scheme == SCHEME_UNIFORM && entries.len() > self.records.len() {

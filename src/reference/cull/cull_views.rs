@@ -7,8 +7,8 @@ use crate::shared::wgsl::number;
 
 const NO_VIEW: u32 = number("cull/view", "NO_VIEW");
 
-/// Returns views as the other passes read them. A view with a number that is not finite, too many planes or an unknown
-/// world becomes invalid and is counted.
+/// Returns the views for the other passes. Marks and counts invalid views: those with a number that is not finite, too
+/// many planes or an unknown world.
 pub fn cull_views(params: &Params, frusta: &[Frustum], counters: &mut [u32]) -> Vec<Frustum> {
     let view = |source: &Frustum| {
         let mut view = Frustum { reserved: 0, ..*source };

@@ -8,26 +8,25 @@ use crate::layout::blocks::{Overrides, add64};
 use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
-/// Output of [`pair_count`].
+/// Output of [`pair_count`]. Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCountOutput {
     /// Number of pairs of each entry, then 0. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
-    /// In the other schemes, places within tiles, and sums of tiles ([`pair_sums`](super::pair_sums)). Unwritten words
-    /// are 0 here.
+    /// In the other schemes, places within tiles, and sums of tiles ([`pair_sums`](super::pair_sums)).
     pub words: Vec<u32>,
     /// First partners of each entry if the scene is not crowded: partner `k` of entry `i` is at `k * entry_capacity +
-    /// i`. Unwritten words are 0 here.
+    /// i`.
     pub slots: Vec<u32>,
-    /// If the scene is crowded, one bit per box in an entry's rows, tested or not, in up to [`Params::pair_bit_words`]
-    /// words: word `k` of entry `i` is at `k * entry_capacity + i`. Unwritten words are 0 here.
+    /// If the scene is crowded, one bit per box in an entry's rows, even if untested, in up to
+    /// [`Params::pair_bit_words`] words. Word `k` of entry `i` is at `k * entry_capacity + i`.
     pub bits: Vec<u32>,
     /// Number of boxes in each entry's rows. Not written by the shader.
     pub boxes: Vec<u32>,
 }
 
 /// Counts the pairs of each entry. Also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the number
-/// of counted box tests to the counters and, except in the uniform scheme, the number of pairs.
+/// of box tests to the counters and, except in the uniform scheme, the number of pairs.
 pub fn pair_count(
     params: &Params,
     input: &PairReads<'_>,

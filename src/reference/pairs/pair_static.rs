@@ -23,8 +23,8 @@ pub struct StaticPairReads<'a> {
     pub excludes: Excludes<'a>,
 }
 
-/// Passes the static partners of the moving object at index `record` to `accept`. Returns the number of counted box
-/// tests.
+/// Passes the static partners of the moving object at index `record` to `accept`. Returns the number of box tests, 0 if
+/// not counted.
 pub fn walk_static(
     params: &Params,
     input: &StaticPairReads<'_>,

@@ -48,8 +48,9 @@ fn add_to_sums(sums: &mut [u32], tile: usize, value: u64) {
     }
 }
 
-/// Adds the counts of rows from `first` on, and of the row past them, to the tiles and sums in `words`. Their first
-/// tile may hold earlier rows. Adds the total to the needed pairs, and sets the status bit if they exceed the capacity.
+/// Adds the counts of the rows from `first` on to the tiles and sums in `words`, with a 0 after the last row. The first
+/// of these tiles may hold earlier rows. Adds the total to the needed pairs. Sets the status bit if they exceed the
+/// capacity.
 pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], counters: &mut [u32]) {
     let end = first + counts.len();
     let (tiles, sums) = words.split_at_mut(tile_words(params));

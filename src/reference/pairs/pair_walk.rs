@@ -44,8 +44,8 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     meets(a, b) && meets(b, a) && !same_owner && !both_static
 }
 
-/// Passes the object of the entry at `index` and each of its partners to `accept`. Entries past the large list have no
-/// partners. Returns the number of counted box tests.
+/// Passes the object of the entry at `index` and each of its partners to `accept`. Entries of ignored objects have no
+/// partners. Returns the number of box tests, 0 if not counted.
 pub fn walk_pairs(
     params: &Params,
     input: &PairReads<'_>,

@@ -33,7 +33,7 @@ pub struct LoadedQuery {
     pub querier: Option<u32>,
     /// True to compare lower corners instead of boxes.
     pub seeks_corners: bool,
-    /// Periods by which the querier is moved per axis, or 2 where the nearest image counts.
+    /// Number of periods by which the querier is moved on each axis; 2 if the nearest image counts.
     pub image: [i32; 3],
     /// Lower corner of the image, moved outward by the radius and a bound on all rounding.
     pub search_min: [f32; 3],

@@ -11,8 +11,8 @@ pub(crate) fn finish_counters(counters: &mut [u32], walked: Walked, is_first: bo
     add64(counters, word::QUERY_CANDIDATES, u64::from(walked.candidates));
 }
 
-/// Returns the number of results of each query in all `walks` (one per table), then 0. Adds invalid queries and counted
-/// box tests to the counters.
+/// Returns the number of results of each query in all `walks` (one per table), then 0. Adds the numbers of invalid
+/// queries and box tests to the counters.
 pub fn query_count(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let mut counts = vec![0; params.query_count as usize + 1];
     for (walk, input) in walks.iter().enumerate() {

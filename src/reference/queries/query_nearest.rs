@@ -10,7 +10,7 @@ use crate::layout::grid::Params;
 use crate::shared::runs::{Walked, map};
 
 /// Returns the `params.nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
-/// [`NearestObject::NONE`]. Adds invalid queries and counted box tests to the counters.
+/// [`NearestObject::NONE`]. Adds the numbers of invalid queries and box tests to the counters.
 pub fn query_nearest(
     params: &Params,
     walks: &[QueryReads<'_>],

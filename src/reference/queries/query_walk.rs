@@ -76,7 +76,7 @@ pub(super) enum LevelLook {
 const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 
 /// Passes the results of a query to `accept`, with squared distances as integers (see
-/// [`distance_key`](super::query::distance_key)). Returns the number of counted box tests.
+/// [`distance_key`](super::query::distance_key)). Returns the number of box tests, 0 if not counted.
 pub fn walk_query(
     params: &Params,
     input: &QueryReads<'_>,
@@ -88,7 +88,7 @@ pub fn walk_query(
     if overrides.count_candidates { candidates } else { 0 }
 }
 
-/// Like [`walk_query`], but returns the numbers of box tests and of visited rows of cells.
+/// Like [`walk_query`], but always counts. Returns the numbers of box tests and of visited rows of cells.
 pub fn count_query(
     params: &Params,
     input: &QueryReads<'_>,
@@ -169,7 +169,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         for (cluster, members) in table.clustered(entries) {
             if let Some(cluster) = cluster {
-                // A cluster's box has no object and any world. Members' lower corners may be anywhere in it.
+                // A cluster's box belongs to no object and any world. Members' lower corners may be anywhere in it.
                 let around = Record {
                     object: NONE,
                     world: self.query.world,

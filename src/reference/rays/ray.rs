@@ -118,7 +118,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
     f64::from_bits((bits + half) >> SPARE_BITS << SPARE_BITS)
 }
 
-/// Rounded difference of finite floats, exact below the normal ones.
+/// Rounded difference `to - from` of finite floats, exact below the normal floats.
 pub(crate) fn way(from: f32, to: f32) -> f64 {
     let way = to - from;
     if way.is_finite() {

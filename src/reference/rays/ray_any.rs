@@ -24,7 +24,7 @@ impl HitVisitor for Any {
     }
 }
 
-/// Returns 1 for each ray that hits anything, else 0. Adds invalid rays and counted box tests to the counters.
+/// Returns 1 for each ray that hits anything, else 0. Adds the numbers of invalid rays and box tests to the counters.
 pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let any = |ray: u32| {

@@ -28,7 +28,7 @@ impl HitVisitor for Closest {
     }
 }
 
-/// Returns the first object that each ray hits. Adds invalid rays and counted box tests to the counters.
+/// Returns the first object that each ray hits. Adds the numbers of invalid rays and box tests to the counters.
 pub fn ray_closest(
     params: &Params,
     tables: &[RayReads<'_>],

@@ -26,7 +26,8 @@ pub(crate) fn finish_counters(counters: &mut [u32], walks: &[Walked]) {
     }
 }
 
-/// Returns the number of objects that each ray hits, then 0. Adds invalid rays and counted box tests to the counters.
+/// Returns the number of objects that each ray hits, then 0. Adds the numbers of invalid rays and box tests to the
+/// counters.
 pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let count = |ray: u32| {

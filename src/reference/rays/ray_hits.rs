@@ -81,7 +81,7 @@ pub(crate) fn walk_tables(
     }
 }
 
-/// Walks a ray and passes its hits to the visitor. Returns the number of counted box tests.
+/// Walks a ray and passes its hits to the visitor. Returns the number of box tests, 0 if not counted.
 pub fn walk_ray(
     params: &Params,
     input: &RayReads<'_>,

@@ -151,7 +151,7 @@ fn walk_level(
     loop {
         let mut visit = Visit {
             level: index,
-            // Meets no object, not even one with cells on both sides of zero.
+            // A range that meets no object, not even one with cells on both sides of zero.
             lower: [i32::MAX; 3],
             upper: [-i32::MAX; 3],
             previous_lower: [i32::MAX; 3],

@@ -5,7 +5,7 @@ use crate::layout::grid::Grid;
 pub struct DigitCounts {
     /// Number of keys by digit value in each tile, `[tile][digit value]`.
     pub tiles: Vec<u32>,
-    /// Number of keys by digit value, then of those in each group of tiles, `[group][digit value]`.
+    /// Number of keys by digit value: in total, then per group of tiles, `[group][digit value]`.
     pub sums: Vec<u32>,
 }
 

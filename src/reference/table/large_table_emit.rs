@@ -8,8 +8,8 @@ use crate::shared::wgsl::number;
 
 const LANES: usize = LARGE_TABLE_LANES as usize;
 
-/// Writes the entries of larger boxes after those of the objects; `keys` and `values` must have room. A value is the
-/// object's index without primary flags. `large_table_sums` comes from [`choose_large_table`].
+/// Writes the entries of larger boxes after those of the objects. `keys` and `values` must have room for them. A value
+/// is the object's index without primary flags. `large_table_sums` comes from [`choose_large_table`].
 pub fn large_table_emit(
     params: &Params,
     objects: &[Aabb],
@@ -28,7 +28,7 @@ pub fn large_table_emit(
     let places = &large_table_sums[(grid.large_table_shift as usize - 1) * tiles..][..tiles];
     for (tile, &first) in places.iter().enumerate() {
         let mut place = objects.len() + first as usize;
-        // The objects of one lane, then those of the next.
+        // All objects of a lane, then those of the next lane.
         let of_lanes = (0..LANES).flat_map(|lane| (lane..LARGE_TABLE_TILE).step_by(LANES));
         for object in of_lanes.map(|index| tile * LARGE_TABLE_TILE + index) {
             if object >= objects.len() || !larger.contains(&keys[object]) {
