@@ -34,7 +34,6 @@ fn program(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns the program's output if it fails.
 fn complaint(command: &mut Command) -> Option<String> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = [output.stdout, output.stderr].concat();
@@ -69,7 +68,6 @@ fn to_spirv(one: &Specialised, version: (u8, u8)) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// Returns HLSL and the name of its entry point, with registers numbered as in wgpu.
 fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) -> (String, String) {
     let mut registers = [0; 3];
     let mut globals: Vec<_> = module
@@ -258,7 +256,6 @@ fn dxc_takes_every_pass() {
         let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V6_0);
         compile(&one.name(), &text, &entry_point)
     };
-    // DXC is slower than all other compilers together, so all processors run it.
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let complaints: Vec<_> = std::thread::scope(|scope| {
         let part = |first: usize| -> Vec<String> {
@@ -298,7 +295,6 @@ fn tint_takes_every_pass() {
     assert!(read("broken", "@compute fn main() {}").is_some(), "tint takes anything");
 }
 
-/// Limit of CPU seconds per pass in FXC.
 const FXC_SECONDS: f64 = 2.0;
 /// Limits for walks, about twice their time on a busy machine. FXC inlines every call, so its time grows faster than
 /// the code.
@@ -317,7 +313,6 @@ fn fxc_seconds(name: &str) -> f64 {
 struct Compiled {
     name: String,
     seconds: f64,
-    /// Size of the code in bytes, or the error.
     said: String,
 }
 

@@ -61,14 +61,11 @@ const WORSE: [(&str, [Figures; 2]); 17] = [
 /// Measured driver versions. Others must meet the limits only if the driver is required.
 const TRIED: [&str; 2] = ["Mesa 22.3.", "Mesa 25.0."];
 
-/// A driver, and the variables that make it open a device without hardware.
 struct Target {
     device: &'static str,
     /// Index into [`BOUNDS`].
     bounds: Option<usize>,
-    /// Name in `GPU_BROAD_PHASE_COMPILERS`.
     driver: &'static str,
-    /// Prefix of the driver's manifest.
     manifest: &'static str,
     variables: &'static [(&'static str, &'static str)],
     columns: &'static [Column],
@@ -193,7 +190,6 @@ fn start(target: &Target, report: &Path) -> Child {
         .unwrap()
 }
 
-/// A device that reports statistics of its pipelines.
 struct Compiler {
     _entry: ash::Entry,
     instance: ash::Instance,

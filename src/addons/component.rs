@@ -30,7 +30,6 @@ pub(crate) struct Component {
     pub buffers: Buffers,
     context: OnceLock<Arc<DeviceContext>>,
     recordings: Option<Recordings>,
-    /// Recorded calls not yet known to be submitted or dropped.
     pending: Pending,
     errors: DeviceErrors,
 }
@@ -125,7 +124,6 @@ impl Component {
         Some(self.recordings.as_ref()?.beside().make(encoder, [written.clone()]))
     }
 
-    /// Drops the buffers if the device refused the recording.
     pub fn check_errors(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {
         self.errors = scopes.end().after(std::mem::take(&mut self.errors));
         match self.errors.now() {

@@ -73,7 +73,6 @@ buffers! {
     BEGUN = "begun": Pairs;
     STATIC_GENERATIONS = "static_generations": Inputs;
     GENERATIONS = "generations": Inputs;
-    /// The caller's generations, before a pass packs them.
     SOURCE_STATIC_GENERATIONS = "source_static_generations": Inputs;
     SOURCE_GENERATIONS = "source_generations": Inputs;
 }
@@ -179,7 +178,6 @@ pub struct PairEvents {
     readings: Staging,
     timeout: Duration,
     last: Option<Recorded>,
-    /// Recent numbers of begun and ended pairs.
     changes: Arc<[AtomicU32; 2]>,
 }
 

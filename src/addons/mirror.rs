@@ -225,7 +225,6 @@ fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
     })
 }
 
-/// Fails if `boxes` exceed the binding limit.
 pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), InputError> {
     let limit = binding_limit(&device.limits());
     let what = "objects";

@@ -136,7 +136,6 @@ struct Part {
     /// Per slot: true if `changed` contains it.
     listed: Vec<bool>,
     free: Vec<u32>,
-    /// Indices of the slots to upload.
     changed: Vec<u32>,
     live: usize,
     mirror: Mirror,

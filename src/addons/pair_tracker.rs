@@ -51,7 +51,6 @@ pub struct PairTracker {
 
 struct InFlight {
     events: Readback<Events>,
-    /// True if events restarted in this step.
     is_restart: bool,
 }
 

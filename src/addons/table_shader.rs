@@ -355,7 +355,6 @@ impl TableShader {
     }
 }
 
-/// Returns true if the text reads the objects buffer.
 const fn reads_objects(kind: TableKind) -> bool {
     kind.1 || kind.0 == grid::SCHEME_UNIFORM
 }

@@ -32,7 +32,6 @@ pub(super) struct Answer<'a> {
     table: &'a Table,
     admits: Option<&'a Admits<'a>>,
     overrides: Overrides,
-    /// Uniform block, with the capacities of outputs.
     pub params: Params,
     pub counters: Vec<u32>,
     result: StepResult,

@@ -109,7 +109,6 @@ impl<'a> CpuBroadPhase<'a> {
         Ok(answer.into_result())
     }
 
-    /// Fails if the result depends on a pair filter.
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
         let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
         if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {

@@ -20,7 +20,6 @@ pub(crate) trait WalkRows: Sync {
 pub(crate) struct Lists<T> {
     /// Number of items of each row, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,
-    /// Number of box tests of all rows.
     pub candidates: u64,
     pub invalid: u32,
     runs: Vec<Run<T>>,
@@ -31,7 +30,6 @@ struct Run<T> {
     counts: Vec<u32>,
     candidates: u64,
     invalid: u32,
-    /// All items of the run, if cached.
     found: Option<Vec<T>>,
 }
 
@@ -166,7 +164,6 @@ mod tests {
                     Some(*sum)
                 }))
                 .collect();
-            // The output may also end in the middle of a row.
             for room in [expected.len(), expected.len() / 2 + 1, 1, 0] {
                 let mut lists = Lists::find_within(most, rows, &walk);
                 lists.counts.clear();

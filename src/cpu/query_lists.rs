@@ -28,7 +28,6 @@ struct Run {
     indices: Range<u32>,
     /// For each query of the run: its index in the output, and its number of objects.
     counts: Vec<(u32, u32)>,
-    /// All objects of the run, if cached.
     found: Option<Vec<u32>>,
 }
 

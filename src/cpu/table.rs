@@ -28,7 +28,6 @@ use crate::reference::table::sample_statistics::sample_statistics;
 
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// Uniform block that each later query copies.
     pub params: Params,
     pub counters: Vec<u32>,
     /// Boxes as passes compare them, static ones first.
@@ -81,7 +80,6 @@ impl Table {
     }
 }
 
-/// Cell table of moving or static objects.
 #[derive(Clone, Debug)]
 struct Cells {
     grid: Grid,

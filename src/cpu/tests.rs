@@ -128,7 +128,6 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
                 let side = edge * random.range(0.0, 20.0);
                 centred(random, side, edge)
             }
-            // Needles.
             12 => {
                 let mut object = centred(random, side, 0.1);
                 let axis = random.below(3) as usize;

@@ -67,7 +67,6 @@ fn filled(path: &str, holes: Holes) -> String {
     format!("{before}{choice}{after}")
 }
 
-/// The caller's text that replaces the file at `path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replacement {
     pub path: &'static str,

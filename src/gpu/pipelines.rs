@@ -17,7 +17,6 @@ use super::shader::{EXCLUDES, Pass, SWEPT, Variant};
 use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
 use crate::shared::bounds::MAX_GROUPS;
 
-/// Pipelines of one broad phase or component, each created on first use.
 pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
@@ -34,7 +33,6 @@ type Variants = [OnceLock<Arc<Pipeline>>; Variant::COUNT];
 #[derive(Clone, Copy)]
 pub(crate) enum Groups<'b> {
     Count(u32),
-    /// Workgroup counts in a buffer.
     In(&'b wgpu::Buffer),
 }
 

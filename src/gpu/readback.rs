@@ -41,7 +41,6 @@ enum State {
     UnderWay(Option<Waker>),
     There(Reading),
     Failed(ReadBackError),
-    /// The result was taken or discarded.
     Gone,
 }
 

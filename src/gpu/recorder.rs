@@ -35,12 +35,10 @@ pub(crate) struct Recorder<'r> {
     pub is_of_statics: bool,
 }
 
-/// An input of the step, in a buffer of the broad phase or of the caller.
 #[derive(Clone)]
 pub(crate) struct Input {
     pub variable: Variable,
     pub buffer: wgpu::Buffer,
-    /// Offset in bytes.
     pub offset: u64,
     /// Bytes to bind. The caller's complete buffer may exceed the binding limit.
     pub bytes: u64,

@@ -207,7 +207,6 @@ impl<'p> From<&'p Pass> for Variant<'p> {
     }
 }
 
-/// Conditions for creating a variant before its first use.
 pub(crate) struct PassContext<'d> {
     descriptor: &'d BroadPhaseDescriptor<'d>,
     pub uses: Uses,

@@ -14,7 +14,6 @@ pub(crate) fn wait(
     {
         use crate::shared::cancel::CancelToken;
 
-        /// Interval between checks of the cancel token.
         const CHECK_INTERVAL: Duration = Duration::from_millis(50);
         let poll = |timeout: Duration| {
             let wait = wgpu::PollType::Wait {

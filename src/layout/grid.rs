@@ -22,7 +22,6 @@ pub(crate) const DENSE: u32 = number("common/grid", "DENSE");
 /// larger table.
 pub(crate) const HASH_Y: u32 = number("common/grid", "HASH_Y");
 pub(crate) const HASH_Z: u32 = number("common/grid", "HASH_Z");
-/// Stride between worlds in hashed tables, in buckets.
 pub(crate) const HASH_WORLD: u32 = number("common/grid", "HASH_WORLD");
 pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = number("table/levels", "TABLE_CELLS_PER_OBJECT");
 pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/levels", "TABLE_CELLS_PER_LEVEL");
@@ -532,7 +531,6 @@ pub(crate) fn key_of(level: &Level, cell: [i32; 3], world: u32) -> u32 {
     level.table_base + bucket_of(level, cell[0] >> level.x_shift, cell[1], cell[2], world)
 }
 
-/// Initial capacity for entries in the uniform scheme.
 pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
     wanted.map_or(4 * u64::from(objects) + 64, u64::from)
 }

@@ -19,7 +19,6 @@ pub(crate) struct Walked {
     pub is_invalid: bool,
 }
 
-/// Returns the results of `of` for `0..count`, in order.
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let of = |index: u32| {

@@ -150,7 +150,6 @@ impl Recordings {
         encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
     }
 
-    /// Ends a recording that overwrites its owner's only part and reads `needs`.
     pub fn make(&self, encoder: &wgpu::CommandEncoder, needs: impl IntoIterator<Item = Dependency>) -> Dependency {
         let mut draft = self.begin();
         draft.needs(needs);
@@ -212,7 +211,6 @@ impl Dependency {
         told.is_ok()
     }
 
-    /// Number of the recording, counted from 1.
     pub fn number(&self) -> u64 {
         self.recording.number
     }

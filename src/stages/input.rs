@@ -12,7 +12,7 @@ passes! {
         DEVICE_COUNT = "device_count"
             if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
 
-        /// Packs rays, queries or worlds of any layout. Rays and queries past a device count find nothing.
+        /// Packs rays, queries or worlds of any layout.
         GATHER_INPUT = "gather_input"
             if |of| of.uses.strided
                 && (of.has_worlds() || of.uses.casts() || of.uses.queries || of.uses.nearest);

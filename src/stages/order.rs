@@ -18,13 +18,10 @@ use crate::layout::grid::Grid;
 
 passes! {
     "order" {
-    /// Writes the second key of each row.
     ORDER_SECONDS = "order_seconds" if sorts;
 
-    /// Writes the first key of each row.
     ORDER_FIRSTS = "order_firsts" if sorts;
 
-    /// Writes the rows in sorted order.
     ORDER_ROWS = "order_rows" if sorts;
     }
 }

@@ -31,51 +31,38 @@ use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
-    /// Enters excluded pairs into a hash table; copies the pair filter's data.
     PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
 
-    /// Counts pairs in sparse scenes.
     PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
         if |of| are_found(of) && of.is_hierarchical();
 
-    /// Counts pairs in crowded scenes. Caches one bit per box test.
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
         if |of| are_found(of) && !of.is_uniform();
 
-    /// Counts pairs in the uniform scheme.
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Counts pairs per world, including static ones.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
-    /// Writes pairs whose partners are cached.
     PAIR_EMIT_CACHED = "pair_emit_cached" if |of| of.pairs && !of.is_uniform();
 
-    /// Writes pairs of crowded scenes from cached bits.
     PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_preparing;
 
-    /// Writes the remaining pairs.
     PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform();
 
-    /// Writes all pairs in the uniform scheme.
     PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform();
 
-    /// Counts static pairs per moving object.
     PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
-    /// Counts static pairs per moving object in the uniform scheme.
     PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
 
-    /// Writes static pairs.
     PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
         if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
 
-    /// Writes static pairs in the uniform scheme.
     PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
         if |of| are_found(of) && of.is_uniform() && of.uses.statics;
     }
@@ -100,7 +87,6 @@ buffers! {
     PAIR_CACHE = "pair_cache": Objects;
     /// Bits of the box tests of each entry, in crowded scenes.
     BITS = "pair_bits": Objects;
-    /// Workgroup counts of the second walk.
     WALK_GROUPS = "pair_walk_groups": Objects as INDIRECT;
     PAIRS = "pairs": Pairs;
     WORLD_PAIRS = "world_pairs": Objects;
@@ -138,7 +124,6 @@ pub(crate) struct PairPlan {
 }
 
 pub(crate) struct PairBlocks {
-    /// Only in the uniform scheme.
     scan: Option<Scan>,
     rounds: Vec<Block>,
     emit_rounds: Vec<Block>,

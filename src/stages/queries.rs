@@ -27,13 +27,10 @@ use crate::shared::wgsl::number;
 
 passes! {
     "queries" {
-    /// Counts the results of each query.
     QUERY_COUNT = "query_count" if |of| of.uses.queries && is_possible(of);
 
-    /// Writes the results of each query.
     QUERY_EMIT = "query_emit" if |of| of.uses.queries && is_possible(of);
 
-    /// Finds the nearest objects of each query.
     QUERY_NEAREST = "query_nearest" if |of| of.uses.nearest && is_possible(of);
     }
 }
@@ -48,7 +45,6 @@ const STATE_VECTORS: u32 = number("queries/query_nearest", "STATE_VECTORS");
 buffers! {
     QUERIES = "queries": Inputs;
     SOURCE_QUERIES = "source_queries": Inputs;
-    /// The caller's buffer that holds the number of queries.
     LIMITS = "query_limits": Inputs;
     /// Number of results of each query; the scan turns them into offsets.
     OFFSETS = "query_offsets": Answers;

@@ -32,25 +32,19 @@ use crate::shared::wgsl::number;
 
 passes! {
     "rays" {
-    /// Writes sort keys: the cell of each ray's start.
     RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
 
-    /// Counts the hits of each ray.
     RAY_COUNT = "ray_count" if |of| casts_in(of, RayMode::All);
 
-    /// Writes the hits of each ray.
     RAY_EMIT = "ray_emit" if |of| casts_in(of, RayMode::All);
 
-    /// Finds the closest hit of each ray.
     RAY_CLOSEST = "ray_closest" if |of| casts_in(of, RayMode::Closest);
 
     /// Writes 1 for each ray with a hit, else 0.
     RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
 
-    /// Counts the cells of each ray.
     RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.outputs.ray_cells;
 
-    /// Writes the cells of each ray.
     RAY_CELLS_EMIT = "ray_cells_emit" if |of| casts(of) && of.outputs.ray_cells;
     }
 }
@@ -71,7 +65,6 @@ const fn sweeps(params: &Params) -> bool {
 buffers! {
     RAYS = "rays": Inputs;
     SOURCE_RAYS = "source_rays": Inputs;
-    /// The caller's buffer that holds the number of rays.
     LIMITS = "ray_limits": Inputs;
     KEYS_0 = "ray_keys_0": Answers;
     KEYS_1 = "ray_keys_1": Answers;
@@ -192,7 +185,6 @@ impl RayPlan {
         }
     }
 
-    /// Optimizations to drop, in this order, if memory is short.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
 
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {

@@ -11,14 +11,12 @@ use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 passes! {
     "scan" {
-    /// Sums each tile.
     SCAN_REDUCE = "scan_reduce" if needed;
 
     /// Turns the sums into tile offsets and writes the 64-bit total to the counters. Sets a status bit if the total
     /// exceeds the capacity.
     SCAN_SPINE = "scan_spine" if needed;
 
-    /// Turns the words of each tile into offsets.
     SCAN_APPLY = "scan_apply" if needed;
     }
 }

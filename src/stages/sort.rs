@@ -13,22 +13,17 @@ use crate::layout::digits::SERIAL_TILES;
 
 passes! {
     "sort" {
-    /// Counts the keys of each tile by digit value.
     SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::SerialTiles;
 
-    /// Counts the keys of each serial tile by digit value.
     SORT_HISTOGRAM_SERIAL = "sort_histogram_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
-    /// Turns the counts of serial tiles into offsets.
     SORT_SCAN_SERIAL = "sort_scan_serial" if |of| of.sort == SortStrategy::SerialTiles;
 
-    /// Moves keys and values.
     SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
 
     /// Moves keys and values, ranked by subgroup ballots.
     SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
 
-    /// Moves keys and values of serial tiles.
     SORT_SCATTER_SERIAL = "sort_scatter_serial" if |of| of.sort == SortStrategy::SerialTiles;
     }
 }
@@ -119,7 +114,6 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    /// Records two dispatches per digit, three with serial tiles.
     pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
         let passes = self.strategy.passes();
         digits.iter().fold(unsorted, |from, digit| {

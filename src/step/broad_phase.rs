@@ -49,7 +49,6 @@ pub struct GpuBroadPhase {
     pub(super) context: Arc<DeviceContext>,
     pub(super) recordings: Recordings,
     pub(super) draft: Draft,
-    /// Recordings not yet known to be submitted or dropped.
     pub(super) pending: Pending,
     pub(super) errors: DeviceErrors,
     pub(super) counter_readback: CounterReadback,
@@ -528,7 +527,6 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     stages.into_iter().flatten().copied()
 }
 
-/// Variants that every step runs; with `uses`, those that a step may run.
 fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
     passes().flat_map(|pass| pass.needed(descriptor, uses)).collect()
 }

@@ -92,7 +92,6 @@ pub(crate) fn check_queries(queries: &QueryInput<'_>, limits: &wgpu::Limits) -> 
     }
 }
 
-/// Fails if an input is in a buffer that the step writes.
 pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), InputError> {
     let statics = &input.statics;
     let sources = [

@@ -9,7 +9,6 @@ use std::task::{Context, Poll, Waker};
 use crate::api::error::PairFilterError;
 use crate::gpu::scope::Scopes;
 
-/// Path of the WGSL file that the filter replaces.
 pub(crate) const REPLACED: &str = "pairs/admits_pair";
 
 /// Appended to the filter: functions that it may call, as in `shaders/pairs/pair_excludes.wgsl`, and an entry point

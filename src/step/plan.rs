@@ -339,7 +339,6 @@ impl Plan {
         self.rays.all_hits(params).then_some(params.ray_count)
     }
 
-    /// Returns `None` if not measured.
     pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
         let looked = self.pairs.are_requested && self.shape.params.has_clusters == 1;

@@ -82,7 +82,6 @@ impl GpuBroadPhase {
     }
 
     pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
-        // The table that a query set queried.
         if let Some(source) = &self.query_source {
             return Ok(Arc::clone(source));
         }

@@ -29,7 +29,6 @@ use crate::stages::table::{self, statics};
 use crate::stages::walks::MAX_WALKS;
 use crate::stages::{self, rays};
 
-/// Timing of a recording's stages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Timed {
     Anew,

@@ -23,7 +23,6 @@ pub(crate) struct Recorded {
     pub emits_pairs: bool,
     /// Uniform blocks of the moving and static tables.
     pub blocks: [Range; 2],
-    /// Recordings that wrote the data read by walks.
     pub table: Vec<Dependency>,
     /// Step or page that wrote the pairs.
     pub pairs: Option<Dependency>,

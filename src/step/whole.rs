@@ -278,7 +278,6 @@ impl Whole {
         lost
     }
 
-    /// Returns `DeviceLost` after a device loss, which causes many other errors.
     fn cause(&mut self, error: impl Into<BroadPhaseError>) -> BroadPhaseError {
         if self.poll_lost() {
             return ReadBackError::DeviceLost.into();

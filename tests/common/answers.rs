@@ -19,7 +19,6 @@ fn ranges<'r, T>(offsets: &'r [u32], rows: &'r [T]) -> impl Iterator<Item = &'r 
     offsets.windows(2).map(|ends| &rows[ends[0] as usize..ends[1] as usize])
 }
 
-/// Returns (object, bits of `t`) of each hit, sorted by object.
 pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
     hits.sort_unstable();

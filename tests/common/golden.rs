@@ -202,7 +202,6 @@ pub fn power_law() -> Case {
     }
 }
 
-/// Boxes with lattice corners moved by up to one float, so they touch or just miss.
 fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let nudge = |value: f32, rng: &mut Rng| match rng.below(4) {
         0 => value.next_up(),
@@ -334,7 +333,6 @@ pub fn flat_boxes() -> Case {
     }
 }
 
-/// Frames of a moving scene, with the hash of their events.
 pub struct Film {
     pub frames: Vec<Vec<Aabb>>,
     pub expected: u64,

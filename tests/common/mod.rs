@@ -20,7 +20,6 @@ use pollster::block_on;
 pub use full::{daily_or_full, is_full};
 pub use rng::Rng;
 
-/// A device of one backend, with only the limits that the crate requires.
 #[derive(Clone)]
 pub struct TestAdapter {
     pub name: String,
@@ -250,7 +249,6 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Returns random queries, some invalid.
     pub fn queries(&self, worlds: u32) -> Vec<Query> {
         let mut rng = Rng(self.objects.len() as u64 + 1);
         let corner = |object: &Aabb, upper: bool| if upper { object.max } else { object.min };

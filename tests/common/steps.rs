@@ -192,7 +192,6 @@ pub fn check_on(
     found
 }
 
-/// Inserts `others` into boxes on a lattice.
 pub fn among(others: &[Aabb]) -> Vec<Aabb> {
     let mut rng = Rng(others.len() as u64);
     let mut objects = lattice(150, &mut rng);

@@ -160,7 +160,6 @@ pub struct Wild {
     pub asks: Asks,
     pub mode: QueryMode,
     pub excluded: Vec<Pair>,
-    /// Queries of the step's table, recorded after the step.
     pub later: Option<(Asks, QueryMode)>,
 }
 
@@ -191,7 +190,6 @@ impl Wild {
 }
 
 struct Space {
-    /// Typical edge of an object.
     unit: f64,
     cell: f64,
     middle: [f64; 3],
@@ -199,7 +197,6 @@ struct Space {
     flat: Option<usize>,
 }
 
-/// Rounds to a finite float.
 fn float(value: f64) -> f32 {
     (value as f32).clamp(f32::MIN, f32::MAX)
 }
@@ -360,7 +357,6 @@ fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Moves all objects to the space's middle, and gives them one coordinate on its flat axis.
 fn settle(objects: &mut [Aabb], space: &Space) {
     for object in objects {
         if space.middle != [0.0; 3] {
@@ -374,7 +370,6 @@ fn settle(objects: &mut [Aabb], space: &Space) {
     }
 }
 
-/// Gives the box bounds that are NaN, infinite, inverted, huge, or zeros of either sign.
 fn spoil(object: &mut Aabb, rng: &mut Rng) {
     let axis = rng.below(3);
     match rng.below(10) {
@@ -506,7 +501,7 @@ fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> Query {
     }
 }
 
-/// Returns random queries. With periods there are no spheres, since brute force applies periods to neighbours only.
+/// With periods there are no spheres, since brute force applies periods to neighbours only.
 fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, rng: &mut Rng) -> (Asks, QueryMode) {
     let is_periodic = descriptor.periods != [0.0; 3];
     let count = rng.below(9);

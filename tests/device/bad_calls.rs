@@ -296,7 +296,6 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
         };
         let expected = StepError::Input(InputError::Radius(-1.0));
         assert_eq!(refused(adapter, on_gpu, no_radius), expected);
-        // After refused calls, the last recorded step can still be read, paged and queried.
         assert_eq!(read(on_gpu), before);
         let mut encoder = encoder(adapter);
         let first = Page {
@@ -385,7 +384,6 @@ fn empty_buffers_of_the_caller_are_no_input() {
         for (descriptor, on_gpu) in by_mode {
             for (what, _, input) in sources(&buffer, 0) {
                 let result = whole(adapter, on_gpu, input);
-                // An empty list of rays or queries still has one offset.
                 let offsets = |are_there: bool| if are_there { vec![0] } else { Vec::new() };
                 let empty = StepResult {
                     counters: result.counters,
@@ -460,7 +458,6 @@ fn check_unread(on_gpu: &mut GpuBroadPhase, what: &str) {
     assert_eq!(block_on(on_gpu.read_back()).map(drop), told, "{what}");
 }
 
-/// A dropped encoder's results cannot be read, and no buffer grows because of them.
 #[test]
 fn encoders_that_are_dropped_leave_the_next_step_right() {
     for adapter in daily_adapters() {
@@ -613,7 +610,6 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
     }
 }
 
-/// A copy that is submitted before its step holds the counters of an earlier step.
 #[test]
 fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     for adapter in daily_adapters() {
@@ -651,7 +647,6 @@ fn counters_that_are_copied_before_their_step_runs_do_not_arrive() {
     }
 }
 
-/// The next step may overwrite the buffer, or replace it by a larger one.
 #[test]
 fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
     for adapter in daily_adapters() {
@@ -660,7 +655,6 @@ fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
                 scheme,
                 ..Default::default()
             };
-            // The crowd's pairs exceed the default capacity, so the buffer is replaced.
             let crowd = vec![UNIT; 150];
             for next in [lattice(100, &mut Rng(40)), crowd] {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);

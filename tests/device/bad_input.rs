@@ -88,7 +88,6 @@ fn inverted_boxes_are_ignored() {
     faulty.push(Aabb::new([f32::MAX; 3], [f32::MIN; 3]));
     let counters = check_boxes(&among(&faulty), "inverted");
     assert_eq!(counters.invalid as usize, faulty.len());
-    // A lower bound of 0.0 with an upper bound of -0.0 is not inverted.
     let zeros = [Aabb::new([0.0; 3], [-0.0; 3]), Aabb::new([-0.0; 3], [0.0; 3])];
     assert_eq!(check_boxes(&zeros, "zeros").invalid, 0);
 }
@@ -275,7 +274,6 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
     }
 }
 
-/// Unit cubes at integer coordinates, for [`exactly_met`].
 fn cubes() -> Vec<Aabb> {
     let cell = |index: i32, axis: u32| 2.0 * (index / 4i32.pow(axis) % 4 - 2) as f32;
     (0..64)
@@ -360,7 +358,6 @@ fn rays_along_axes_faces_and_edges_hit_what_they_graze() {
     check_exactly(&objects, &rays, "along an axis");
 }
 
-/// A zero or denormal direction component may have either sign.
 #[test]
 fn rays_a_float_beside_a_face_miss_it() {
     let objects = cubes();
@@ -598,7 +595,6 @@ fn swept_rays_that_start_after_their_end_or_have_faulty_extents_hit_nothing() {
     assert_eq!(check(&none, "too late").hits_needed, 0);
 }
 
-/// The half extents grow the box to infinity, so the ray hits it at any distance.
 #[test]
 fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() {
     let objects = [Aabb::point([8.507059e37; 3]), Aabb::point([1e30, -1e38, 0.0])];

@@ -9,7 +9,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Rounds recorded per step, far more than the scene needs. They are submitted in several batches.
+/// Rounds recorded per step, enough for several submissions.
 const ROUNDS: u32 = 1024;
 
 #[test]

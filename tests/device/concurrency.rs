@@ -229,7 +229,6 @@ fn steps_of_one_broad_phase_may_be_open_at_once() {
     }
 }
 
-/// The buffers hold the results of the step that ran last, so reading the later step fails.
 #[test]
 fn steps_submitted_in_another_order_are_reported() {
     let _watchdog = watchdog("another order");
@@ -378,7 +377,6 @@ fn one_dropped_right_after_its_submission_disturbs_nobody() {
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             adapter.queue.submit([encoder.finish()]);
             drop(dropped);
-            // `pairs` keeps the dropped broad phase's buffer alive.
             gone.check_buffer(&adapter, &pairs);
             kept.check_read(&adapter, &mut other);
             submit(&adapter, &mut other, kept.input());

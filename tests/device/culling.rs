@@ -169,7 +169,6 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
         let side = side_of_common(plane, low, high);
         sides[side as usize] += 1;
         for _ in 0..4 {
-            // Corners of a box within the common box: at its bounds, one float inward, or anywhere.
             let mut within = |axis: usize| match rng.below(5) {
                 0 => low[axis],
                 1 => high[axis],
@@ -203,7 +202,6 @@ fn infinite_boxes_lie_where_their_bounds_go() {
     }
     assert!(is_outside([0.0, -0.0, 0.0, -1.0], everywhere.0, everywhere.1));
     assert!(!is_outside([0.0, -0.0, 0.0, 0.0], everywhere.0, everywhere.1));
-    // A box that extends to infinity, and one whose x bounds are both infinite.
     let half = ([-infinity, 0.0, 0.0], [5.0, 1.0, 1.0]);
     assert!(is_outside([1.0, 0.0, 0.0, -6.0], half.0, half.1));
     assert!(!is_outside([1.0, 0.0, 0.0, -5.0], half.0, half.1));
@@ -251,7 +249,6 @@ fn matrices_become_the_planes_of_their_clip_space() {
         }
     }
     assert!(seen > 1000 && unseen > 1000);
-    // A matrix with an infinite far plane gives five planes.
     let mut counts: Vec<_> = counts.into_keys().collect();
     counts.sort_unstable();
     assert_eq!(counts, [5, 6]);

@@ -37,7 +37,6 @@ fn draw(
     Drawn { vertices, args }
 }
 
-/// Returns the lower and upper corner (as bits) and the colour of each drawn box.
 fn boxes(drawn: &Drawn) -> BTreeSet<([u32; 3], [u32; 3], u32)> {
     let corners = |lines: &[LineVertex]| {
         let bound = |of: fn(f32, f32) -> f32, from: f32| {
@@ -103,7 +102,6 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
                     assert_eq!(vertex.position, expected);
                 }
             }
-            // If lines are short, only complete boxes are drawn: none, then seven.
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 11);
             assert_eq!(drawn.args, [0, 1, 0, 0, 200 * 24]);
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 12 * 7 + 11);
@@ -247,7 +245,6 @@ fn cells_that_rays_visit_are_drawn_along_them() {
                 let [low, high] = [low, high].map(|corner| corner.map(f32::from_bits));
                 let side = high[1] - low[1];
                 assert!((0..3).all(|axis| (high[axis] - low[axis] - side).abs() < 1e-4 * side.max(20.0)));
-                // In this cell's range of x, the ray is within two cells of it.
                 let is_near = |axis: usize| {
                     let at = |x: f32| ray.origin[axis] + (x - ray.origin[0]) * ray.direction[axis];
                     let (from, to) = (at(low[0]), at(high[0]));

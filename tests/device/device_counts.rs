@@ -125,7 +125,6 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
         let mut args = DispatchArgs::new(None);
         for (case, rows) in kinds.into_iter().enumerate() {
             let workgroup_rows = [64, 1, 256, 100][case];
-            // With the second descriptor, the capacity truncates pairs.
             for descriptor in [descriptor(Growth::Grow, None), descriptor(Growth::Fixed, Some(1000))] {
                 let mut broad_phase = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
@@ -178,7 +177,6 @@ fn a_window_has_the_rows_that_it_shows() {
             (OutputRows::RayCells, all.ray_cells.len()),
             (OutputRows::QueryObjects, all.query_objects.len()),
         ];
-        // Pages that begin `left` rows before the end of each output.
         for left in [[5u32, 90, 7, 30], [0; 4]] {
             let [pairs, hits, ray_cells, results] = [0, 1, 2, 3].map(|kind: usize| counts[kind].1 as u32 - left[kind]);
             let window = Page {
@@ -312,7 +310,6 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let found = whole(&adapter, &mut broad_phase, limited);
                 assert_eq!(found.pairs, all.pairs, "{what}");
                 check(&found);
-                // The same rays and queries, as a separate query of the table.
                 let mut encoder = encoder(&adapter);
                 let later = QueryInput {
                     rays,
@@ -366,7 +363,6 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
     }
 }
 
-/// Panics unless the first `rays` rays and `queries` queries have the results of `all`, and the others none.
 fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize, what: &str) {
     let rows = |offsets: &[u32], limit: usize| {
         let ends = offsets.iter().enumerate();

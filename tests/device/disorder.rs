@@ -17,7 +17,6 @@ const BOXES: usize = 8;
 /// Default number of cases. `GPU_BROAD_PHASE_DISORDER` replaces it.
 const CASES: u64 = 140;
 
-/// Objects of a step. Results of consecutive steps differ.
 #[derive(Clone)]
 struct Input {
     boxes: Vec<Aabb>,
@@ -113,7 +112,6 @@ struct Step {
     names: Vec<[u32; 2]>,
 }
 
-/// A pending read-back with its expected result.
 enum Coming {
     Answer(&'static str, Readback<StepResult>, Answer),
     Visible(Readback<Visible>, Vec<Vec<u32>>),
@@ -124,7 +122,6 @@ fn names(event: &gpu_broad_phase::PairEvent) -> [u32; 2] {
     [event.a, event.b]
 }
 
-/// Output without a read-back, copied to the host by the test alone.
 struct Unread {
     component: &'static str,
     words: mpsc::Receiver<Vec<u32>>,
@@ -149,12 +146,10 @@ struct World<'a> {
     set: QuerySet,
     culling: Culling,
     events: PairEvents,
-    /// Components whose output only the test reads.
     args: DispatchArgs,
     lines: DebugDraw,
     bits: Culling,
     kept: Vec<Step>,
-    /// Expected results of the last recordings of the broad phase, the set and the culling.
     last: Option<Answer>,
     last_of_set: Option<Answer>,
     last_seen: Option<Vec<Vec<u32>>>,
@@ -203,7 +198,7 @@ impl<'a> World<'a> {
         self.counts.entry(what).or_default()
     }
 
-    /// Records the next step. Uploads of the `ObjectSet` go into `uploads`, the step into `encoder` if it is given.
+    /// Uploads of the `ObjectSet` go into `uploads`, the step into `encoder` if it is given.
     fn step(&mut self, rng: &mut Rng, uploads: &mut wgpu::CommandEncoder, encoder: Option<&mut wgpu::CommandEncoder>) {
         self.number += 1;
         let moved = boxes(self.number);
@@ -575,7 +570,6 @@ fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
     }
 }
 
-/// Every third case submits all encoders in order.
 #[test]
 fn answers_are_of_their_step_or_say_that_they_are_not() {
     let wanted = std::env::var("GPU_BROAD_PHASE_DISORDER").ok();

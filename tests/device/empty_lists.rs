@@ -80,7 +80,6 @@ fn check_outputs(
     }
 }
 
-/// Returns the result read at once, and the result of a recorded read-back.
 fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
     let mut later = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);

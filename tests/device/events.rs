@@ -12,7 +12,6 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// A pair of handles, the lower one first.
 type Touch = [Handle; 2];
 
 fn touch(event: PairEvent) -> Touch {
@@ -21,7 +20,6 @@ fn touch(event: PairEvent) -> Touch {
     touch
 }
 
-/// Box on a lattice, where many boxes share faces.
 fn random_box(rng: &mut Rng) -> Aabb {
     let low = [0; 3].map(|_| rng.below(7) as f32 - 3.0);
     let size = if rng.below(12) == 0 { 4.0 } else { 1.0 };
@@ -89,7 +87,6 @@ fn check(events: &Events, [before, now]: &[BTreeSet<Touch>; 2], what: &str) {
     assert_eq!(set_of(&events.persisting), persisting, "{what}: persisting");
 }
 
-/// Panics unless events have the order of the step's pairs.
 fn check_order(events: &Events, before: &BTreeSet<Touch>, pairs: &[Pair], handle: impl Fn(u32) -> Handle, what: &str) {
     let touches = pairs.iter().map(|pair| [handle(pair.a), handle(pair.b)]);
     let (persisting, begun): (Vec<Touch>, Vec<Touch>) = touches.partition(|touch| {
@@ -201,7 +198,6 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
             for step in 0..steps {
                 let what = format!("{scheme:?}, step {step} on {}", adapter.name);
                 let mut encoder = encoder(&adapter);
-                // Some encoders hold two steps, and some steps are not read back.
                 for _ in 0..=rng.below(4) / 3 {
                     (0..rng.below(12)).for_each(|_| disturb(&mut set, &mut handles, &mut rng));
                     record(&adapter, &mut encoder, &mut broad_phase, &mut events, &mut set);
@@ -302,7 +298,6 @@ fn outputs_may_grow_from_step_to_step() {
             adapter.queue.submit([encoder.finish()]);
             let found = read_events(&mut events);
             let result = read(&mut broad_phase);
-            // Pairs that did not fit count as ended.
             assert_eq!(
                 found.status,
                 result.counters.status.intersection(Status::PAIRS),
@@ -498,7 +493,6 @@ fn generations_may_lie_on_the_device() {
     }
 }
 
-/// After a step that did not run, the pairs before it are unknown.
 #[test]
 fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];

@@ -15,7 +15,6 @@ fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
     }
 }
 
-/// Returns new devices, which a test may destroy.
 fn own_devices<const COUNT: usize>(adapter: &TestAdapter) -> [(wgpu::Device, wgpu::Queue); COUNT] {
     let list = block_on(list_adapters(adapter.backends));
     let own = list.into_iter().next().expect("an adapter");
@@ -113,7 +112,6 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
         queue.submit([encoder.finish()]);
         device.destroy();
 
-        // Nothing has reported the device's loss yet, so reading must detect it.
         let lost = Some(ReadBackError::DeviceLost);
         assert_eq!(block_on(gpu.read_back()).err(), lost, "{}", adapter.name);
         assert_eq!(block_on(events.read_back()).err(), lost, "{}", adapter.name);

@@ -73,13 +73,11 @@ fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
 
 struct Hunter {
     adapter: TestAdapter,
-    /// Only the first adapter reports faults of the CPU engine.
     is_first: bool,
     engines: HashMap<Kind, Engine>,
 }
 
 impl Hunter {
-    /// Returns a `GpuBroadPhase` on the adapter's device, or a `BroadPhase` with its own device.
     fn engine(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) -> &mut Engine {
         let adapter = &self.adapter;
         let kind = kind_of(number, descriptor);
@@ -202,7 +200,6 @@ fn text(payload: &(dyn std::any::Any + Send)) -> String {
 }
 
 thread_local! {
-    /// True while panics of this thread are caught and reported as faults of the scene.
     static IS_HUNTING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -331,7 +328,6 @@ impl Hunter {
             });
             verdict.hold(&who, checked);
         }
-        // An engine that panicked may be in any state.
         if !is_answered {
             self.engines.remove(&kind_of(*number, descriptor));
         }
@@ -529,7 +525,6 @@ fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {
 #[test]
 fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
     let scenes = range();
-    // Panics of a scene are printed as faults instead.
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !IS_HUNTING.get() {

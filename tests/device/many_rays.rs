@@ -129,7 +129,6 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 ..Default::default()
             });
             assert_eq!(of(&window).1, whole.1[middle..], "{what}");
-            // With the least memory, nothing is cached or sorted.
             let limited = |limit| BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     max_bytes: Some(limit),

@@ -71,7 +71,6 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
     }
 }
 
-/// Returns a new device, whose counters no other test changes.
 fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
     let own = block_on(all_adapters(adapter.backends)).into_iter().next();
     let request = wgpu::DeviceDescriptor {
@@ -319,7 +318,6 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
         };
         let before = idle();
         step(&device, &queue, &mut gpu, &objects);
-        // Only cached bind groups will keep this buffer alive.
         let caller_owned = device.create_buffer_init(&BufferInitDescriptor {
             label: Some("a ray of the caller"),
             contents: bytemuck::cast_slice(&rays),
@@ -349,7 +347,6 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
         step(&device, &queue, &mut gpu, &larger);
         step(&device, &queue, &mut gpu, &larger);
         let grown = idle();
-        // Uniform blocks and staging buffers may be added.
         let what = format!("{grown:?} after {buffers} buffers on {}", adapter.name);
         assert!(grown[1] <= buffers + 6, "{what}");
         gpu.trim();
@@ -401,7 +398,6 @@ fn memory_that_steps_do_without_is_given_back() {
             let large = step_of(&mut gpu, &objects).pairs;
             let held = gpu.memory().total();
             assert!(held > small + 64 * MANY as u64, "{what}: {held} after {small}");
-            // Buffers shrink only after many small steps in a row.
             for _ in 0..8 {
                 assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
                 assert_eq!(gpu.memory().total(), held, "{what}");
@@ -485,7 +481,6 @@ fn outputs_that_grew_shrink_again() {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
         assert_eq!(gpu.memory().pairs, grown, "{}", adapter.name);
-        // Shrinking takes further read-backs, then several steps.
         for _ in 60..140 {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
@@ -575,7 +570,6 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
     }
 }
 
-/// wgpu ignores broken and outdated data, but refuses data of another device.
 #[test]
 fn a_cache_that_the_device_refuses_counts_as_none() {
     let objects = uniform(500, &mut Rng(4));
@@ -623,7 +617,6 @@ fn a_cache_that_the_device_refuses_counts_as_none() {
     }
 }
 
-/// The error may arise on any thread that creates pipelines.
 #[test]
 fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
     let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))

@@ -137,7 +137,6 @@ fn things_of_another_instance_are_refused() {
         }
         one.queue().unwrap().submit([own.finish()]);
 
-        // On another device, the set uploads all objects.
         let mut objects = ObjectSet::new();
         for object in TWO {
             objects.insert(object);
@@ -203,7 +202,6 @@ fn sets_and_events_belong_to_one_broad_phase() {
     }
 }
 
-/// Inputs are outputs of the same call, or the static objects' table.
 #[test]
 fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
@@ -420,7 +418,6 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     }
 }
 
-/// Nothing reads draws and arguments back, so the next call reports that the last one ran after a later step.
 #[test]
 fn unread_errors_are_reported_once_by_the_next_call() {
     for adapter in adapters() {
@@ -450,7 +447,6 @@ fn unread_errors_are_reported_once_by_the_next_call() {
             } else {
                 adapter.queue.submit([second, beside]);
             }
-            // In either order, the second step overwrites the first step's table.
             assert_eq!(
                 texts.bind(&layout, &out.table).map(drop),
                 Err(StepError::Dropped),
@@ -464,7 +460,6 @@ fn unread_errors_are_reported_once_by_the_next_call() {
             }
             assert_eq!(set.record(&mut third, &next, asked).map(drop), told, "{name}");
             if !is_ordered {
-                // Events fail until a reset, since the pairs before are unknown.
                 let again = components.events.record(&mut third, &next, ObjectNames::default());
                 assert_eq!(again.err(), Some(StepError::Dropped), "{name}");
                 components.events.reset();
@@ -638,7 +633,6 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
     }
 }
 
-/// [`BroadPhase`] submits its steps itself, so uploads must be submitted before.
 #[test]
 fn a_step_over_objects_that_were_not_uploaded_is_refused() {
     for adapter in adapters() {

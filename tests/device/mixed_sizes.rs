@@ -265,7 +265,6 @@ fn a_large_object_table_does_not_change_rays_and_queries() {
     }
 }
 
-/// Each object queries once, although large ones have further entries.
 #[test]
 fn neighbors_ask_once_each_beside_a_large_object_table() {
     let mut rng = Rng(94);

@@ -21,7 +21,6 @@ struct Case {
     number: u64,
     objects: Vec<Aabb>,
     worlds: Vec<u32>,
-    /// Number of static objects, which have the lowest indices.
     statics: usize,
     queries: Vec<Query>,
     /// Radius and `half` of the self-query, if objects query each other.
@@ -54,7 +53,6 @@ impl Case {
         self.worlds.get(object).copied().unwrap_or(0)
     }
 
-    /// Returns the rows by brute force, sorted by distance, then by index.
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<NearestObject> {
         let wanted = self.wanted as usize;
         let self_query = self.neighbors.map_or(self.queries.len(), |_| self.objects.len());
@@ -267,7 +265,6 @@ fn rows_are_those_of_a_search_through_all_objects() {
             }
         }
         let mut queries = queries(&objects, 60, worlds, &mut rng);
-        // Some coordinates are tiny, huge, or rounded because they are far from 0.
         let scale = [1.0, 2f32.powi(-40), 1.0, 2f32.powi(30), 1.0][round % 5];
         let offset = [0.0, 0.0, 0.0, 0.0, 3e5][round % 5];
         let moved = |place: [f32; 3]| place.map(|at| scale * at + offset);
@@ -381,7 +378,6 @@ fn walks_of_several_rounds_find_the_same() {
     }
 }
 
-/// Returns the box tests per query on the CPU, from which devices may differ by a tenth.
 fn tests_per_query(adapters: &[TestAdapter], scheme: Scheme, case: &Case) -> f64 {
     let descriptor = BroadPhaseDescriptor {
         scheme,
@@ -459,7 +455,6 @@ fn tests_per_query_hardly_grow_with_the_number_of_objects() {
     );
 }
 
-/// A search from outside tests only objects on the near side.
 #[test]
 fn far_queries_test_few_of_the_objects() {
     let adapters = adapters();

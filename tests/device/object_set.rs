@@ -26,7 +26,6 @@ fn any(handles: &[Handle], rng: &mut Rng) -> Handle {
     handles[rng.below(handles.len())]
 }
 
-/// Makes a random change. `handles` are those of all objects in the set.
 fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
     let handle = any(handles, rng);
     match rng.below(7) {
@@ -323,7 +322,6 @@ fn growth_keeps_everything_and_copies_on_the_device() {
             let most = if new > count as u64 / 2 { whole } else { 36 * new + 48 };
             assert!(uploaded <= most, "{uploaded} bytes for {before} to {count} objects");
         }
-        // A new object takes the free slot, so the buffer does not grow.
         set.remove(handles[5]).unwrap();
         set.insert(cube([7.0; 3]));
         assert!(upload(&device, &queue, &mut set) <= 64);

@@ -50,7 +50,6 @@ fn scene_of(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -
 #[test]
 fn every_sort_strategy_gives_the_same_bytes() {
     let mut rng = Rng(72);
-    // More keys than fit a tile of any sort strategy.
     let boxes = uniform(9000, &mut rng);
     let scene = Scene {
         objects: Source::Host(&boxes),

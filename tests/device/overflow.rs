@@ -104,7 +104,6 @@ fn count_equal_boxes(count: u32, adapter: &TestAdapter, scheme: Scheme) {
     assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < count), "{what}");
 }
 
-/// These rods need two rounds. `tests/device/step.rs` has more than 65,535 rods.
 #[test]
 fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     let count = 16_500;
@@ -208,7 +207,6 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                 let expected = cpu::step(&descriptor, &objects, &rays).expect("an answer");
                 let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
                 assert!(result.counters.is_complete(), "{what}");
-                // An any-hit search ends at its first hit, so it may need only one round.
                 assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
                 assert_eq!(result.ray_any, expected.ray_any, "{what}");
                 assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
@@ -273,7 +271,6 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
     }
 }
 
-/// If counting lacks rounds, only the pairs it counted may be written.
 #[test]
 fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
     let mut rng = Rng(9);
@@ -378,7 +375,6 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
     }
 }
 
-/// A query must not shrink the buffer of the last step's pairs.
 #[test]
 fn pairs_outlast_a_query_that_memory_is_short_for() {
     let mut rng = Rng(11);
@@ -452,7 +448,6 @@ fn trim_gives_memory_back_and_the_next_step_is_complete() {
     }
 }
 
-/// `trim` keeps the demand measured by earlier steps.
 #[test]
 fn outputs_start_at_what_was_needed_after_trim() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
@@ -554,7 +549,6 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
     }
 }
 
-/// Each recorded round dispatches every search, so unneeded rounds are dropped.
 #[test]
 fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     let points = [Aabb::point([1.0; 3]); 100];
@@ -587,7 +581,6 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     }
 }
 
-/// Outputs grow when counters arrive, with a later submission.
 #[test]
 fn steps_make_room_without_a_wait() {
     for adapter in daily_adapters() {

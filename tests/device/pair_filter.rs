@@ -156,7 +156,6 @@ fn wild_scenes_have_the_pairs_of_brute_force_without_excluded_ones() {
                 continue;
             }
             let wild = crate::wild::scene(number, &given);
-            // Brute force ignores periods of pairs.
             let descriptor = BroadPhaseDescriptor {
                 periods: [0.0; 3],
                 pair_filter: [None, Some(BITS), Some(WORDS)][number as usize / 3 % 3],
@@ -503,7 +502,6 @@ fn walks_in_many_rounds_leave_out_the_same_pairs() {
     }
 }
 
-/// Host lists are freed before the encoder is submitted.
 #[test]
 fn steps_of_one_encoder_see_their_own_lists() {
     let mut rng = Rng(93);
@@ -549,7 +547,6 @@ fn steps_of_one_encoder_see_their_own_lists() {
     }
 }
 
-/// Pairs exceed the memory limit, so later pages search again.
 #[test]
 fn whole_answers_in_parts_leave_out_the_same_pairs() {
     let mut rng = Rng(94);
@@ -591,7 +588,6 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
     }
 }
 
-/// A list needs a larger buffer of boxes, but the static table is kept.
 #[test]
 fn tables_of_static_objects_outlast_lists() {
     let mut rng = Rng(96);
@@ -645,7 +641,6 @@ fn tables_of_static_objects_outlast_lists() {
     }
 }
 
-/// A new function rebuilds only the passes that include it.
 #[test]
 fn another_function_may_take_the_place_of_one() {
     let mut rng = Rng(97);

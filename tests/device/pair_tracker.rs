@@ -53,7 +53,6 @@ fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
 enum Fate {
     Submitted,
     Dropped,
-    /// Submitted after the next frame's encoder.
     Late,
 }
 

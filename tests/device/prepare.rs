@@ -21,7 +21,6 @@ fn pipelines(device: &wgpu::Device) -> isize {
     device.get_internal_counters().hal.compute_pipelines.read()
 }
 
-/// Inputs of every kind that a frame may have.
 struct Inputs {
     boxes: [Vec<Aabb>; 2],
     statics: Vec<Aabb>,
@@ -283,7 +282,6 @@ fn broad_phases_of_a_device_share_their_pipelines() {
         assert_eq!(pipelines(&device), all, "{what}: another device");
         assert!(pipelines(&other_device) > none, "{what}");
         drop(elsewhere);
-        // Pipelines of an unused filter are freed when another filter is used.
         let texts = TEXTS.map(|condition| format!("fn admits_pair(a: u32, b: u32) -> bool {{ return {condition}; }}"));
         let with_text = |text: &'static str| {
             make(&BroadPhaseDescriptor {
@@ -331,7 +329,6 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
         let boxes = uniform(200, &mut Rng(2));
         for _ in 0..3 {
             let mut encoder = device.create_command_encoder(&Default::default());
-            // Only one box changes, so it is scattered into the buffer.
             set.set(handles[7], boxes[9]).expect("a handle");
             let input = set.upload(&device, &mut encoder).expect("an upload");
             let step = gpu.step(&mut encoder, input).expect("a step");
@@ -429,7 +426,6 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             assert_eq!(gpu.descriptor().margin, descriptor.margin);
             let kept = pipelines(&device);
             assert!(*is_dear || kept == before, "{what}: {before} pipelines, then {kept}");
-            // Pipelines without the changed constant are reused.
             assert!(
                 kept - before < all * 4 / 5,
                 "{what}: {kept} after {before}, {all} at first"

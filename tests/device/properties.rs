@@ -75,7 +75,6 @@ struct Place {
 struct Lattice {
     step: f32,
     is_free: bool,
-    /// Allows coordinates one float off the lattice.
     is_nudged: bool,
     /// Centre of the lattice, in steps.
     origin: [i32; 3],
@@ -543,7 +542,6 @@ fn sets(result: &StepResult, name: impl Fn(u32) -> u32) -> Sets {
     }
 }
 
-/// Enables all hits, which [`Sets`] compares.
 fn everything(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         outputs: OutputOptions {

@@ -371,7 +371,6 @@ fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) ->
     bytemuck::pod_collect_to_vec(&bytes)
 }
 
-/// A query must not discard the step's pairs to grow their buffer.
 #[test]
 fn pairs_outlast_a_query_that_could_grow_them() {
     for adapter in adapters() {

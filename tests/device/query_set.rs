@@ -102,7 +102,6 @@ const ROOMY: Capacities = Capacities {
     rounds: None,
 };
 
-/// Static objects and worlds vary, and one encoder holds all recordings.
 #[test]
 fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
     for adapter in adapters() {
@@ -164,7 +163,6 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         sensed.queries.objects.unwrap().buffer
                     );
                     let later = picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
-                    // After these other queries, `later` still delivers the first result.
                     if generation == 3 {
                         picking.record(&mut encoder, &step, senses).expect("a set");
                     }
@@ -297,7 +295,6 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             );
             assert_eq!(found.query_nearest.len(), 2 * frame.boxes.len(), "{name}");
         }
-        // Recorded work runs after its broad phase was dropped.
         let mut encoder = encoder(&adapter);
         let step = gpu.step(&mut encoder, frame.input()).expect("a step");
         let asked = QueryInput {

@@ -172,7 +172,6 @@ fn what_was_asked_for_is_what_arrives() {
     }
 }
 
-/// A truncated result reports so, and the next copy is larger.
 #[test]
 fn what_is_copied_grows_with_the_answer() {
     for adapter in adapters() {
@@ -262,7 +261,6 @@ fn events_arrive_later_as_they_are_read() {
         assert_eq!(events.record_read_back(&mut early).err(), Some(StepError::NoStep));
         for frame in 0..14u64 {
             let name = format!("{}, frame {frame}", adapter.name);
-            // A crowd comes and goes, with more events than the first copies hold.
             let boxes = match frame {
                 6 | 7 | 9 => vec![UNIT; 200],
                 _ => uniform(250, &mut Rng(1 + frame / 2)),
@@ -299,7 +297,6 @@ fn pairs_of(boxes: &[Aabb]) -> Vec<Pair> {
     result.expect("boxes that can be answered").pairs
 }
 
-/// Staging memory returns when handles are taken, dropped or ignored.
 #[test]
 fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
     for adapter in adapters() {
@@ -335,7 +332,6 @@ fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
                 gpu.record_read_back(&mut encoder, Outputs::default())
                     .expect("a handle"),
             );
-            // Counted before the encoder finishes, which frees temporary objects.
             if number > 30 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }

@@ -94,7 +94,6 @@ struct Frame {
 }
 
 impl Frame {
-    /// Panics unless all results have arrived and are correct. Returns the pairs.
     fn check(
         mut self,
         descriptors: &[BroadPhaseDescriptor<'_>; 3],

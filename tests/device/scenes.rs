@@ -82,7 +82,6 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
 /// Past all finite bounds of the scenes, so it must act like infinity.
 const FAR: f32 = 1e30;
 
-/// A floor that reaches down to `-end`, and a box 0.75 above it.
 fn floor_and_box(end: f32) -> [Aabb; 2] {
     [
         Aabb::new([-1.0, -end, -1.0], [1.0, 0.0, 1.0]),
@@ -140,7 +139,6 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
     }
 }
 
-/// Each rod is in every cell that a ray along it visits.
 #[test]
 fn rays_along_rods_look_at_each_rod_a_few_times() {
     let (objects, rays) = rods(2_000, 60, &mut Rng(11));
@@ -173,7 +171,6 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
     }
 }
 
-/// Even a search of all objects tests only those of its world.
 #[test]
 fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     const WORLDS: u32 = 400;

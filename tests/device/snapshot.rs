@@ -345,7 +345,6 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
     let (mut whole, mut refused) = (0, 0);
     for round in 0..40_000 {
         let mut bytes = files[round % files.len()].clone();
-        // Mostly changes lengths and kinds, some to their largest value.
         for _ in 0..=rng.below(3) {
             let place = match rng.below(4) {
                 0 => rng.below(bytes.len()),

@@ -29,7 +29,6 @@ struct Strewn {
     buffer: wgpu::Buffer,
     count: u32,
     offset: u64,
-    /// `None` if elements are packed.
     stride: Option<u32>,
 }
 
@@ -38,7 +37,6 @@ impl Strewn {
         let element = elements.first().map_or(0, Vec::len);
         let stride = [None, Some(element), Some(element + 1), Some(element + rng.below(12))][rng.below(4)];
         let stride = stride.filter(|_| !elements.is_empty());
-        // Some of these offsets can be bound, others cannot.
         let alignment = adapter.device.limits().min_storage_buffer_offset_alignment as usize / 4;
         let first = [0, 1, 4, alignment, 3 * alignment, alignment + 4, rng.below(500)][rng.below(7)];
         let mut words: Vec<u32> = (0..first).map(|_| rng.bits() as u32).collect();
@@ -376,7 +374,6 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                 };
                 [&mut one_world, &mut two_worlds].map(|on_gpu| dispatches(&adapter, on_gpu, input))
             };
-            // Counters of this step select the passes of later steps.
             count(0, [32, 4, 64, 48]);
             adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             let [one, two] = count(0, [32, 4, 64, 48]);
@@ -473,7 +470,6 @@ impl<'b> Place<'b> {
     }
 }
 
-/// Returns a scene that reads elements from a buffer.
 type Input = for<'b> fn(Place<'b>) -> Scene<'b>;
 
 const SOURCES: [(&str, u32, Input); 9] = [
@@ -613,14 +609,12 @@ fn what_cannot_be_read_is_refused_with_its_values() {
                 };
                 let error = InputError::BufferTooLarge { what, needed, limit };
                 assert_eq!(refused(place(0, Some(stride))), Some(StepError::Input(error)));
-                // Only the range that is read must fit a binding.
                 assert_eq!(refused(place(large.size() - 2 * bytes - 4, None)), None, "{what}");
             }
         }
     }
 }
 
-/// Lists and views need no copy at an aligned offset.
 #[test]
 fn lists_and_views_are_bound_as_they_lie() {
     for adapter in adapters() {

@@ -190,7 +190,6 @@ fn the_answer_is_that_of_one_list() {
         let all = descriptors();
         for (index, descriptor) in all.iter().enumerate().filter(|(index, _)| adapter.runs(*index)) {
             let mut on_gpu = broad_phase(&adapter, descriptor);
-            // Each descriptor runs half of the sizes, and nine descriptors together run all.
             let turn = |(seed, _): &(usize, _)| (seed + index) % 2 == 0;
             for (seed, sizes) in SIZES.into_iter().enumerate().filter(turn) {
                 let case = Case::new(seed as u64 + 10 * index as u64, sizes, descriptor.worlds);
@@ -369,7 +368,6 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
             };
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
-            // The table has its own copy, so the buffer may change.
             adapter.queue.write_buffer(&boxes, 0, &vec![0; 32 * count as usize]);
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
@@ -472,7 +470,6 @@ fn the_table_of_both_parts_is_asked_again() {
     }
 }
 
-/// Pages of every output add up to the complete result.
 #[test]
 fn windows_and_prefixes_reach_over_both_parts() {
     for adapter in daily_adapters() {
@@ -559,7 +556,6 @@ fn descriptor_of_all(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDe
     }
 }
 
-/// Levels of the static table are numbered from 32.
 #[test]
 fn cells_of_rays_come_from_both_tables() {
     for adapter in daily_adapters() {
@@ -621,7 +617,6 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let again = whole(&adapter, &mut on_gpu, case.scene());
             assert!(again.pairs == expected.pairs, "{what}");
 
-            // The limit also applies while the table is built.
             let tight = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     max_bytes: Some(held + (16 << 20)),
@@ -781,7 +776,6 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
         let mut ways = scenes.map(|_| broad_phase(&adapter, &descriptor));
         let mut times = [const { Vec::new() }; 3];
         let mut pairs = [0; 3];
-        // The first frame builds buffers and the table, so it is not timed.
         let frames = if count > 100_000 { 16 } else { 4 };
         for frame in 0..frames {
             for (way, scene) in scenes.iter().enumerate() {

@@ -152,7 +152,6 @@ fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], what
     assert_eq!((&result.ray_hits, &result.ray_any), (&hits, &any), "{what}");
 }
 
-/// If outputs are too small, `BroadPhase` repeats or pages the step.
 #[test]
 fn cells_of_rays_are_complete_from_a_broad_phase() {
     for adapter in adapters() {
@@ -286,7 +285,6 @@ fn steps_of_one_encoder_each_see_their_own_input() {
     }
 }
 
-/// The pass table must list exactly the passes that every step runs.
 #[test]
 fn passes_that_every_step_needs_are_dispatched() {
     let boxes = uniform(500, &mut Rng(77));
@@ -347,7 +345,6 @@ fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
             let after = whole(&adapter, &mut used, &objects, &[]);
             assert!(before.pairs == after.pairs, "{scheme:?} on {}", adapter.name);
 
-            // Levels of this scene are hashed, and the next scene needs far more entries.
             let mut sparse = power_law(1000, &mut rng);
             sparse
                 .iter_mut()
@@ -572,7 +569,6 @@ fn missing_room_for_entries_is_reported_and_made() {
     }
 }
 
-/// The buffer may exceed a binding, or have no objects yet.
 #[test]
 fn only_the_used_part_of_a_callers_buffer_is_bound() {
     for adapter in adapters() {

@@ -288,7 +288,6 @@ fn walks_tell_whether_they_came_to_their_end() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, scene);
-            // A dispatch of its own, so that only this search is cut.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 3);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 3 * (asked.len() - 1)));
             for (query, told) in asked.iter().zip(told.chunks(3)) {
@@ -307,7 +306,6 @@ fn walks_tell_whether_they_came_to_their_end() {
     }
 }
 
-/// The first ray sweeps a box that hits every object.
 #[test]
 fn casts_tell_whether_they_came_to_their_end() {
     for adapter in daily_adapters() {
@@ -568,7 +566,6 @@ fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec
     hits.collect()
 }
 
-/// Rays through one table per dispatch, then through both.
 #[test]
 fn a_callers_rays_hit_what_rays_hit() {
     let [mut hits, mut ran] = [0; 2];
@@ -618,7 +615,6 @@ fn a_callers_rays_hit_what_rays_hit() {
             let shader = make(&descriptor, "own_", 1).unwrap();
             let source = own(&format!("{RAYS}\n{}", CAST.replace("TABLE", "own")));
             let pass = OwnPass::over(&adapter, shader.clone(), &source);
-            // Shaders without swept rays ignore half extents.
             let half_extents = |ray: &SweptRay| if sweeps { ray.half_extents } else { [0.0; 3] };
             let counting: Vec<_> = given
                 .iter()
@@ -644,7 +640,6 @@ fn a_callers_rays_hit_what_rays_hit() {
                 );
                 let expected = all_hits(&descriptor, &scene);
                 if descriptor.periods == [0.0; 3] {
-                    // Brute force knows no periods.
                     assert_eq!(
                         expected,
                         brute_force::scene_rays(&descriptor, &scene).unwrap(),

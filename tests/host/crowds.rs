@@ -54,7 +54,6 @@ struct Crowd {
     spacing: f32,
     queries: Vec<Query>,
     rays: Vec<SweptRay>,
-    /// Number of static objects, which have the lowest indices.
     statics: usize,
 }
 
@@ -261,10 +260,8 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
-    /// Largest ratio of work to the lesser of brute force and adaptive, and its scene.
     worst: f64,
     scene: u64,
-    /// Number of checks, and number of those over [`FACTOR`].
     count: u64,
     over: u64,
 }

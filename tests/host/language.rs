@@ -74,7 +74,6 @@ fn pairs(words: &[&str], first: &[&str], second: &[&str]) -> usize {
     words.windows(2).filter(is_pair).count()
 }
 
-/// Collects all files with prose, except reports and built files.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -95,7 +94,6 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the prose of a line: all of it in a document, else a comment that fills the line.
 fn text_of(line: &str, is_document: bool) -> Option<&str> {
     let line = line.trim();
     if is_document {
@@ -110,7 +108,6 @@ fn text_of(line: &str, is_document: bool) -> Option<&str> {
     Some(comment).filter(|comment| !comment.is_empty())
 }
 
-/// Returns the blocks of a file: lines of prose that follow each other.
 fn blocks(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let is_document = path.extension() == Some("md".as_ref());

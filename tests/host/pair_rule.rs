@@ -88,7 +88,6 @@ fn worlds_lists_and_static_objects_count() {
     );
 }
 
-/// Periodic scenes are compared with the CPU engine, since brute force ignores periods of pairs.
 #[test]
 fn the_rule_is_overlap_for_pairs_alone() {
     let mut rules = std::collections::BTreeSet::new();

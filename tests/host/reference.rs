@@ -53,7 +53,6 @@ fn a_step_answers_what_its_passes_leave() {
     assert!(pairs.min(hits).min(results) > 1000, "{pairs} {hits} {results}");
 }
 
-/// Overlaps of compared objects are the scene's pairs.
 #[test]
 fn compared_objects_have_the_pairs_of_their_scene() {
     let mut pairs = 0;
@@ -172,7 +171,6 @@ fn a_kept_table_answers_as_a_step_does() {
     assert!(hits.min(results) > 1000, "{hits} {results}");
 }
 
-/// This step would take minutes if it were not cancelled.
 #[test]
 fn a_cancel_token_reports_progress_and_ends_a_step() {
     // All points share a cell, and none overlap each other.

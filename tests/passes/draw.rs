@@ -48,7 +48,6 @@ pub fn check_lines(bench: &Bench, trace: &Trace) {
         found.check("lines", &lines);
         found.check("draw_args", &args);
 
-        // A page that omits the first rows.
         let shown = &trace.ray_cells[..trace.ray_cells.len().min(400)];
         let params = DrawParams {
             first: trace.ray_cells.len() as u32 + 3 - shown.len() as u32 / 2,

@@ -26,7 +26,6 @@ pub const STALE_PAIR: Pair = Pair { a: STALE, b: STALE };
 
 pub const PADDING: usize = 4096;
 
-/// One round, with more tests than any search here needs.
 pub const ONE_ROUND: Round = Round {
     first: 0,
     tests: 1 << 30,
@@ -93,12 +92,10 @@ pub struct Bench {
     pub run: RefCell<BTreeSet<(&'static str, bool)>>,
     pub overrides: Overrides,
     pub round: Cell<Round>,
-    /// Values common to all rounds.
     pub base: Cell<Round>,
     pub sweeps: Cell<bool>,
     /// True if counting stores partners as it finds them, false if at the end of a search.
     pub stores_in_loop: bool,
-    /// Value of the constant `SCHEME`.
     pub scheme: u32,
     /// Largest number of workgroups in the first dimension. More fold into the second.
     pub fold: u32,
@@ -185,7 +182,6 @@ impl Bench {
 }
 
 impl Bench {
-    /// Runs a pass in rounds, each on the output of the last.
     pub fn run_rounds(
         &self,
         pass: &'static Pass,
@@ -544,7 +540,6 @@ pub fn used_counters() -> Vec<u32> {
     counters
 }
 
-/// A grid of poison, as before its pass.
 pub fn stale_grid() -> Grid {
     pod_read_unaligned(&[POISON; size_of::<Grid>()])
 }
@@ -566,7 +561,6 @@ fn with_clusters(trace: &Trace) -> Vec<u8> {
     records
 }
 
-/// Returns `trace` with clusters, marked as crowded.
 pub fn crowded(trace: &Trace) -> Trace {
     let mut trace = trace.clone();
     trace.grid.is_crowded = 1;

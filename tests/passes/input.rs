@@ -28,7 +28,6 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
     found.check("gathered", &device_count::device_count(&params, &limits, &layout));
 }
 
-/// Returns a random layout, and words up to the end of its last element.
 pub fn strewn(elements: u32, flags: u32, words: u32, rng: &mut Rng) -> (SourceLayout, Vec<u32>) {
     let is_tight = flags & UNFILTERED != 0 && rng.below(2) == 0;
     let element = if is_tight { 6 } else { words };

@@ -92,7 +92,6 @@ pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     list
 }
 
-/// Checks a list with filter words, a list alone, and filter words alone.
 pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
     for (list, words) in [
         (list, 2 * list.len()),
@@ -139,7 +138,6 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
         pairs.sort_unstable();
         pairs
     };
-    // The hash table has each pair once, in any slot.
     assert_eq!(in_order(&found_table), in_order(&table), "{}", found.what);
     let rows: Vec<u32> = found.take("exclusion_rows", slots);
     let lookup_cell = Excludes {
@@ -171,7 +169,6 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let entries = trace.params.entry_capacity as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), filter_inputs(trace, objects), more].concat();
-    // Rows of static objects have a test of their own.
     let params = Params {
         pair_rows: trace.params.entry_capacity,
         cached_partners: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
@@ -238,7 +235,6 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     found.check("pair_offsets", &counted);
     let mut expected = counters.clone();
     if keeps_bits {
-        // Two rounds that share a cluster both test its box.
         let words: Vec<u32> = found.take("counters", counters.len());
         expected[PAIR_CANDIDATES..][..2].copy_from_slice(&words[PAIR_CANDIDATES..][..2]);
     }
@@ -428,7 +424,6 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     emitted_cached(bench, &values, &window, &[], &words, &scanned);
 }
 
-/// Pairs are written from cached bits up to their limit, then by a search.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
     let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL);
     let entries = trace.params.entry_capacity as usize;
@@ -534,7 +529,6 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
     }
 }
 
-/// Rows of static pairs follow those of the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (count_pass, emit_pass) = if uniform_scheme {
         (

@@ -72,7 +72,7 @@ fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
     order
 }
 
-/// Checks the passes of rays. Devices may order a ray's hits differently.
+/// Devices may order a ray's hits differently.
 pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: bool) {
     bench.sweeps.set(matches!(rays, Rays::Swept(_)));
     let order = check_ray_keys(bench, trace, rays);
@@ -98,7 +98,6 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
         (bench.run_walks(pass, &walks, params, &contents, Some(rounds)), rounds)
     };
-    // Words that rays carry from one table to the next.
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
     let mut counters = used_counters();
     let mut offsets = ray_count::ray_count(&params, &tables, bench.overrides, &mut counters);

@@ -96,7 +96,6 @@ impl Case<'_> {
             ..
         } = self;
         let counts = sort_histogram::sort_histogram(sort, grid, keys);
-        // Sums of other digits of the key precede these.
         let others = vec![STALE; sort.sums as usize];
         let sums_from = |sums: &[u32]| [&others[..], sums].concat();
         let found = self.bench.run(
@@ -175,7 +174,6 @@ pub fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
     [random, sorted, reversed, few, top, vec![0x00ff_00ff; count]]
 }
 
-/// Sorts must be stable, also across tiles.
 pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
     let mut rng = Rng(9);
     for strategy in strategies(&*device) {
@@ -188,7 +186,6 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
         };
         let mut case = 0;
         for &tile in tiles {
-            // More keys than a group of tiles holds.
             let most = if strategy == SortStrategy::SerialTiles {
                 9 * tile
             } else {

@@ -227,7 +227,6 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
         bench.tries_all = thoroughly && index % 5 == 0;
         check_parts(bench, &parts, &scene, static_count, &walks[..2]);
         bench.tries_all = false;
-        // More room than entries need, or too little.
         let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
         check_scene(bench, &descriptor(uniform_scheme, Some(capacity)), &scene, &walks[..1]);
     }

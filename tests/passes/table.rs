@@ -410,7 +410,6 @@ pub fn check_gaps(device: Arc<dyn Device>) {
     }
 }
 
-/// Points spread evenly, one per unit of volume, and crowds in one place or several.
 fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
     let mut rng = Rng(43);
     let mut scenes = Vec::new();
@@ -482,7 +481,6 @@ pub fn check_many_workgroups(device: Arc<dyn Device>) {
     check_starts(&bench, (entries >> 7) + 40, &keys);
 }
 
-/// Objects in any layout must be prepared like packed boxes.
 pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
     let mut rng = Rng(u64::from(params.object_count));
     let scene = bench.scene.clone();

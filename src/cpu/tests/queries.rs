@@ -224,7 +224,6 @@ fn neighbors_agree_with_brute_force() {
     }
 }
 
-/// Without `half`, neighbors are symmetric. With `half`, only the smaller index finds the pair.
 #[test]
 fn neighbors_once_are_half_of_neighbors_both_ways() {
     let mut random = SplitMix(33);
@@ -451,7 +450,6 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     }
 }
 
-/// The float just below the period does not move. The period itself becomes zero.
 #[test]
 fn positions_are_moved_by_whole_periods_exactly() {
     let mut random = SplitMix(36);

@@ -662,7 +662,6 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         let length = random.pick(&[1.0, 100.0, 3000.0]);
         let given = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
         let ray = load_ray(&params, &given);
-        // A point on or beside the ray, in units of cells.
         let t = random.range(0.0, length);
         let shift = if reach == 0 { 0.5 } else { 0.0 };
         let point: [f64; 3] = std::array::from_fn(|axis| {

@@ -34,7 +34,6 @@ use crate::shared::wgsl::number;
 
 passes! {
     "table" {
-    /// Prepares packed objects.
     PREPARE = "prepare" from "prepare" { source: "tight" }
         if |of| of.prepares()
             || of.pair_filter.is_some()
@@ -42,34 +41,24 @@ passes! {
             || of.uses.device_counts
             || of.uses.excluded_pairs;
 
-    /// Prepares objects of any layout and packs them.
     PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" } if |of| of.uses.strided;
 
-    /// Measures box sizes and cell occupancy of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
 
-    /// Chooses the finest cell; finds each level's object count and bounds.
     LEVEL_STATISTICS = "level_statistics" if |_| true;
 
-    /// Sets up the level of the uniform scheme.
     LAYOUT = "layout" if |of| of.is_uniform();
 
-    /// Writes the levels' ranges of the cell table, and one key per object.
     KEYS = "keys" if |of| !of.is_uniform();
 
-    /// Chooses the large-object table and writes its entries.
     LARGE_TABLE_EMIT = "large_table_emit" if has_large_table;
 
-    /// Counts the cells of each object in the uniform scheme.
     ENTRY_COUNT = "entry_count" if |of| of.is_uniform();
 
-    /// Writes the entries of the uniform scheme.
     ENTRY_EMIT = "entry_emit" if |of| of.is_uniform();
 
-    /// Writes the cell table, and the records in walk order.
     GATHER = "gather" if |_| true;
 
-    /// Writes bounds of consecutive records, for crowded scenes.
     CLUSTERS = "clusters" if has_clusters;
     }
 }
@@ -87,7 +76,6 @@ buffers! {
     OBJECTS = "objects": Inputs;
     /// Objects before the step changes them.
     SOURCE_OBJECTS = "source_objects": Inputs;
-    /// The caller's buffer that holds the number of objects.
     OBJECT_LIMITS = "object_limits": Inputs;
     WORLDS = "worlds": Inputs;
     /// The caller's worlds, if they must be packed.
@@ -129,7 +117,6 @@ const PING_PONG: PingPong = PingPong([
     },
 ]);
 
-/// Objects per workgroup of `level_statistics`.
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
 
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
@@ -149,7 +136,6 @@ pub(crate) struct TablePlan {
     pub prepares: bool,
     /// Bytes of other data behind the objects.
     pub behind_objects: u64,
-    /// Set if the objects are not packed.
     pub layout: Option<SourceLayout>,
     pub source_worlds: Option<SourceLayout>,
 }
@@ -261,7 +247,6 @@ impl TablePlan {
         }
     }
 
-    /// Returns the buffers of the sorted entries.
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> KeyValueBuffers {
         let params = &shape.params;
         let objects = params.object_count;
@@ -341,7 +326,6 @@ impl TablePlan {
     }
 }
 
-/// Key buffer that the sort left unused.
 pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {
     PING_PONG.other(sorted).keys
 }

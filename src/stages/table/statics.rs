@@ -35,7 +35,6 @@ pub(crate) struct StaticTable {
     pub written: Dependency,
     pub params: Params,
     pub sorted: KeyValueBuffers,
-    /// Named like the buffers of moving objects.
     pub buffers: Buffers,
 }
 

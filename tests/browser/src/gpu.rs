@@ -68,7 +68,6 @@ impl Gpu {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
-    /// Waits for results. Native devices deliver them in a poll, browsers on their own.
     pub fn poll(&self) {
         let done = self.device.poll(wgpu::PollType::wait_indefinitely());
         if cfg!(not(target_arch = "wasm32")) {

@@ -21,10 +21,8 @@ use answers::RAY_MODES;
 use gpu::{Gpu, Kind};
 use gpu_broad_phase::RayMode;
 
-/// Receives a line of the report.
 pub type Say<'s> = &'s dyn Fn(&str);
 
-/// Runs all checks; panics on failure.
 pub async fn run(say: Say<'_>) {
     let plain = Gpu::open(Kind::Plain).await;
     // In a browser, the adapter has no name here, and the page reports it.

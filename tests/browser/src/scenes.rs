@@ -116,7 +116,6 @@ async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_
     check_source(gpu, descriptor, [scene, scene], what, say).await;
 }
 
-/// Runs `given` on the device, and compares it with brute force of the same `scene` on the host.
 async fn check_source(
     gpu: &Gpu,
     descriptor: BroadPhaseDescriptor<'_>,
@@ -204,7 +203,6 @@ struct Fields {
 }
 
 impl Fields {
-    /// Bytes before each element.
     const BEFORE: u32 = 20;
 
     fn of<T>(gpu: &Gpu, elements: &[T], words: impl Fn(&T) -> Vec<u32>) -> Self {
@@ -280,7 +278,6 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     check_source(gpu, descriptor, [&plain, &given], "fields of structures", say).await;
 }
 
-/// Pairs excluded by a list and by a function.
 pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();

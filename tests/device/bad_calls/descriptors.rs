@@ -310,7 +310,6 @@ fn denormal_bounds_count_as_zero_where_boxes_grow() {
     }
 }
 
-/// Brute force applies periods to neighbours only.
 #[test]
 fn periods_from_the_smallest_to_the_largest_move_positions() {
     let smallest = f32::from_bits((127 - 100) << 23);
@@ -537,7 +536,6 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
             let refused = GpuBroadPhase::new(&adapter.device, &adapter.queue, &fixed(most + 1)).err();
             let expected = DescriptorError::NoStepFits(expected);
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
-            // If outputs grow, the capacity is only a hint.
             let growing = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     growth: Growth::Grow,

@@ -215,7 +215,6 @@ fn excluded_queries_are_not_invalid_whatever_they_hold() {
     assert_eq!(check(&scene, "excluded queries").queries_invalid, 0);
 }
 
-/// Squares of these distances overflow or underflow.
 #[test]
 fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
     let mut rng = Rng(77);
@@ -307,7 +306,6 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
     }
 }
 
-/// The points are 2 * `f32::MAX` apart, which overflows.
 #[test]
 fn a_radius_of_the_largest_float_reaches_everything() {
     let objects = [f32::MIN, f32::MAX].map(|far| Aabb::point([far, 0.0, 0.0]));

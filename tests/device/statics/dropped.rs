@@ -1,7 +1,6 @@
 use super::*;
 use gpu_broad_phase::reference;
 
-/// Outcome of the encoder that builds or moves the static table.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     /// Dropped before the next step is recorded.
@@ -48,7 +47,6 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
             let descriptor = everything(scheme);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let is_told = !matches!(fate, Fate::Dropped);
-            // At first there is no table, then one of other objects.
             for seed in [1, 2] {
                 let case = Case::new(seed, [150, 40], 2);
                 let scene = case.scene();
@@ -66,7 +64,6 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
     }
 }
 
-/// More moving objects need a larger buffer, to which static boxes are copied.
 #[test]
 fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
     for adapter in daily_adapters() {
@@ -91,7 +88,6 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
     }
 }
 
-/// Dropped uploads are repeated, even single changes.
 #[test]
 fn sets_and_tables_find_out_together_what_was_not_submitted() {
     let unit = |at: f32| Aabb::new([at; 3], [at + 1.0; 3]);
@@ -111,7 +107,6 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 });
                 let is_told = !matches!(fate, Fate::Dropped);
                 assert_eq!(told.is_err(), is_told, "{what}, round {round}: {told:?}");
-                // Uploads of an open encoder are not repeated.
                 assert_eq!(uploaded[1] > 0, !is_told, "{what}, round {round}");
                 let mut last = encoder(&adapter);
                 let input = set.upload(&adapter.device, &mut last).unwrap();

@@ -127,7 +127,6 @@ fn a_set_with_static_objects_answers_by_its_handles() {
             let mut model: Vec<(Handle, Aabb)> = Vec::new();
             let rays = crate::common::scene(2, 10, 20, &mut rng).rays;
             for frame in 0..6 {
-                // Static objects change in every second frame only.
                 let changes_statics = frame % 2 == 0;
                 for object in boxes(40, &mut rng) {
                     let is_static = changes_statics && rng.below(3) > 0;
@@ -200,7 +199,6 @@ fn a_set_with_static_objects_answers_by_its_handles() {
     }
 }
 
-/// Generations of two sets are never equal.
 #[test]
 fn sets_do_not_share_static_objects() {
     for adapter in daily_adapters() {
