@@ -6,9 +6,9 @@
 //! ```
 //!
 //! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`.
-//! Debian and Ubuntu have the package `renderdoccmd`; on Windows, put RenderDoc's folder on the PATH. No screen is
-//! needed. Do not use `--release`, because wgpu looks for RenderDoc only with debug assertions. `--step` only runs the
-//! step, for launching from RenderDoc's window.
+//! Debian and Ubuntu have the package `renderdoccmd`; on Windows, put RenderDoc's folder on the PATH. Do not use
+//! `--release`, because wgpu looks for RenderDoc only with debug assertions. `--step` only runs the step, for launching
+//! from RenderDoc's window.
 //!
 //! To capture a frame of your renderer, use the two capture calls in `step` of `capture.rs`.
 

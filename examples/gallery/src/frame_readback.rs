@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Gpu;
 
-/// Copies an element to the host in the frame's encoder. It arrives during a later submission.
+/// Copies an element to the host in the frame's encoder. The element arrives during a later submission.
 pub struct FrameReadback<T> {
     /// Label in [`Gpu::traffic`].
     what: &'static str,

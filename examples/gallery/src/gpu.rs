@@ -26,7 +26,7 @@ pub struct Gpu {
     bytes_read: RefCell<BTreeMap<&'static str, u64>>,
 }
 
-/// Counts, without pictures.
+/// Submissions and bytes read back, except for pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     pub submissions: u64,
@@ -214,7 +214,7 @@ impl Gpu {
         self.submissions.set(self.submissions.get() + 1);
     }
 
-    /// Waits for the first `rows` rows of `buffer`, which needs `COPY_SRC`.
+    /// Reads the first `rows` rows of `buffer`, which needs `COPY_SRC`. Waits for the device.
     ///
     /// # Errors
     /// If the device is lost.
@@ -228,7 +228,7 @@ impl Gpu {
         Ok(rows)
     }
 
-    /// Reads the staging buffer that `copy` fills, without counting.
+    /// Reads the staging buffer that `copy` fills. Does not count the bytes.
     pub(crate) fn read_uncounted<T: bytemuck::Pod>(
         &self,
         bytes: u64,

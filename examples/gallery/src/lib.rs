@@ -52,7 +52,7 @@ pub trait Demo: Sized + 'static {
         None
     }
 
-    /// Results, printed after the last frame.
+    /// Returns the results to print after the last frame.
     fn summary(&mut self, gpu: &Gpu) -> Result<String>;
 }
 

@@ -9,9 +9,9 @@ use glam::UVec2;
 use crate::targets::extent;
 use crate::{Demo, Gpu, Input, LoopOptions, Running, TIME_STEP};
 
-/// Longer runs skip frames.
+/// Most frames of an animation. Longer runs skip frames.
 const ANIMATION_FRAMES: u32 = 60;
-/// Largest width in pixels.
+/// Largest width of an animation in pixels.
 const ANIMATION_WIDTH: u32 = 480;
 
 /// Runs a demo without a window, frame by frame.

@@ -12,7 +12,7 @@ use winit::window::{Window, WindowId};
 
 use crate::{Demo, Gpu, Input, LoopOptions, Running, TIME_STEP};
 
-/// Largest movement of a click, in pixels.
+/// Largest movement of the pointer during a click, in pixels.
 const CLICK_REACH: f32 = 4.0;
 
 pub fn run<D: Demo>(options: LoopOptions, demo: D::Options) -> Result<()> {

@@ -24,21 +24,21 @@ const TIME_STEP: f32 = 1.0 / 60.0;
 const LONGEST_STEP: f32 = 1.0 / 20.0;
 /// More frames in flight would only add latency.
 const FRAMES_IN_FLIGHT: u32 = 2;
-/// Used for slow or unknown frames, because submitted work cannot be cancelled.
+/// Used if frames are slow or not timed yet, because submitted work cannot be cancelled.
 const SLOW_FRAMES_IN_FLIGHT: u32 = 1;
 /// Milliseconds of a slow frame, and of the pause after it.
 const SLOW_FRAME: f64 = 1e3;
 const REST: f64 = 250.0;
 /// Milliseconds.
 const WATCH_EVERY: i32 = 500;
-/// Milliseconds of a wait until the status reports it, and until a notice does.
+/// Milliseconds of a wait after which the status reports it (`LONG`), and a notice does (`TOO_LONG`).
 const LONG: f64 = 3e3;
 const TOO_LONG: f64 = 10e3;
 /// Milliseconds of warning before a slow world, which may freeze the browser.
 const HEADS_UP: f64 = 5e3;
 /// Milliseconds.
 const READOUT_EVERY: f64 = 250.0;
-/// Longer, so that stages are readable.
+/// Milliseconds, enough to read the stage times.
 const STAGES_EVERY: f64 = 1500.0;
 const FEWEST_BOXES: u32 = 1000;
 /// A device with more boxes that is lost early is probably out of memory.
@@ -51,19 +51,19 @@ pub struct App {
     wanted: Settings,
     gpu: Option<Rc<Gpu>>,
     demo: Option<Demo>,
-    /// An asynchronous task uses the world or a part of it.
+    /// True while an asynchronous task uses the world or a part of it.
     is_busy: bool,
     has_failed: bool,
     /// True after the world's first step.
     has_answer: bool,
-    /// Most boxes that this device finished in good time.
+    /// Largest number of boxes that this device finished in good time.
     answered: Option<u32>,
     in_flight: u32,
     slow_notice_shown: bool,
     /// Number of boxes of a world abandoned in mid-step.
     given_up: Option<u32>,
     offer: Offer,
-    /// This notice closes when the wait ends.
+    /// True if the notice reports a wait and closes when the wait ends.
     notice_is_of_wait: bool,
     /// Title, text and button of the notice before the wait.
     notice_behind: Option<(String, String, Offer)>,
@@ -77,7 +77,7 @@ pub struct App {
 #[derive(Default)]
 struct Clock {
     asked: f64,
-    /// Begin of the current wait for the device, and duration of the last one.
+    /// Start of the current wait for the device. `took` is the duration of the last one.
     owed: f64,
     took: f64,
     frame: f64,

@@ -138,7 +138,7 @@ impl Demo {
             .finder
             .record(gpu, &mut encoder, &self.params, &self.swarm, self.ray, &self.settings)?;
         let Some(mut found) = found else { return Ok(()) };
-        // Seen from the eye, cells of its own ray would cover each other.
+        // Cells along the view ray would cover each other, seen from the eye.
         if !is_flat && self.pinned.is_none() {
             found.ray_cells = None;
         }

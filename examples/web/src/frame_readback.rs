@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Copies an element to the host in the frame's encoder. It arrives a frame or two later.
+/// Copies an element to the host in the frame's encoder. The element arrives a frame or two later.
 pub struct FrameReadback<T> {
     label: &'static str,
     arrived: Arc<Mutex<Vec<wgpu::Buffer>>>,

@@ -146,7 +146,7 @@ impl Page {
         self.choose("sizes", settings.sizes);
         let number = |id: &str, value: f64| self.input(id).set_value_as_number(value);
         number("count", (settings::slider_place(settings.boxes) * SLIDER_STEPS).round());
-        // Text keeps the exact decimal number.
+        // Conversion through text keeps the exact decimal number.
         let of_f32 = |value: f32| value.to_string().parse().unwrap_or(f64::from(value));
         number("cell", of_f32(settings.cell));
         number("size", of_f32(settings.size));
@@ -285,7 +285,7 @@ impl Page {
     }
 }
 
-/// Only a reload helps.
+/// Reports an error after which only a reload helps.
 pub fn say_broken(why: &str) {
     if let Some(page) = Page::of_window() {
         page.state(State::Failed, why);

@@ -6,7 +6,7 @@ use gpu_broad_phase::{Dimensions, Scheme};
 pub const SLIDER: [u32; 2] = [1_000, 1_000_000];
 const MOST_BOXES: u32 = (1 << 31) - 1;
 
-/// Lengths are in edges of a middle-sized box.
+/// Lengths are in units of a middle-sized box's edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemeKind {
     Hierarchical,
@@ -76,7 +76,7 @@ pub struct Settings {
     pub colors: bool,
     pub ray: bool,
     pub seed: u64,
-    /// Frame at which time stops. Time steps are then fixed, so that visits end in the same picture.
+    /// Frame at which time stops. Time steps are then fixed, so that every visit ends in the same picture.
     pub frames: Option<u32>,
 }
 

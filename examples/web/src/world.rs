@@ -47,7 +47,7 @@ impl Random {
         2.0 * self.unit() - 1.0
     }
 
-    /// Approximately normal, within 3.
+    /// Approximately normally distributed, from -3 to 3.
     fn normal(&mut self) -> f32 {
         self.signed() + self.signed() + self.signed()
     }

@@ -55,7 +55,6 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
     let eye = Transform::from_xyz(0.0, 0.0, 42.0);
     commands.spawn((shared::camera(&target), eye));
     if let RenderTarget::Image(image) = &target.0 {
-        // Acts as the mouse.
         let location = Location {
             target: bevy::camera::NormalizedRenderTarget::Image(image.clone()),
             position: Vec2::ZERO,

@@ -2,7 +2,7 @@ use bevy::camera::primitives::Aabb;
 use bevy::math::Affine3A;
 use bevy::transform::components::GlobalTransform;
 
-/// Returns the smallest `f32` box around the transformed local box, up to one float per bound.
+/// Returns an `f32` box around the transformed local box. Each bound is at most one float too far out.
 ///
 /// The box contains every point of the local box, transformed in exact arithmetic. Half extents may be infinite. The
 /// result is on all layers, without an owner. Returns `None` for a NaN, a negative half extent, or an infinite centre

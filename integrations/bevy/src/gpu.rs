@@ -12,7 +12,7 @@ use crate::overlaps::Update;
 /// Largest number of pending steps without a renderer. Further frames skip their step.
 const MOST_UNDER_WAY: usize = 3;
 
-/// Limit on incomplete results in a row, after which the CPU takes over.
+/// Number of incomplete results in a row after which the CPU takes over.
 const MOST_ATTEMPTS: usize = 100;
 
 #[derive(Debug)]
@@ -185,7 +185,7 @@ impl Gpu {
                     ended: changes.ended.into_iter().filter_map(entities).collect(),
                     begun: changes.begun.into_iter().filter_map(entities).collect(),
                 }),
-                // Known pairs may be from another device or of forgotten entities.
+                // Known pairs may come from another device or name forgotten entities.
                 Some(_) => Some(Update::Whole(self.tracker.pairs().filter_map(entities).collect())),
             };
             objects.end_steps(self.steps_under_way());
@@ -307,7 +307,7 @@ mod tests {
         (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
     }
 
-    /// Results in bursts, up to eight steps late, lose no event and mix up no batch.
+    /// Results arrive in bursts, up to eight steps late. No event is lost, and no batch gets results of another.
     fn nothing_is_lost_while_the_device_is_behind(skips_frames: bool) {
         let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0));
         broad_phase.open_own();

@@ -90,7 +90,7 @@ fn remove_results(mut world: DeferredWorld, context: HookContext) {
     }
 }
 
-/// A query of an entity. `added` differs if it was removed and added again.
+/// A query of an entity. `added` changes if the query is removed and added again.
 #[derive(Debug, PartialEq)]
 struct Querier {
     entity: Entity,
@@ -164,7 +164,7 @@ fn answer(
     all: Query<(Ref<BroadPhaseQuery>, Option<&BroadPhaseQueryResults>)>,
     mut commands: Commands,
 ) {
-    // Each answer covers all queries: the last counts.
+    // Each answer covers all queries, so only the last one is used.
     let answers = broad_phase.answers.iter();
     let last = answers.filter_map(|answer| Some((queries.pending.take(answer.number)?, &answer.of_queries)));
     let Some((questions, of_queries)) = last.last() else {

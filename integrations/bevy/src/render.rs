@@ -40,8 +40,9 @@ pub(crate) fn build(app: &mut App) -> bool {
     true
 }
 
-/// Runs between two frames: the last one is fully recorded, and all of the next sees this step. Inserts the output
-/// directly, because commands of this schedule wait for the next drawn frame, and a stopped renderer draws none.
+/// Runs between two frames. The previous frame is fully recorded, and all passes of the next one see this step. Inserts
+/// the output directly, because commands of this schedule wait for the next drawn frame, and a stopped renderer draws
+/// none.
 pub(crate) fn step(world: &mut World) {
     world.resource_scope(|world, mut main: Mut<MainWorld>| {
         main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {

@@ -86,7 +86,6 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
                 0.25,
             )
         }
-        // Triangles of a wavy surface.
         "mesh" => {
             let columns = ((count / 2) as f64).sqrt().ceil().max(1.0) as u64;
             let (x, y) = (index / 2 % columns, index / 2 / columns);
@@ -118,7 +117,6 @@ struct RankFigures {
     cut_calls: f64,
     cut_bytes: f64,
     moved: f64,
-    /// `Balance::load`, which is the same on all ranks.
     load: f64,
 }
 
@@ -200,7 +198,7 @@ fn print(kind: &str, count: u64, figures: &[RankFigures]) {
         (1e3 * time, 100.0 * model.per_box * per_rank / time)
     };
     let ([cpu, gpu], many) = ([longest(&CPU), longest(&GPU)], 1e6);
-    // The share of ghosts falls with the cube root of the boxes, or the square root on a surface.
+    // The share of ghosts falls with the cube root of the number of boxes per rank, or the square root on a surface.
     let shrinks = (per_rank / many).powf(if kind == "mesh" { 0.5 } else { 1.0 / 3.0 });
     let grown = many / per_rank * shrinks;
     let at_many = |figures: &RankFigures| {

@@ -103,7 +103,7 @@ impl Bounds {
     }
 }
 
-/// Adds more than two devices can differ by.
+/// Enlarges a distance by more than the results of two devices can differ.
 pub(crate) fn farther(distance: f32) -> f32 {
     (f64::from(distance) * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
 }

@@ -37,7 +37,7 @@ struct Place {
 }
 
 const DIGIT: u32 = 8;
-/// Extra boxes that a longer axis may cross: a fifth, and one in a thousand.
+/// A border on a longer axis may cross a fifth more boxes than the best one, plus a thousandth of all boxes.
 const SIMILAR: [u64; 2] = [5, 1000];
 
 const fn key(coordinate: i32) -> u32 {

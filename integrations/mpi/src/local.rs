@@ -19,13 +19,13 @@ impl Ghosts {
     }
 }
 
-/// Own boxes and ghosts, sorted by id, so that ties by index are ties by id.
+/// This rank's boxes and ghosts, sorted by id, so that indices order ties as ids do.
 #[derive(Default)]
 pub(crate) struct Side {
     pub objects: Objects,
-    /// Index among own boxes, or [`NONE`] for a ghost.
+    /// Index among this rank's boxes, or [`NONE`] for a ghost.
     pub place: Vec<u32>,
-    /// Sender of each ghost, or [`NONE`] for own boxes.
+    /// Sender of each ghost, or [`NONE`] for this rank's boxes.
     senders: Vec<u32>,
 }
 

@@ -9,7 +9,7 @@ use mpi::traits::{
 
 use crate::communicator::{Communicator, Messages};
 
-/// Ends the job (`MPI_Abort`) if a panic drops this value, because other ranks would wait.
+/// Ends the job (`MPI_Abort`) if a panic drops this value.
 pub(crate) struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {

@@ -101,7 +101,7 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// `rows` makes one list per ray.
+    /// `rows` converts a step's result to one list per ray.
     fn cast<R: Cast, T: Pod>(
         &mut self,
         rays: &[R],

@@ -133,7 +133,7 @@ impl<C: Communicator> Ranks<C> {
         messages.filter(|(_, message)| message.len() > nothing).collect()
     }
 
-    /// Exchanges messages and merges ghosts with own boxes. Returns own and received excluded pairs.
+    /// Exchanges messages and merges ghosts with this rank's boxes. Returns this rank's and received excluded pairs.
     fn join(&mut self, owned: &Owned, messages: Messages, sends_statics: bool) -> Result<Vec<[u64; 2]>, String> {
         let mut excluded = owned.excluded_pairs.clone();
         let [mut moving, mut statics] = [const { Ghosts::EMPTY }; 2];
@@ -216,7 +216,7 @@ impl<C: Communicator> Ranks<C> {
     }
 }
 
-/// Excluded pairs, each with the index of an own box that it names, ascending.
+/// Excluded pairs. Each has the index of one of its boxes on this rank. Sorted by index.
 struct Excluded {
     of_moving: Vec<(u32, [u64; 2])>,
     of_statics: Vec<(u32, [u64; 2])>,

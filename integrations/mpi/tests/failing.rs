@@ -9,7 +9,7 @@ use gpu_broad_phase_mpi::{Communicator as _, Device, Owned, Processes, Ranks, Ra
 const RANKS: usize = 4;
 const FAILING: usize = 2;
 
-/// Way to fail, job status, printed message.
+/// Way to fail, expected job status, expected message.
 const WAYS: [(&str, i32, &str); 5] = [
     ("error", 1, "rank 2 ends the job: user code fails"),
     ("first", 1, "rank 2 ends the job: user code fails"),

@@ -201,7 +201,6 @@ const BUFFER_NAMES = ["buffer", "count", "offset", "stride"];
 export interface HostRows {
     readonly part: Part;
     readonly count: number;
-    /** Data to upload. */
     readonly words: Float32Array | Uint32Array;
     /** True if rows are boxes of six floats, without words between. */
     readonly isTight: boolean;
@@ -272,7 +271,7 @@ function demandAttached(name: string, buffer: ArrayBufferLike): void {
     }
 }
 
-/** Number of rows in `array`, with `values` values each. Throws if it is not whole. */
+/** Number of rows in `array`, with `values` values each. Throws if the last row is incomplete. */
 function rowsOf(name: string, array: Float32Array | Uint32Array, values: number): number {
     if (array.length === 0) {
         demandAttached(name, array.buffer);
@@ -303,7 +302,7 @@ function demand(name: string, array: unknown, type: typeof Float32Array | typeof
     }
 }
 
-/** Throws if an array has not `values` values for each of `rows` rows. */
+/** Throws unless an array has `values` values for each of `rows` rows. */
 function perRow(
     name: string,
     array: ArrayLike<number> | undefined,

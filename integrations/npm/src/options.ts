@@ -6,14 +6,14 @@ import { RayModeKind, SchemeKind, Settings } from "./wasm/gpu_broad_phase.js";
  *
  * - `"hierarchical"` has levels by size, and nothing to tune. Use it when in doubt.
  * - `"uniform"` has cells of one size, and enters each object into every cell it covers.
- * - `"adaptive"` has half-shifted layers of power-of-two cells. `minScale` is the finest cell edge.
+ * - `"adaptive"` has layers of power-of-two cells, shifted by half a cell. `minScale` is the finest cell edge.
  */
 export type Scheme =
     | "hierarchical"
     | { readonly type: "uniform"; readonly cellSize: number }
     | { readonly type: "adaptive"; readonly minScale: number };
 
-/** Hits to find per ray: the closest one, all of them, or only if there is one. */
+/** Hits to find per ray: the closest one, all of them, or only whether one exists. */
 export type RayMode = "closest" | "all" | "any";
 
 /**

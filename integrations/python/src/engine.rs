@@ -30,7 +30,7 @@ pub struct Engine {
 pub struct State {
     pub finder: Finder,
     pub last: LastStep,
-    /// Boxes being checked. A refused step keeps those in `last`.
+    /// Boxes of a step that is being checked. A refused step does not change `last`.
     pub spare: Vec<Aabb>,
 }
 
@@ -41,7 +41,7 @@ pub struct Finder {
     uses_gpu: Arc<AtomicBool>,
     pub plain: BroadPhaseDescriptor<'static>,
     pub number: u64,
-    /// The scheme, or the kind whose cell size the first boxes decide.
+    /// The scheme, or only its kind if the first boxes decide the cell size.
     scheme: Choice,
     counters: Counters,
     taken: Duration,

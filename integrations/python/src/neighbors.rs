@@ -50,8 +50,8 @@ impl Space {
         (way, shift)
     }
 
-    /// Returns points in single precision, moved close to 0, and the largest error of a distance. Fails if out of
-    /// range.
+    /// Returns points in single precision, moved close to 0, and the largest error of a distance. Fails if a point is
+    /// out of range.
     fn points(&self) -> Result<(Vec<Aabb>, f64), String> {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         if self.positions.is_empty() {

@@ -23,7 +23,7 @@ fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<us
 
 /// Hits, and offsets or words per ray.
 type Hits<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>);
-/// Nearest objects, objects and offsets. Unused ones are empty.
+/// Nearest objects, objects and offsets. Unused arrays are empty.
 type Results<'py> = (
     Bound<'py, PyArray2<u32>>,
     Bound<'py, PyArray1<u32>>,

@@ -113,13 +113,13 @@ impl<T: Send> FairMutex<T> {
             return Ok(locked(guard));
         }
         loop {
-            // A guard cannot change threads, so it is forgotten while locked.
+            // A guard cannot move to another thread, so it is forgotten. The lock stays held.
             let is_locked = py.detach(|| self.value.try_lock_for(GLANCE).map(forget).is_some());
             if is_locked {
                 // SAFETY: this thread has the lock, and its guard was forgotten.
                 return Ok(locked(unsafe { self.value.make_guard_unchecked() }));
             }
-            // An owner in this process would have stored its count by now.
+            // A lock holder in this process would have stored the current fork count by now.
             if self.forks.load(Ordering::Relaxed) != forks() {
                 return Err(PyRuntimeError::new_err(
                     "another thread was at work with this when the process was forked: make a new one",

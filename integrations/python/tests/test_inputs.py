@@ -267,7 +267,7 @@ def test_bad_boxes_are_refused_with_row_and_axis(
         mine.step(boxes)
     with pytest.raises(ValueError, match=message):
         ObjectSet().insert(boxes)
-    # A refused step leaves no mixture of boxes.
+    # A refused step does not mix old and new boxes.
     assert len(mine.step(np.zeros((2, 6)))) == 1
 
 

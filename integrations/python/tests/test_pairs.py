@@ -99,7 +99,7 @@ def test_doubles_between_two_floats_meet_both_and_no_more(backend: str, number: 
     assert low < number < high
     before, after = np.nextafter(np.float32([low, high]), np.float32([-np.inf, np.inf])).tolist()
     places = [number, low, high, before, after]
-    # Next to an infinite bound is only the bound itself.
+    # Beside an infinite bound, only the bound itself touches.
     partners = [1, 2] + [place for place in (3, 4) if places[place] in (low, high)]
     pairs = broad_phase(backend).step(np.repeat(np.array(places)[:, None], 3, axis=1)).pairs
     assert pairs[pairs[:, 0] == 0, 1].tolist() == partners

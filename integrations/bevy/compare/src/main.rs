@@ -13,7 +13,7 @@ use bevy::time::TimeUpdateStrategy;
 
 const COUNTS: [u32; 3] = [1_000, 10_000, 50_000];
 
-/// Edge of all boxes. Positions are multiples of 1/8, so separate boxes are at least 1/16 apart, above engines'
+/// Edge of all boxes. Positions are multiples of 1/8, so separate boxes are at least 1/16 apart, more than the engines'
 /// tolerances.
 const EDGE: f32 = 1.0 + 1.0 / 16.0;
 
@@ -41,7 +41,7 @@ fn ready(mut app: App) -> App {
     app
 }
 
-/// Returns the median milliseconds of a frame, and the median of `behind`, which is called after each frame.
+/// Returns the median milliseconds of a frame, and the median result of `behind`, which is called after each frame.
 fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -> [f64; 2] {
     let mut times: [Vec<f64>; 2] = Default::default();
     for _ in 0..frames {

@@ -26,7 +26,6 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An app without a renderer.
 pub fn minimal(force_cpu: bool) -> App {
     let mut app = App::new();
     app.add_plugins((
@@ -37,7 +36,6 @@ pub fn minimal(force_cpu: bool) -> App {
     ready(app, !force_cpu)
 }
 
-/// An app with a renderer but no window.
 pub fn rendered(pipelined: bool, force_cpu: bool) -> App {
     ready(with_renderer(pipelined, force_cpu, RenderPlugin::default()), !force_cpu)
 }

@@ -10,7 +10,7 @@ use bevy_gpu_broad_phase::{
 
 use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
 
-/// Current pairs by messages, and counts of observer events.
+/// Current pairs according to messages, and counts of observer events.
 #[derive(Resource, Default)]
 struct Heard {
     pairs: Pairs,
@@ -166,7 +166,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     heard.messages
 }
 
-/// Waits for the device, like a window.
+/// Waits for the device, like an app with a window.
 fn hold_back(app: &App, behind: usize) {
     if behind > 2
         && let Some(device) = app.world().get_resource::<bevy::render::renderer::RenderDevice>()

@@ -185,7 +185,6 @@ fn results_come_and_go_with_the_query(mut app: App) {
         assert!(results(&app, query).is_none_or(<[_]>::is_empty));
     }
     assert_eq!(results(&app, query), Some(&[][..]));
-    // A despawned query gets no result.
     *app.world_mut().get_mut(query).unwrap() = here;
     app.update();
     app.world_mut().despawn(query);

@@ -160,7 +160,7 @@ fn outputs_are_absent_on_the_cpu() {
 }
 
 /// A frame that ends before its results arrive did not wait for the device. The plugin waits only to open one. Mesa's
-/// software Vulkan runs passes during submission, so a busy device would show more.
+/// software Vulkan runs passes during submission, so an asynchronous device would be a stricter test.
 #[test]
 fn frames_do_not_wait_for_the_device() {
     let _alone = alone();
@@ -239,7 +239,7 @@ fn memory_does_not_grow() {
 
 type Handler = for<'a> fn(&'a RenderError, &'a mut World, &'a mut World) -> RenderErrorPolicy;
 
-/// No event is lost with the renderer's device.
+/// No event is lost if the renderer's device is lost.
 fn a_device_is_lost(handler: Handler, comes_back: bool) {
     for (pipelined, at_rest) in [(false, false), (false, true), (true, false)] {
         let mut app = rendered(pipelined, false);
@@ -356,7 +356,7 @@ fn a_device_below_the_limits_leaves_the_cpu() {
 fn no_adapter_leaves_the_cpu() {
     let ran = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "rendering::steps_without_an_adapter", "--ignored"])
-        // No machine has both.
+        // A backend that this system lacks.
         .env("WGPU_BACKEND", if cfg!(windows) { "metal" } else { "dx12" })
         .output()
         .unwrap();

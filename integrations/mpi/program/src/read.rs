@@ -15,7 +15,7 @@ pub struct Slice {
     pub values: Vec<f64>,
 }
 
-/// Rows that a rank reads, the same number or one more.
+/// Rows that a rank reads. Ranks differ by at most one row.
 pub fn rows_of(rows: u64, rank: usize, ranks: usize) -> Range<u64> {
     let first = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
     first(rank)..first(rank + 1)
@@ -165,7 +165,6 @@ impl Slice {
     }
 }
 
-/// Rounds down.
 pub fn down(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) > value {
@@ -175,7 +174,6 @@ pub fn down(value: f64) -> f32 {
     }
 }
 
-/// Rounds up.
 pub fn up(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) < value { near.next_up() } else { near }

@@ -288,7 +288,7 @@ fn each_row<T: Copy>(lists: &Rows<T>) -> impl Iterator<Item = (usize, &T)> {
     (0..count).flat_map(|list| lists.of(list).iter().map(move |row| (list, row)))
 }
 
-/// Sorts rows across ranks, each of which gets a share of the first numbers `0..count`.
+/// Sorts rows across ranks. A rank gets the rows whose first number is in its share of `0..count`.
 fn in_order<C: Communicator>(ranks: &C, rows: Vec<[u64; 2]>, count: u64) -> Vec<[u64; 2]> {
     let ends: Vec<_> = (0..ranks.size())
         .map(|rank| rows_of(count, rank, ranks.size()).end)

@@ -241,7 +241,6 @@ fn an_output_that_is_an_input_is_refused_by_path_and_by_link() {
     npy(Path::new(&at("rays.npy")), 7, &rays);
     std::os::unix::fs::symlink(at("boxes.npy"), at("symbolic.npy")).unwrap();
     fs::hard_link(at("boxes.npy"), at("hard.npy")).unwrap();
-    // The name of an incomplete result.
     fs::copy(at("boxes.npy"), at("other.npy.part")).unwrap();
     let before: Vec<_> = ["boxes.npy", "points.npy", "rays.npy", "other.npy.part"]
         .map(|name| (name, fs::read(at(name)).unwrap()))

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::input::{PARTS, Part, Question, SelfQueryKind};
 use crate::settings::Settings;
 
-/// Flag in an event's object index.
+/// Flag of static objects in an event's object index.
 const STATIC_NAME: u32 = 1 << 31;
 
 /// Rows of a step or query, as words.
@@ -102,7 +102,7 @@ pub struct Cpu {
     settings: Settings,
     input: Option<Rc<HostInput>>,
     result: Option<StepResult>,
-    /// Named pairs of the last complete step. `None` without events.
+    /// Pairs of the last complete step, by index and generation of the objects. `None` without events.
     before: Option<BTreeSet<PairEvent>>,
     events: Result<Events, Failure>,
 }

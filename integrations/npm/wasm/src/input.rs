@@ -100,7 +100,7 @@ struct Rows {
     words: BoxWords,
 }
 
-/// Holds its buffers, so that a step can be repeated.
+/// Input of a step. Holds the buffers, so that the step can be repeated.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Input {

@@ -19,7 +19,7 @@ use gpu_broad_phase::{
 
 /// Width / height of the world.
 const ASPECT: f32 = 1.6;
-/// View distance. There is one boid per unit of area.
+/// View distance of a boid. There is one boid per unit of area.
 const RADIUS: f32 = 2.5;
 const CRUISE: f32 = 14.0;
 /// Initial neighbour capacity per boid.
@@ -72,7 +72,7 @@ struct Boids {
     steer: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
     frames: u32,
-    /// Read-backs with missing neighbours.
+    /// Read-backs in which neighbours were missing.
     short: u32,
     neighbors: u64,
 }

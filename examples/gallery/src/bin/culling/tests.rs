@@ -8,7 +8,6 @@ use super::*;
 const SIZE: UVec2 = UVec2::new(240, 96);
 const BOXES: u32 = 6000;
 
-/// `None` without a GPU, unless one is required.
 fn offscreen(all: bool) -> Result<Option<Offscreen<City>>> {
     let gpu = match Gpu::offscreen() {
         Err(_) if std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_none() => return Ok(None),

@@ -11,11 +11,12 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Queries, Scheme, SelfQuery, Source,
 };
 
-/// Kernel radius in rest spacings. It holds 32 neighbours.
+/// Kernel radius in rest spacings. At rest, 32 neighbours are within it.
 const REACH: f32 = 2.0;
-/// Distance of a wall from a lattice's first layer, in spacings. There, it weighs as much as the layers it replaces.
+/// Distance of a wall from the first layer of a lattice, in spacings. There, the wall adds as much density as the
+/// layers it replaces.
 pub const WALL_GAP: f32 = 0.61;
-/// Neighbour capacity per particle. Reached at twice the rest density.
+/// Neighbour capacity per particle, reached at twice the rest density.
 const ROOM: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub struct Particle {
     /// Density before the last step, relative to the rest density.
     pub density: f32,
     pub velocity: Vec3,
-    /// Number before the last step.
+    /// Number of neighbours before the last step.
     pub neighbors: u32,
 }
 
@@ -61,9 +62,8 @@ struct Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Seen {
-    /// Maximum over all steps.
+    /// Largest number of neighbours in all steps.
     pub neighbors: u32,
-    /// Status bits of all steps.
     pub status: u32,
 }
 

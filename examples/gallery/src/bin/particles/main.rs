@@ -18,14 +18,14 @@ use gallery::{Demo, DrawState, Frame, Gpu, Orbit};
 use glam::{Mat4, UVec3, Vec3, Vec4};
 use gpu_broad_phase::Scheme;
 
-/// Size in metres. Up is +y.
+/// Size of the tank in metres. Up is +y.
 const TANK: Vec3 = Vec3::new(27.0, 16.0, 12.0);
 /// Size of the water column in the corner at the origin.
 const COLUMN: Vec3 = Vec3::new(9.0, 10.0, 12.0);
 const GRAVITY: f32 = 9.81;
 /// Speed of sound / speed of a free fall from the top. Water at the bottom is denser by 1 / (2 SOUND²).
 const SOUND: f32 = 4.0;
-/// Distance of sound per time step, in spacings.
+/// Distance that sound travels per time step, in spacings.
 const COURANT: f32 = 0.9;
 const VISCOSITY: f32 = 0.08;
 const FRAME: f32 = 1.0 / 60.0;
@@ -230,7 +230,7 @@ impl Demo for Particles {
         if self.prints_stages {
             let result = pollster::block_on(self.fluid.broad_phase.read_back())?;
             let first = result.timings.first().context("the device has no timestamps")?;
-            // End to end, since lavapipe reports late pass starts once something was drawn.
+            // Each stage counts from the previous end, since lavapipe reports late starts after drawing.
             let mut end = first.begin;
             text += "\nmilliseconds of the last search:";
             for time in &result.timings {

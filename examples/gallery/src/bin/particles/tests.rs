@@ -4,7 +4,6 @@ use gallery::Random;
 
 use super::*;
 
-/// `None` without a GPU, unless one is required.
 fn run(
     scene: Scene,
     particles: &[Particle],

@@ -130,7 +130,7 @@ impl Picking {
     /// Records the pick into `found` and `marks`. Returns vertices and draw arguments of the cell lines.
     fn pick(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, ray: Ray) -> Result<[wgpu::Buffer; 2]> {
         let Gpu { device, .. } = gpu;
-        // One step's table serves all queries.
+        // All queries use the table of one step.
         if self.boxes.is_none() {
             let input = self.objects.upload(device, encoder)?;
             self.broad_phase.step(encoder, input)?;

@@ -82,7 +82,7 @@ struct Renderer {
     draw_outline: wgpu::RenderPipeline,
     draw_line: wgpu::RenderPipeline,
     pick: FrameReadback<RayHit>,
-    /// Frames with an overflow.
+    /// Number of frames with an overflow.
     short: u32,
 }
 

@@ -10,7 +10,6 @@ use super::*;
 const SIZE: UVec2 = UVec2::new(96, 64);
 const BOXES: u32 = 300;
 
-/// `None` without a GPU, unless one is required.
 fn offscreen() -> Result<Option<Offscreen<Renderer>>> {
     let gpu = match Gpu::offscreen() {
         Err(_) if std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_none() => return Ok(None),
