@@ -1,7 +1,6 @@
 """Overlapping boxes, rays, neighbours and collision candidates: arrays in, arrays out.
 
-It runs on any GPU through Vulkan, Metal, Direct3D 12 or OpenGL, and on the CPU where there is none. Both give the same
-answers.
+Work runs on any GPU through Vulkan, Metal, Direct3D 12 or OpenGL, or on the CPU if there is none. Results are the same.
 
 >>> import numpy as np
 >>> import gpu_broad_phase as gbp

@@ -1,4 +1,4 @@
-"""What callers give, as the arrays that the native part reads: of any strides, and float32 or float64."""
+"""Converts arguments to arrays for the native module: float32 or float64, with any strides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 
 
 def as_array(name: str, given: Any) -> npt.NDArray[Any]:
-    """What numpy makes of it."""
+    """Converts the argument to a NumPy array."""
     try:
         array = np.asarray(given)
         if array.dtype != np.object_:
@@ -32,7 +32,7 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
 
 
 def _has_numbers(given: Any) -> bool:
-    """Whether it is of pandas, with columns of numbers that may lack some: pandas' own types."""
+    """Returns True for pandas objects whose columns are nullable number types."""
     types: Any = getattr(given, "dtypes", None)
     columns = types if hasattr(types, "__iter__") else [types]
     return hasattr(given, "to_numpy") and all(getattr(kind, "kind", "O") in "fiu" for kind in columns)
@@ -43,7 +43,7 @@ def _hint(array: npt.NDArray[Any]) -> str:
 
 
 def floats(name: str, given: npt.ArrayLike) -> Floats:
-    """An array of floats, which is the caller's own where it holds floats as the machine has them."""
+    """Returns an array of floats, without a copy if the argument is one in native byte order."""
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name}: a mask is not looked at; give compressed() or filled() of the array")
     array = as_array(name, given)
@@ -55,7 +55,7 @@ def floats(name: str, given: npt.ArrayLike) -> Floats:
 
 
 def table(name: str, given: npt.ArrayLike, columns: int, rows: int | None = None) -> Floats:
-    """An array of so many columns, and of so many rows where that is known."""
+    """Returns a float array with `columns` columns, and `rows` rows unless that is None."""
     array = floats(name, given)
     if array.size == 0 and array.ndim < 2:
         array = array.reshape(0, columns)
@@ -69,7 +69,7 @@ def table(name: str, given: npt.ArrayLike, columns: int, rows: int | None = None
 def vectors(
     origins: npt.ArrayLike, directions: npt.ArrayLike, columns: int
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """A row per ray of both, of which one may be a single vector for all rays."""
+    """Returns one origin and one direction per ray. Either argument may be a single vector for all rays."""
     starts, ways = floats("origins", origins), floats("directions", directions)
     is_one = [array.shape == (columns,) for array in (starts, ways)]
     if is_one[0]:
@@ -82,7 +82,7 @@ def vectors(
 
 
 def corners(name: str, given: npt.ArrayLike, dimensions: int) -> tuple[Floats, Floats]:
-    """The lower and the upper corners of boxes, as views of the array."""
+    """Returns the lower and the upper corners of boxes, as views of the array."""
     array = floats(name, given)
     if array.size == 0 and array.ndim < 2:
         array = array.reshape(0, 2 * dimensions)
@@ -97,7 +97,7 @@ def corners(name: str, given: npt.ArrayLike, dimensions: int) -> tuple[Floats, F
 
 
 def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None) -> Words:
-    """A whole number per row, or one for all rows, each below a limit."""
+    """Returns an integer per row, or one for all rows, each below a limit."""
     array = as_array(name, given)
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name}: whole numbers are needed, not {array.dtype}{_hint(array)}")
@@ -113,7 +113,7 @@ def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None
 
 
 def whole(name: str, given: Any, smallest: int, largest: int) -> int:
-    """A whole number within limits."""
+    """Returns an integer within limits."""
     try:
         number = operator.index(given)
     except TypeError:
@@ -124,7 +124,7 @@ def whole(name: str, given: Any, smallest: int, largest: int) -> int:
 
 
 def length(name: str, given: Any) -> float:
-    """A finite number that is not negative."""
+    """Returns a finite number that is not negative."""
     array = floats(name, given)
     if array.ndim != 0:
         raise ValueError(f"{name} has the shape {array.shape}, and one number is needed")
@@ -134,7 +134,7 @@ def length(name: str, given: Any) -> float:
 
 
 def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Words:
-    """Rows of whole numbers below a limit."""
+    """Returns rows of integers below a limit."""
     array = as_array(name, given)
     if array.size == 0 and (array.ndim < 2 or array.shape[-1] == 0):
         return np.empty((0, columns), np.uint32)
@@ -144,12 +144,12 @@ def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Wo
 
 
 def each(word: Words | int) -> Any:
-    """A word per row, or one for all, as the native part tells them apart."""
+    """Returns a word per row, or one for all rows, in the form that the native module expects."""
     return int(word) if np.ndim(word) == 0 else word
 
 
 def layer_words(rows: int, layers: npt.ArrayLike | None, masks: npt.ArrayLike | None) -> Any:
-    """Membership below, mask above; all of a half that is not given."""
+    """Returns words with the membership in the low half and the mask in the high half. Default: all bits."""
     word: Words | int = 0xFFFF if layers is None else indices("layers", layers, 1 << 16, rows)
     mask: Words | int = 0xFFFF if masks is None else indices("masks", masks, 1 << 16, rows)
     if isinstance(word, int) and isinstance(mask, int):
@@ -158,7 +158,7 @@ def layer_words(rows: int, layers: npt.ArrayLike | None, masks: npt.ArrayLike | 
 
 
 def owner_words(rows: int, owners: npt.ArrayLike | None, static: npt.ArrayLike | None) -> Any:
-    """The owner, and a flag for what is static."""
+    """Returns words with the owner and the flag of static boxes."""
     word: Words | int = 0 if owners is None else indices("owners", owners, 1 << 30, rows)
     if static is None:
         return each(word)
@@ -171,7 +171,7 @@ def owner_words(rows: int, owners: npt.ArrayLike | None, static: npt.ArrayLike |
 
 
 def per_row(name: str, given: npt.ArrayLike, rows: int, kind: type[np.floating[Any]]) -> Any:
-    """A number per row, or one for all."""
+    """Returns a number per row, or one for all rows."""
     array = floats(name, given)
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")

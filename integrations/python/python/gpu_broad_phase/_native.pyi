@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 class NoAdapterError(RuntimeError):
-    """There is no GPU, or none of the wanted backend or name."""
+    """There is no GPU, or none of the requested backend or name."""
 
 class DeviceError(RuntimeError):
-    """The GPU refused the work, was lost, or did not answer in time."""
+    """The GPU refused the work, was lost, or did not answer within the timeout."""
 
 class Engine:
     def __init__(

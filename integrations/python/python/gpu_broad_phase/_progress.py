@@ -1,4 +1,4 @@
-"""Bars of progress, where tqdm is installed."""
+"""Progress bars, if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Call = Callable[[int, int], None]
 
 
 class _Bar:
-    """A bar that appears with the first call, which comes where work takes longer than a moment."""
+    """A bar that appears at the first call. Only work that takes longer than a moment makes one."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -38,7 +38,7 @@ class _Bar:
 
 @contextmanager
 def bar(name: str, wanted: bool) -> Iterator[Call | None]:
-    """Something to call with rows that are done, and all rows; nothing where no bar is wanted or tqdm is missing."""
+    """Yields a function of (rows done, rows in total), or None if no bar is wanted or tqdm is missing."""
     if wanted:
         try:
             import tqdm  # noqa: F401

@@ -1,4 +1,4 @@
-"""Neighbour lists of atoms, in the form of ``ase.neighborlist``. ase itself is not needed."""
+"""Neighbour lists of atoms, as in ``ase.neighborlist``. ase itself is not needed."""
 
 from __future__ import annotations
 
@@ -33,41 +33,42 @@ def neighbor_list(
     *,
     broad_phase: BroadPhase | None = None,
 ) -> Any:
-    """Finds the neighbours of atoms, as ``ase.neighborlist.neighbor_list`` does, and takes the same arguments.
+    """Finds the neighbours of atoms. Arguments and results are those of ``ase.neighborlist.neighbor_list``.
 
-    Cells may be triclinic and of any size: where the cutoff is longer than the cell, all images count. Atoms may lie
-    outside of the cell. Distances are exact in float64, of the positions as they are given.
+    Cells may be triclinic and of any size. If the cutoff exceeds the cell, all images within it are found. Atoms may be
+    outside the cell. Distances are exact in float64 for the given positions.
 
     Parameters
     ----------
     quantities : str
-        What is wanted, a letter each: "i" and "j" are the two atoms, "d" is their distance, "D" the vector from ``i``
-        to ``j``, and "S" how many cells the image of ``j`` lies away: ``D = positions[j] - positions[i] + S @ cell``.
+        Arrays to return, one letter each: "i" and "j" are the two atoms, "d" is their distance, "D" the vector from
+        ``i`` to ``j``, and "S" the shift of the image of ``j`` in cells: ``D = positions[j] - positions[i] + S @
+        cell``.
     a : ase.Atoms
-        Or anything with ``positions``, ``pbc``, ``cell`` and, for a cutoff per pair of elements, ``numbers``. The cell
-        may lack vectors on axes that are not periodic.
+        Or any object with ``positions``, ``pbc``, ``cell`` and, for a cutoff per pair of elements, ``numbers``. Cell
+        vectors of axes that are not periodic may be zero.
     cutoff : float, dict or array_like
-        Atoms that are nearer than this are neighbours: for all; or per pair of elements, such as
-        ``{("C", "H"): 1.3, (6, 6): 1.85}``, where other pairs are no neighbours; or a radius per atom, where those are
-        neighbours whose spheres overlap.
+        Distance below which atoms are neighbours. A float applies to all pairs. A dict has one per pair of elements,
+        such as ``{("C", "H"): 1.3, (6, 6): 1.85}``, and other pairs are no neighbours. An array has one radius per
+        atom: atoms whose spheres overlap are neighbours.
     self_interaction : bool
-        Whether each atom is its own neighbour, too. Its images are, without this.
+        True to list each atom as its own neighbour, too. Its periodic images are listed in any case.
     max_nbins : float
-        Ignored: ase bounds the cells of its grid by it.
+        Ignored. In ase, it limits the number of grid cells.
     broad_phase : BroadPhase, optional
-        What finds them, in three dimensions. One that is kept from call to call saves the time in which a GPU gets
-        ready. Its `rays` and `query` need a new step afterwards. Default: ``BroadPhase()``.
+        Broad phase to use, with three dimensions. Pass the same one to every call to save the setup of the GPU. Its
+        `rays` and `query` need a new step afterwards. Default: ``BroadPhase()``.
 
     Returns
     -------
     ndarray, or a tuple of ndarray
-        An array per letter, and no tuple for one letter. Rows ascend by ``i``.
+        An array per letter, or a single array for one letter. Rows ascend by ``i``.
 
     Raises
     ------
     ValueError
-        For another letter, a wrong shape, a number that is not finite, an element that there is not, or periodic axes
-        whose vectors are zero or lie in one plane. ase takes a vector of length 1 for one of zero.
+        For another letter, a wrong shape, a number that is not finite, an unknown element, or periodic axes with cell
+        vectors that are zero or in one plane. ase replaces a zero vector by one of length 1.
 
     Examples
     --------
@@ -111,15 +112,15 @@ def _finite(name: str, given: npt.ArrayLike) -> Reals:
 
 @dataclass(frozen=True)
 class _Limit:
-    """How near atoms have to be."""
+    """Cutoff of each pair of atoms."""
 
     largest: float
     radii: Reals | None = None
-    """Of each atom."""
+    """Radius of each atom."""
     kinds: Ints | None = None
     """The kind of each atom."""
     table: Reals | None = None
-    """Of each pair of kinds."""
+    """Cutoff of each pair of kinds."""
 
     @classmethod
     def of(cls, cutoff: Any, count: int, atoms: Any) -> _Limit:
@@ -155,7 +156,9 @@ def _number(element: Any) -> int:
 
 @dataclass(frozen=True)
 class _Half:
-    """Neighbours in one of both directions: rows of two atoms, the vector between them, its length, and the cells."""
+    """Neighbours in one direction only: two atoms per row, the vector between them, its length, and the shift in
+    cells.
+    """
 
     i: Ints
     j: Ints
@@ -170,7 +173,9 @@ class _Half:
 
 
 def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase) -> _Half:
-    """Atoms among themselves, and with half of the images: where an image by S is near, so is the other's by -S."""
+    """Finds pairs within the cell, and pairs with half of the images. An image shifted by S gives the same pairs as
+    the other atom's image shifted by -S.
+    """
     count = len(positions)
     owners, cells, home = _images(positions, cell, limit.largest)
     points = positions[owners] + (cells + home[owners]) @ cell
@@ -209,11 +214,11 @@ def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase)
 
 
 def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, Ints]:
-    """The atoms, moved into the cell, and then images near the cell. Of the images by S and by -S only one is there,
-    that whose first number other than zero is positive.
+    """Moves the atoms into the cell, and adds the images near the cell. Of two images shifted by S and -S, only the one
+    whose first nonzero shift is positive is added.
 
-    Returns the atom of each, and how many cells it is moved from where the atom lies in the cell. Then how many cells
-    each atom is moved from its position into the cell.
+    Returns the atom of each point and the point's shift from that atom in the cell, in cells. Then returns the shift of
+    each atom from its position into the cell.
     """
     # Reciprocal vectors in columns: 0 for axes without a period.
     is_periodic = cell.any(axis=1)
@@ -251,7 +256,7 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
 
 
 def _answer(quantities: str, half: _Half, own: Ints) -> Any:
-    """Arrays of both directions, and of atoms that are their own neighbours."""
+    """Returns arrays of both directions, including atoms that are their own neighbours."""
     # Reversed pairs come first: their other atom has the smaller index.
     first = np.concatenate([half.j, own, half.i])
     order = np.argsort(first, kind="stable")

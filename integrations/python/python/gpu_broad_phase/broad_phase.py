@@ -19,72 +19,71 @@ Backend: TypeAlias = Literal["auto", "gpu", "cpu", "vulkan", "metal", "dx12", "g
 
 
 def adapters() -> list[dict[str, str]]:
-    """The GPUs of this machine, and drivers that are software.
+    """Lists the GPUs and software drivers of this machine.
 
     Returns
     -------
     list of dict
         ``name``, ``backend``, ``kind`` ("discrete", "integrated", "virtual", "software", "other") and ``driver`` of
-        each. A GPU may stand there once per backend. A part of the name, or the place in this list, goes to
+        each. A GPU may be listed once per backend. To select one, pass a part of its name or its index in this list to
         `BroadPhase` as ``adapter``.
 
     Raises
     ------
     NoAdapterError
-        In a process that was forked.
+        In a forked process.
     """
     return _native.adapters()
 
 
 class BroadPhase:
-    """Finds which boxes overlap, which of them rays meet, and what lies near a place.
+    """Finds overlapping boxes, the boxes that rays hit, and the boxes in or near a place.
 
-    All schemes and backends give the same answers. Boxes are closed: those that only touch overlap. Calls from several
-    threads come one after the other. Other threads of Python run meanwhile, and must not write to the arrays. Ctrl-C ends
-    a call. A GPU then still does what it was handed last, of which long calls have many parts, and the next `rays` or
-    `query` may need a new step.
+    All schemes and backends give the same results. Boxes that only touch overlap. Calls from several threads run one
+    after the other. Meanwhile, other Python threads run, and must not write to the arrays. Ctrl-C ends a call when the
+    GPU has finished the work it was last given; long calls give it in many parts. Afterwards, `rays` and `query` may
+    need a new step.
 
-    Numbers are float32 within. float64 boxes are rounded outward, so that no pair is missed, and a pair that is nearer
-    than the rounding may be there as well. `neighbors` and `collision_candidates` are exact in float64. Arrays of
-    float32 and float64 are read where they lie, in any order and with any strides. Other numbers are copied first.
+    Boxes are compared in float32. float64 boxes are rounded outward, so no pair is missed, but boxes apart by less than
+    the rounding may pair. `neighbors` and `collision_candidates` are exact in float64. Arrays of float32 and float64
+    are read in place, in any order and with any strides. Other types are copied first.
 
     Parameters
     ----------
     dimensions : {3, 2}
-        How many axes there are.
+        Number of axes.
     scheme : {"hierarchical", "uniform", "adaptive"}
-        How boxes are put into cells, a choice about time alone. "hierarchical" has levels by size and nothing to tune.
-        "uniform" has cells of one size. "adaptive" has layers of power-of-two cells.
+        Scheme that assigns boxes to cells. It affects only the speed. "hierarchical" has levels by size and nothing to
+        tune. "uniform" has cells of one size. "adaptive" has layers of power-of-two cells.
     cell_size : float, optional
-        The edge of a cell of "uniform", or of the finest cell of "adaptive". Where it is left out, the boxes of the
-        first step tell it.
+        Cell edge of "uniform", or finest cell edge of "adaptive". Default: derived from the boxes of the first step.
     margin : float
-        How much each box is grown on each side before boxes are compared.
+        Distance by which each box grows on each side before the comparison.
     sort : bool
-        Whether pairs, and the rows of each list, come ascending, with the same bytes on every backend. Without it the
-        order depends on the device, and calls are faster.
+        True for pairs and lists in ascending order, with the same bytes on every backend. Otherwise the order depends
+        on the device, and calls are faster.
     backend : {"auto", "gpu", "cpu", "vulkan", "metal", "dx12", "gl"}
-        "auto" is the best hardware GPU that has Vulkan, Metal or Direct3D 12, and the CPU where there is none. The CPU
-        also takes over, for good, from a GPU that cannot bind the boxes of an array. "gpu" and the names of interfaces
-        take the best adapter, software drivers among them, and raise where there is none.
+        "auto" uses the best hardware GPU with Vulkan, Metal or Direct3D 12, or the CPU if there is none. If the GPU
+        cannot bind the boxes of an array, the CPU takes over for good. "gpu" and the names of graphics APIs use the
+        best adapter, software drivers included, and raise if there is none.
     adapter : str or int, optional
-        Only an adapter whose name contains this text, or the one at this place of `adapters`.
+        Uses only an adapter whose name contains this text, or the adapter at this index of `adapters`.
     invalid : {"raise", "ignore"}
-        What happens to boxes, rays and queries with a NaN, or with a min above their max. Those that are ignored take no
-        part.
+        Raises for boxes, rays and queries with a NaN or with a min above their max, or ignores them.
     max_bytes : int, optional
-        How much memory the buffers on the GPU may take. Larger answers then come in parts.
+        Limit on the memory of all GPU buffers. Larger results are then computed in parts.
     timeout : float
         Seconds that a call waits for the GPU before it raises `DeviceError`.
     progress : bool
-        Whether calls that take longer than a moment show a bar, where tqdm is installed. It begins anew with each pass.
+        True to show a progress bar for calls that take longer than a moment. Needs tqdm. The bar restarts with each
+        pass.
 
     Raises
     ------
     NoAdapterError
-        Where there is no such GPU.
+        If there is no such GPU.
     ValueError
-        For an option that cannot work.
+        For an invalid option.
 
     Examples
     --------
@@ -148,12 +147,12 @@ class BroadPhase:
 
     @property
     def dimensions(self) -> int:
-        """2 or 3."""
+        """Number of axes, 2 or 3."""
         return self._dimensions
 
     @property
     def adapter(self) -> dict[str, str] | None:
-        """The GPU in use, as `adapters` tells it; None on the CPU."""
+        """The GPU in use, as in `adapters`. None on the CPU."""
         return self._engine.adapter
 
     def step(
@@ -168,28 +167,29 @@ class BroadPhase:
         excluded: npt.ArrayLike | None = None,
         pairs: bool = True,
     ) -> StepResult:
-        """Finds the pairs of boxes, and keeps the boxes for `rays`, `query` and `why`.
+        """Finds the pairs of boxes, and stores the boxes for `rays`, `query` and `why`.
 
         Parameters
         ----------
         boxes : array_like or ObjectSet
-            Shape (n, 6) with min x, y, z and max x, y, z, or (n, 2, 3), or (n, 3) for points; in 2D (n, 4), (n, 2, 2),
-            or (n, 2). Infinite bounds are allowed. An `ObjectSet` has been told layers, masks, owners and what is static
-            when boxes were inserted, and has one world. Of the arguments below it takes `excluded` and `pairs`.
+            Shape (n, 6) with min x, y, z and max x, y, z, or (n, 2, 3), or (n, 3) for points; in 2D (n, 4), (n, 2, 2)
+            or (n, 2). Infinite bounds are allowed. An `ObjectSet` already has layers, masks, owners and static flags,
+            and has one world, so only `excluded` and `pairs` may be passed with it.
         layers, masks : array_like of int, optional
-            A bit mask of 16 bits per box, or for all boxes: the layers that it is in, and those that it meets. Layer 3 is
-            ``1 << 3``. Two boxes pair where each one's layers meet the other's mask. Default: 0xFFFF, all.
+            16 bits per box, or for all boxes: the layers of the box, and the layers that it may pair with. Layer 3 is
+            ``1 << 3``. Two boxes pair only if the layers of each share a bit with the mask of the other. Default:
+            0xFFFF, all layers.
         owners : array_like of int, optional
-            A number below 2^30 per box. Boxes of one owner never pair. 0, the default, is no owner.
+            A number below 2^30 per box. Boxes of the same owner never pair. Default: 0, no owner.
         static : array_like of bool, optional
-            Two static boxes never pair. Where most boxes never move, an `ObjectSet` saves their work.
+            Two static boxes never pair. If most boxes never move, an `ObjectSet` is faster.
         worlds : array_like of int, optional
-            The world of each box, from 0 to 1,048,575, best without gaps. Boxes of different worlds never meet.
+            World of each box, from 0 to 1,048,575, best without gaps. Boxes of different worlds never pair.
         excluded : array_like of int, optional
-            Shape (k, 2): rows of pairs that are not wanted, in any order. Rows that do not exist are ignored. With an
-            `ObjectSet`, `ObjectSet.objects_of` tells rows of handles.
+            Shape (k, 2): pairs of rows to exclude, in any order. Pairs with a row that does not exist are ignored. With
+            an `ObjectSet`, `ObjectSet.objects_of` converts handles to rows.
         pairs : bool
-            Whether pairs are looked for. Without them the step only gets ready for rays and queries.
+            False to find no pairs. The step then only prepares for rays and queries.
 
         Returns
         -------
@@ -198,13 +198,14 @@ class BroadPhase:
         Raises
         ------
         ValueError
-            For a wrong shape, a number that does not fit, or a box with a NaN or a min above its max, with its row.
+            For a wrong shape, a number out of range, or a box with a NaN or a min above its max. The message names the
+            row.
         TypeError
-            For something other than numbers.
+            For values that are not numbers.
         OverflowError
-            For more than 2^32 - 2 pairs. `rays` and `query` raise it for as many hits or results.
+            For more than 2^32 - 2 pairs. `rays` and `query` raise it for as large a number of hits or results.
         DeviceError
-            Where the GPU fails.
+            If the GPU fails.
         """
         exclusions = None if excluded is None else arrays.index_table("excluded", excluded, 2, 1 << 32)
         with bar("pairs", self._progress) as progress:
@@ -302,27 +303,28 @@ class BroadPhase:
         masks: npt.ArrayLike | None = None,
         worlds: npt.ArrayLike | None = None,
     ) -> RayHits | RayLists | npt.NDArray[np.bool_]:
-        """Finds which boxes of the last step each ray meets.
+        """Finds the boxes of the last step that each ray hits.
 
-        A ray is the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Numbers are rounded to float32. No box
-        is missed. One that a ray misses by less than the rounding of its way may count as hit, on every backend alike.
+        A ray consists of the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Numbers are rounded to
+        float32. Every hit is found. A box that a ray misses by less than the rounding may also count as hit, equally on
+        every backend.
 
         Parameters
         ----------
         origins, directions : array_like
-            Shape (n, 3), in 2D (n, 2), or one of both a single vector for all rays, of shape (3,), in 2D (2,). Directions
-            need not have length one. A zero direction asks what is at the origin.
+            Shape (n, 3), in 2D (n, 2). One of the two may be a single vector for all rays, of shape (3,), in 2D (2,).
+            Directions need not be normalized. A ray with direction zero hits the boxes that contain its origin.
         t_min, t_max : array_like
             A number per ray, or for all rays. A negative `t_min` counts as 0.
         mode : {"closest", "any", "all"}
-            Which hits are wanted: the first one, whether there is one, or all. On a GPU the first call with another
-            mode than before sorts the boxes once more.
+            Hits to find: the first hit, whether there is one, or all. On a GPU, the first call with another mode than
+            before sorts the boxes again.
         half_extents : array_like, optional
-            Shape (n, 3), in 2D (n, 2): half the edges of a box that is swept along each ray.
+            Shape (n, 3), in 2D (n, 2): half extents of a box that is swept along each ray.
         layers, masks : array_like of int, optional
-            As of `step`: the layers that a ray is in, and those that it meets.
+            As for `step`: the layers of a ray, and the layers that it may hit.
         worlds : array_like of int, optional
-            The world of each ray, or of all rays. Default: 0.
+            World of each ray, or of all rays. Default: 0.
 
         Returns
         -------
@@ -334,7 +336,7 @@ class BroadPhase:
         RuntimeError
             Before the first step.
         ValueError
-            For a wrong shape or a number that does not fit, with its row.
+            For a wrong shape or a number out of range. The message names the row.
         """
         axes = self._dimensions
         starts, ways = arrays.vectors(origins, directions, axes)
@@ -398,24 +400,24 @@ class BroadPhase:
         owners: npt.ArrayLike | None = None,
         worlds: npt.ArrayLike | None = None,
     ) -> QueryResult | Nearest:
-        """Finds which boxes of the last step meet boxes, hold points, or lie within a radius of either.
+        """Finds the boxes of the last step that overlap boxes, contain points, or are within a radius of either.
 
-        Distances are those between closed boxes, in float32: what is within 4 units in the last place of the radius may
-        be found or not. Boxes and radii of float64 are rounded outward first. Far from the origin that rounding is
-        coarse: take the centre of the positions off, in float64.
+        Distances are measured between boxes, in float32. A box whose distance is within 4 units in the last place of
+        the radius may or may not be found. float64 boxes and radii are rounded outward first. Far from the origin, this
+        rounding is coarse: subtract the centre from all positions, in float64.
 
         Parameters
         ----------
         boxes, points : array_like
-            What is asked, one of both: boxes as of `step`, or points of shape (n, 3), in 2D (n, 2).
+            Queries, as only one of the two: boxes as for `step`, or points of shape (n, 3), in 2D (n, 2).
         radius : array_like, optional
-            How far from it boxes may be: a number per query, or for all. Default: 0, and with `k` no limit.
+            Largest distance from the query, per query or for all. Default: 0, or unlimited with `k`.
         k : int, optional
-            So many of the nearest are wanted, in place of all; at most 1,024.
+            Number of nearest boxes to find in place of all, at most 1,024.
         layers, masks, owners : array_like of int, optional
-            As of `step`. Boxes of a query's owner are not found.
+            As for `step`. Boxes with the owner of the query are not found.
         worlds : array_like of int, optional
-            The world of each query, or of all queries. Default: 0.
+            World of each query, or of all queries. Default: 0.
 
         Returns
         -------
@@ -426,7 +428,7 @@ class BroadPhase:
         RuntimeError
             Before the first step.
         ValueError
-            For a wrong shape or a number that does not fit, with its row.
+            For a wrong shape or a number out of range. The message names the row.
         """
         if (boxes is None) == (points is None):
             raise TypeError("query: either boxes or points are needed")
@@ -468,22 +470,22 @@ class BroadPhase:
         period: npt.ArrayLike | None = None,
         half: bool = False,
     ) -> Neighbors:
-        """Finds which points lie within a radius of each other.
+        """Finds the points within a radius of each other.
 
-        Distances are exact in float64, of the points as they are given. On an axis with a period the nearest image
-        counts alone, however large the radius is. For cells that are smaller than twice the radius or not rectangular, and
-        for a radius per point, see `gpu_broad_phase.ase.neighbor_list`. `rays` and `query` need a new step afterwards.
+        Distances are exact in float64 for the given points. On a periodic axis, only the nearest image counts, however
+        large the radius is. For cells smaller than twice the radius, cells that are not rectangular, and a radius per
+        point, use `gpu_broad_phase.ase.neighbor_list`. `rays` and `query` need a new step afterwards.
 
         Parameters
         ----------
         points : array_like
-            Shape (n, 3), in 2D (n, 2). Points may lie outside of the period.
+            Shape (n, 3), in 2D (n, 2). Points may be outside the period.
         radius : float
-            The largest distance that still counts.
+            Largest distance of neighbours.
         period : array_like, optional
-            The period of the space, one for all axes or one per axis. 0 and infinity stand for none.
+            Period of all axes, or one period per axis. 0 and infinity mean that an axis is not periodic.
         half : bool
-            Whether only neighbours with a larger row than the point itself are wanted: each pair once, not twice.
+            True to list each pair once, for the point with the smaller row.
 
         Returns
         -------
@@ -493,8 +495,8 @@ class BroadPhase:
         Raises
         ------
         ValueError
-            For a wrong shape, a point or a radius that is not finite, a period that is negative, points that lie 2^31
-            periods apart, or numbers past the range of float32.
+            For a wrong shape, a point or radius that is not finite, a negative period, points 2^31 or more periods
+            apart, or numbers beyond the range of float32.
         """
         axes = self._dimensions
         places = arrays.table("points", points, axes)
@@ -522,7 +524,7 @@ class BroadPhase:
         return Neighbors(offsets, objects, distances, shifts[:, :axes])
 
     def why(self, a: int, b: int) -> str:
-        """Returns a sentence with the rule that decides whether two boxes of the last step are a pair.
+        """Returns a sentence that names the rule by which two boxes of the last step are a pair or not.
 
         Parameters
         ----------
@@ -534,18 +536,18 @@ class BroadPhase:
         RuntimeError
             Before the first step, and after `neighbors` or `collision_candidates`.
         ValueError
-            Where there is no such box.
+            If a row has no box.
         """
         return _native.why(self._engine, arrays.whole("a", a, 0, (1 << 32) - 1), arrays.whole("b", b, 0, (1 << 32) - 1))
 
     def stats(self) -> Mapping[str, Any]:
-        """What the last step counted, and what it was made with.
+        """Returns counts and settings of the last step.
 
         Returns
         -------
         dict
-            The counts of `StepResult`, and ``backend``, ``adapter``, ``scheme``, ``cell_size``, ``device_bytes``, the
-            memory of all buffers on the GPU, and ``seconds``, how long the last answer took without what Python adds.
+            The counts of `StepResult`, and ``backend``, ``adapter``, ``scheme``, ``cell_size``, ``device_bytes``
+            (memory of all GPU buffers) and ``seconds`` (duration of the last call, without the Python part).
         """
         adapter = self.adapter
         return {

@@ -25,10 +25,11 @@ KINDS = (
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Elements of a mesh whose boxes meet. Each is a table of shape (m, 2); it is empty where a kind was not asked for.
+    """Candidate pairs of mesh elements, as one table of shape (m, 2) per kind. Tables of kinds that were not requested
+    are empty.
 
-    Rows name elements among those of their kind, in the order of the table's name: a row of `faces_vertices` is a face
-    and a vertex. Of two elements of one kind the smaller comes first. Rows ascend, unless ``sort=False``.
+    Indices count within each kind, in the order of the table's name: a row of `faces_vertices` is a face and a vertex.
+    In pairs of one kind, the smaller index comes first. Rows ascend, unless ``sort=False``.
     """
 
     vertices_vertices: npt.NDArray[np.uint32]
@@ -58,31 +59,32 @@ def collision_candidates(
     faces_faces: bool = False,
     broad_phase: BroadPhase | None = None,
 ) -> Candidates:
-    """Finds which vertices, edges and faces of a mesh may collide while its vertices move along straight lines.
+    """Finds the vertices, edges and faces of a mesh that may collide while its vertices move along straight lines.
 
-    Two elements are candidates where the boxes that they sweep meet, and they share no vertex. Boxes are compared in
-    float64. These are the candidates of ipctk, whose boxes are one unit in the last place larger on each side.
+    Two elements are candidates if the boxes that they sweep overlap and they share no vertex. Boxes are compared in
+    float64. The result equals that of ipctk, except that ipctk's boxes are one unit in the last place larger on each
+    side.
 
     Parameters
     ----------
     vertices0, vertices1 : array_like
-        Shape (n, 3), or (n, 2) in two dimensions: positions at the beginning and at the end of the motion. None in place
-        of the latter is a mesh that rests.
+        Shape (n, 3), or (n, 2) in 2D: positions at the start and at the end of the motion. `vertices1` is None for a
+        mesh at rest.
     edges : array_like of int, optional
         Shape (e, 2): vertices of each edge.
     faces : array_like of int, optional
         Shape (f, 3): vertices of each face.
     inflation : float
-        How much the box of each vertex is grown on each side.
+        Distance by which the box of each vertex grows on each side.
     owners : array_like of int, optional
-        Shape (n,): a number below 2^30 per vertex, such as that of its body. Elements of one owner are no candidates. An
-        element has the owner of its first vertex. 0 is no owner.
+        Shape (n,): a number below 2^30 per vertex, such as the index of its body. Elements of the same owner are not
+        candidates. An element has the owner of its first vertex. 0 means no owner.
     vertices_vertices, edges_vertices, edges_edges, edges_faces, faces_vertices, faces_faces : bool
-        Which kinds of candidates are wanted. Default: edges with edges and faces with vertices, in two dimensions edges
-        with vertices.
+        Kinds of candidates to find. Default: edges with edges and faces with vertices. In 2D: edges with vertices.
     broad_phase : BroadPhase, optional
-        What finds them. One that is kept from call to call saves the time in which a GPU gets ready. Its margin has to be
-        0, and its `rays` and `query` need a new step afterwards. Default: ``BroadPhase()`` of as many dimensions as the vertices have.
+        Broad phase to use. Pass the same one to every call to save the setup of the GPU. Its margin must be 0, and its
+        `rays` and `query` need a new step afterwards. Default: a new ``BroadPhase()`` with the dimensions of the
+        vertices.
 
     Returns
     -------
@@ -91,7 +93,8 @@ def collision_candidates(
     Raises
     ------
     ValueError
-        For a wrong shape, a position that is not finite, or an element that names a vertex which does not exist, with its row.
+        For a wrong shape, a position that is not finite, or an element with a vertex that does not exist. The message
+        names the row.
 
     Examples
     --------

@@ -16,21 +16,21 @@ class Heatmap:
     """How many boxes lie over each cell of a plane."""
 
     counts: npt.NDArray[np.int64]
-    """Shape (height, width): boxes over each cell, from the lower left corner on."""
+    """Shape (height, width): number of boxes over each cell. The first cell is the lower left one."""
     extent: tuple[float, float, float, float]
-    """Left, right, bottom and top, as ``matplotlib.pyplot.imshow`` takes it."""
+    """Left, right, bottom and top, as ``matplotlib.pyplot.imshow`` expects them."""
     labels: tuple[str, str]
     """Names of the axes: "x", "y", "z"."""
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draws it through matplotlib, which has to be installed.
+        """Draws the heatmap with matplotlib, which must be installed.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to. Default: those of the present figure.
+            Axes to draw into. Default: the axes of the current figure.
         **options
-            What ``Axes.imshow`` takes.
+            Arguments of ``Axes.imshow``.
 
         Returns
         -------
@@ -45,17 +45,17 @@ class Heatmap:
 
 
 def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) -> Heatmap:
-    """Counts how many boxes lie over each cell of a plane. Boxes that are not finite, or have a min above their max,
-    are left out.
+    """Counts the boxes over each cell of a plane. Boxes with a bound that is not finite or a min above its max are
+    ignored.
 
     Parameters
     ----------
     boxes : array_like
-        Shape (n, 6) or (n, 2, 3), in 2D (n, 4) or (n, 2, 2), as of `BroadPhase.step`.
+        Shape (n, 6) or (n, 2, 3), in 2D (n, 4) or (n, 2, 2), as for `BroadPhase.step`.
     cells : int
-        Cells along the longer side, at most 16,384.
+        Number of cells along the longer side, at most 16,384.
     axis : int, optional
-        The axis that is looked along, of boxes in 3D. Default: the one along which the boxes extend least.
+        Axis to project along, for boxes in 3D. Default: the axis along which the boxes extend least.
 
     Raises
     ------

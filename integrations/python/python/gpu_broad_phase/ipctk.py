@@ -1,4 +1,4 @@
-"""A broad phase for the IPC Toolkit. This module needs ipctk, which the rest of the package does not."""
+"""A broad phase for the IPC Toolkit. This module needs ipctk; the rest of the package does not."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ Words = npt.NDArray[np.uint32]
 
 
 class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
-    """Stands wherever ipctk takes a broad phase, such as in ``ipctk.Candidates.build`` or ``ipctk.has_intersections``.
+    """A broad phase for calls such as ``ipctk.Candidates.build`` and ``ipctk.has_intersections``.
 
     It finds the candidates of ``ipctk.HashGrid`` and ``ipctk.BruteForce``. Boxes are compared in float64, and are one
-    unit in the last place larger on each side than they have to be. ``ipctk.LBVH`` compares in float32, and may find
-    more.
+    unit in the last place larger on each side than necessary. ``ipctk.LBVH`` compares in float32 and may find more.
 
-    ipctk takes lists of objects of Python, which take longer to make than pairs to find. On a CPU ``ipctk.LBVH`` is
-    therefore faster. `candidates` and `pairs` give arrays, which take no such time.
+    ipctk takes lists of Python objects, which take longer to create than the pairs take to find. On a CPU,
+    ``ipctk.LBVH`` is therefore faster. `candidates` and `pairs` return arrays, without this cost.
 
-    ``can_vertices_collide`` may be a function of Python, for which ``ipctk.LBVH`` of version 1.6.1 waits forever.
+    ``can_vertices_collide`` may be a Python function, with which ``ipctk.LBVH`` of version 1.6.1 hangs.
 
     Parameters
     ----------
     broad_phase : gpu_broad_phase.BroadPhase, optional
-        What finds them, of as many dimensions as the meshes. Default: one is made with the first mesh.
+        Broad phase to use, with the dimensions of the meshes. Default: created with the first mesh.
     all_may_collide : bool
-        Whether ``can_vertices_collide`` lets all pass, as that of a mesh does where nothing else was set. It is then
-        not asked. Without this it is called at least once per pair.
+        True if ``can_vertices_collide`` is True for all vertices, as it is by default for a mesh. It is then never
+        called. Otherwise, it is called at least once per pair.
 
     Examples
     --------
@@ -56,25 +55,25 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         self._found: dict[str, Words] = {}
 
     def name(self) -> str:
-        """How ipctk names it in messages."""
+        """Returns the name for ipctk's messages."""
         return "gpu_broad_phase"
 
     def build(self, *args: Any, **named: Any) -> None:
-        """Takes a mesh, either as ``vertices, edges, faces`` or as ``vertices_t0, vertices_t1, edges, faces``.
+        """Stores a mesh, passed as ``vertices, edges, faces`` or as ``vertices_t0, vertices_t1, edges, faces``.
 
         Parameters
         ----------
         vertices, vertices_t0, vertices_t1 : array_like
-            Positions, at the beginning and at the end of a motion along straight lines where both are given.
+            Positions at rest, or at the start and at the end of a motion along straight lines.
         edges, faces : array_like of int
-            Vertices of each.
+            Vertices of each edge and face.
         inflation_radius : float
-            How much the box of each vertex is grown on each side. Default: 0.
+            Distance by which the box of each vertex grows on each side. Default: 0.
 
         Raises
         ------
         ValueError
-            For a wrong shape, or an element with a vertex that there is not.
+            For a wrong shape, or an element with a vertex that does not exist.
         """
         tables = sum(np.ndim(given) > 0 for given in args) + len(named) - ("inflation_radius" in named)
         start = ["vertices"] if tables < 4 else ["vertices_t0", "vertices_t1"]
@@ -97,18 +96,18 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         self._mesh = lower, upper, edges, faces
 
     def clear(self) -> None:
-        """Forgets the mesh and what was found."""
+        """Removes the mesh and all results."""
         super().clear()
         self._mesh = None
         self._found = {}
 
     def pairs(self, kind: str) -> Words:
-        """Candidates of one kind.
+        """Returns the candidates of one kind.
 
         Parameters
         ----------
         kind : str
-            A name of a table of `gpu_broad_phase.Candidates`, such as "edges_faces".
+            Name of a table of `gpu_broad_phase.Candidates`, such as "edges_faces".
 
         Returns
         -------
@@ -139,8 +138,9 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
 
     @property
     def candidates(self) -> Candidates:
-        """What ipctk looks for in a mesh that moves, as arrays: edges with edges and faces with vertices, in two
-        dimensions edges with vertices. The other tables are empty."""
+        """Returns the candidates that ipctk needs for a moving mesh, as arrays: edges with edges and faces with
+        vertices, in 2D edges with vertices. The other tables are empty.
+        """
         if self._mesh is None:
             raise RuntimeError("there is no mesh yet: build comes first")
         wanted = ["edges_vertices"] if self._mesh[0].shape[1] == 2 else ["edges_edges", "faces_vertices"]
@@ -148,7 +148,7 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         return Candidates(**{kind: self.pairs(kind) if kind in wanted else none for kind in KINDS})
 
     def _admitted(self, kind: str, pairs: Words) -> Words:
-        """Pairs of which any two vertices may collide."""
+        """Returns the pairs of which any two vertices may collide."""
         if self._all_may_collide or self._mesh is None:
             return pairs
         vertices, edges, faces = np.arange(len(self._mesh[0]), dtype=np.uint32)[:, None], *self._mesh[2:]
@@ -168,25 +168,25 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         return list(map(candidate, pairs[:, 0].tolist(), pairs[:, 1].tolist()))
 
     def detect_vertex_vertex_candidates(self) -> list[Any]:
-        """Vertices whose boxes meet."""
+        """Vertices whose boxes overlap."""
         return self._listed("vertices_vertices", ipctk.VertexVertexCandidate)
 
     def detect_edge_vertex_candidates(self) -> list[Any]:
-        """Edges and vertices whose boxes meet, and that share no vertex."""
+        """Edges and vertices whose boxes overlap and that share no vertex."""
         return self._listed("edges_vertices", ipctk.EdgeVertexCandidate)
 
     def detect_edge_edge_candidates(self) -> list[Any]:
-        """Edges whose boxes meet, and that share no vertex."""
+        """Edges whose boxes overlap and that share no vertex."""
         return self._listed("edges_edges", ipctk.EdgeEdgeCandidate)
 
     def detect_face_vertex_candidates(self) -> list[Any]:
-        """Faces and vertices whose boxes meet, and that share no vertex."""
+        """Faces and vertices whose boxes overlap and that share no vertex."""
         return self._listed("faces_vertices", ipctk.FaceVertexCandidate)
 
     def detect_edge_face_candidates(self) -> list[Any]:
-        """Edges and faces whose boxes meet, and that share no vertex."""
+        """Edges and faces whose boxes overlap and that share no vertex."""
         return self._listed("edges_faces", ipctk.EdgeFaceCandidate)
 
     def detect_face_face_candidates(self) -> list[Any]:
-        """Faces whose boxes meet, and that share no vertex."""
+        """Faces whose boxes overlap and that share no vertex."""
         return self._listed("faces_faces", ipctk.FaceFaceCandidate)

@@ -12,22 +12,22 @@ from . import _native
 
 
 class ObjectSet:
-    """Boxes that live across steps, each under a handle.
+    """Boxes that exist across steps, each under a handle.
 
-    A step with a set uploads only what changed, keeps the table of its static objects while none of them changes, and
-    tells which pairs began and which ended. A handle is a number that names its object for good: once the object is
-    removed it names nothing again. Pairs name objects by rows, as of `BroadPhase.step`; `handles_of` and `objects_of`
-    translate. Static objects come first, so an insertion of static objects moves the rows of all others.
+    A step with a set uploads only changes, caches the table of static objects, and returns the pairs that began and
+    ended. A handle is a number that is never reused: after its object is removed, it is invalid. Pairs contain row
+    numbers, as in `BroadPhase.step`. `handles_of` and `objects_of` convert between rows and handles. Static objects
+    have the lowest rows, so inserting static objects changes the rows of all others.
 
-    Events belong to the set, whichever `BroadPhase` takes it. They tell what has changed since its last step with pairs.
-    A pair whose object is removed ends with the next step. Of two handles that of the smaller row comes first.
+    Events are the changes since the set's last step with pairs, in any `BroadPhase`. If an object of a pair is removed,
+    the pair ends in the next step. Within a pair of handles, the one of the smaller row comes first.
 
     Parameters
     ----------
     dimensions : {3, 2}
-        How many axes there are.
+        Number of axes.
     events : bool
-        Whether steps tell pairs that begin and end. It takes a sort of the pairs on the CPU.
+        True to return pairs that begin and end. Costs a sort of the pairs on the CPU.
 
     Examples
     --------
@@ -76,19 +76,20 @@ class ObjectSet:
         Parameters
         ----------
         boxes, layers, masks, owners
-            As of `BroadPhase.step`.
+            As for `BroadPhase.step`.
         static : bool
-            Whether they seldom change: all of them, or none. Two static objects never pair.
+            True if all of these objects seldom change. Two static objects never pair.
 
         Returns
         -------
         ndarray of uint64
-            Shape (n,): their handles.
+            Shape (n,): handles of the objects.
 
         Raises
         ------
         ValueError
-            For a wrong shape, or a box with a NaN or a min above its max, with its row. Nothing is added then.
+            For a wrong shape, or a box with a NaN or a min above its max. The message names the row. No object is
+            added.
         """
         if not isinstance(static, (bool, np.bool_)):
             raise TypeError("static: one bool is needed. Insert static boxes in a call of their own")
@@ -103,14 +104,14 @@ class ObjectSet:
         )
 
     def move(self, handles: npt.ArrayLike, boxes: npt.ArrayLike) -> None:
-        """Gives objects other boxes. Their layers and owners stay.
+        """Replaces the boxes of objects. Layers and owners stay.
 
         Raises
         ------
         KeyError
-            For a handle of no object.
+            For an invalid handle.
         ValueError
-            For a handle that comes twice, or as of `insert`. Nothing is moved in any of these cases.
+            For a duplicate handle, or as for `insert`. No object is moved in any of these cases.
         """
         named = _handles(handles)
         lower, upper = arrays.corners("boxes", boxes, self._dimensions)
@@ -119,52 +120,52 @@ class ObjectSet:
         self._table.move_to(named, lower=lower, upper=upper)
 
     def remove(self, handles: npt.ArrayLike) -> None:
-        """Takes objects out.
+        """Removes objects.
 
         Raises
         ------
         KeyError
-            For a handle of no object.
+            For an invalid handle.
         ValueError
-            For a handle that comes twice. Nothing is removed in either case.
+            For a duplicate handle. No object is removed in either case.
         """
         self._table.remove(_handles(handles))
 
     def contains(self, handles: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether each handle names an object of the set. Shape (n,)."""
+        """Returns True for each handle of an object in the set. Shape (n,)."""
         return self._table.contains(_handles(handles))
 
     def objects_of(self, handles: npt.ArrayLike) -> npt.NDArray[np.uint32]:
-        """How results of the next step name objects. Has the shape of `handles`.
+        """Returns the rows of objects in the results of the next step. Has the shape of `handles`.
 
         Raises
         ------
         KeyError
-            For a handle of no object.
+            For an invalid handle.
         """
         named = _words(handles)
         return self._table.objects_of(named.reshape(-1)).reshape(named.shape)
 
     def handles_of(self, objects: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-        """The handles of objects that results of the last step name. Has the shape of `objects`, such as of pairs.
+        """Returns the handles of rows in the results of the last step, such as pairs. Has the shape of `objects`.
 
-        Ask before anything is inserted or removed. A result of -1, which stands for no object, has no handle.
+        Call this before you insert or remove objects. The row -1, which stands for no object, has no handle.
 
         Raises
         ------
         KeyError
-            Where the set has no such object.
+            For a row without an object.
         """
         named = np.asarray(objects)
         words = arrays.indices("objects", named.reshape(-1), 1 << 32)
         return self._table.handles_of(words).reshape(named.shape)
 
     def handles(self) -> npt.NDArray[np.uint64]:
-        """The handles of all objects, in the order of their rows. Shape (n,)."""
+        """Returns the handles of all objects, in row order. Shape (n,)."""
         return self._table.all()[0]
 
     def boxes(self) -> npt.NDArray[np.float32]:
-        """The boxes of all objects in the order of `handles`. Shape (n, 6), in 2D (n, 4)."""
+        """Returns the boxes of all objects, in the order of `handles`. Shape (n, 6), in 2D (n, 4)."""
         boxes = self._table.all()[1]
         return boxes if self._dimensions == 3 else np.ascontiguousarray(boxes[:, [0, 1, 3, 4]])
 

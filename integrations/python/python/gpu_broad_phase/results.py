@@ -1,4 +1,4 @@
-"""What calls return. All of it can be pickled."""
+"""Results of calls. All of them can be pickled."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, eq=False)
 class StepResult:
-    """The pairs of a step. Its length is their number."""
+    """The pairs of a step. Its length is the number of pairs."""
 
     pairs: npt.NDArray[np.uint32]
-    """Shape (m, 2): rows of the boxes that overlap, the smaller first. Ascending, unless ``sort=False``."""
+    """Shape (m, 2): rows of the overlapping boxes, the smaller row first. Ascending, unless ``sort=False``."""
     counts: dict[str, int]
-    """What the step counted: ``objects``, ``pairs``, ``invalid`` and ``excluded`` boxes, ``large`` ones that every other
-    is compared with, ``levels``, ``cells`` and ``entries`` of the table."""
+    """Counts of the step: ``objects``, ``pairs``, ``invalid`` and ``excluded`` boxes, ``large`` boxes (compared with
+    every other box), and ``levels``, ``cells`` and ``entries`` of the table.
+    """
     world_pairs: npt.NDArray[np.uint32] | None = None
-    """Shape (w,): pairs of each world, where the step had worlds."""
+    """Shape (w,): number of pairs in each world, if the step had worlds."""
     began: npt.NDArray[np.uint64] | None = None
-    """Shape (k, 2): handles of pairs that the step of an `ObjectSet` has and its last one had not. Ascending."""
+    """Shape (k, 2): handles of the pairs that this step of an `ObjectSet` has and its previous step had not.
+    Ascending.
+    """
     ended: npt.NDArray[np.uint64] | None = None
-    """Shape (k, 2): handles of pairs that the last step had and this one has not. Their objects may be removed."""
+    """Shape (k, 2): handles of the pairs that the previous step had and this step has not. Their objects may be
+    removed.
+    """
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -33,87 +38,89 @@ class RayHits:
     """The closest hit of each ray."""
 
     objects: npt.NDArray[np.int32]
-    """Shape (n,): the box that each ray meets first, or -1. Of boxes at the same ``t`` it is the first row."""
+    """Shape (n,): row of the first box that each ray hits, or -1. Of boxes at the same ``t``, the smallest row."""
     t: npt.NDArray[np.float32]
-    """Shape (n,): where the ray enters the box, in lengths of its direction, or infinity. Where it starts inside it is
-    ``t_min``."""
+    """Shape (n,): ray parameter at which the ray enters the box, in lengths of its direction, or infinity. ``t_min``
+    if the ray starts inside the box.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class RayLists:
-    """All boxes that each ray meets: those of ray ``r`` stand at ``offsets[r]:offsets[r + 1]``."""
+    """All boxes that each ray hits. The boxes of ray ``r`` are at ``offsets[r]:offsets[r + 1]``."""
 
     offsets: npt.NDArray[np.int64]
     """Shape (n + 1,)."""
     objects: npt.NDArray[np.int32]
-    """Shape (m,): boxes, ascending per ray, unless ``sort=False``."""
+    """Shape (m,): rows of boxes, ascending per ray, unless ``sort=False``."""
     t: npt.NDArray[np.float32]
-    """Shape (m,): where the ray enters each, in lengths of its direction."""
+    """Shape (m,): ray parameter at which the ray enters each box, in lengths of its direction."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def of(self, ray: int) -> npt.NDArray[np.int32]:
-        """The boxes that a ray meets."""
+        """Returns the boxes that a ray hits."""
         return self.objects[_span(self.offsets, ray)]
 
 
 @dataclass(frozen=True, eq=False)
 class QueryResult:
-    """What each query finds: that of query ``q`` stands at ``offsets[q]:offsets[q + 1]``."""
+    """Boxes that each query finds. Those of query ``q`` are at ``offsets[q]:offsets[q + 1]``."""
 
     offsets: npt.NDArray[np.int64]
     """Shape (n + 1,)."""
     objects: npt.NDArray[np.uint32]
-    """Shape (m,): boxes, ascending per query, unless ``sort=False``."""
+    """Shape (m,): rows of boxes, ascending per query, unless ``sort=False``."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def of(self, query: int) -> npt.NDArray[np.uint32]:
-        """What a query finds."""
+        """Returns the boxes that a query finds."""
         return self.objects[_span(self.offsets, query)]
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The nearest boxes of each query, nearest first; of equals the first row comes first."""
+    """The nearest boxes of each query, nearest first. At equal distances, the smaller row comes first."""
 
     objects: npt.NDArray[np.int32]
-    """Shape (n, k): boxes, or -1 where there are no more within the radius."""
+    """Shape (n, k): rows of boxes, padded with -1 if fewer than ``k`` boxes are within the radius."""
     distances: npt.NDArray[np.float32]
-    """Shape (n, k): distances to the closed boxes, or infinity."""
+    """Shape (n, k): distances to the boxes, padded with infinity."""
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """Who is near whom: the neighbours of point ``i`` stand at ``offsets[i]:offsets[i + 1]``."""
+    """Neighbours of each point. Those of point ``i`` are at ``offsets[i]:offsets[i + 1]``."""
 
     offsets: npt.NDArray[np.int64]
     """Shape (n + 1,)."""
     objects: npt.NDArray[np.uint32]
-    """Shape (m,): the neighbours, ascending per point, unless ``sort=False``. `j` is another name of it."""
+    """Shape (m,): rows of the neighbours, ascending per point, unless ``sort=False``. Also available as `j`."""
     distances: npt.NDArray[np.float64]
     """Shape (m,): distances, to the nearest image on axes with a period."""
     shifts: npt.NDArray[np.int32]
-    """Shape (m, 3): how many periods the nearest image of the neighbour lies away from it on each axis. The way from
-    ``i`` to ``j`` is ``points[j] + shifts * period - points[i]``. All are zero without periods."""
+    """Shape (m, 3): shift from each neighbour to its nearest image, in periods per axis. The vector from ``i`` to
+    ``j`` is ``points[j] + shifts * period - points[i]``. All shifts are 0 without periods.
+    """
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def of(self, point: int) -> npt.NDArray[np.uint32]:
-        """The neighbours of a point."""
+        """Returns the neighbours of a point."""
         return self.objects[_span(self.offsets, point)]
 
     @property
     def i(self) -> npt.NDArray[np.uint32]:
-        """Shape (m,): the point of each row. Made with each look at it."""
+        """Shape (m,): row of the point of each neighbour. Computed at each access."""
         return np.repeat(np.arange(len(self), dtype=np.uint32), np.diff(self.offsets))
 
     @property
     def j(self) -> npt.NDArray[np.uint32]:
-        """Shape (m,): the neighbour of each row: `objects`."""
+        """Shape (m,): row of each neighbour, the same as `objects`."""
         return self.objects
 
 
