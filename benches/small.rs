@@ -1,5 +1,5 @@
-//! Host time of small steps: recording alone, and a whole step of `BroadPhase` with rays from host boxes to host
-//! results. Prints median and minimum in microseconds. The three sizes alternate.
+//! CPU time of recording small steps, and wall time of whole steps of `BroadPhase` with rays, from boxes to results in
+//! CPU memory. Prints median and minimum in microseconds. Runs of the three sizes alternate.
 //!
 //! `cargo bench -p measure --bench small -- [RUNS]`
 
@@ -53,7 +53,6 @@ impl Case {
         }
     }
 
-    /// Records and runs a step; only the recording is timed.
     fn record(&mut self) {
         let (device, queue) = (self.broad_phase.device().unwrap(), self.broad_phase.queue().unwrap());
         let mut encoder = device.create_command_encoder(&Default::default());

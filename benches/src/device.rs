@@ -18,7 +18,7 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// As in `llvmpipe (Vulkan)`.
+/// Such as `llvmpipe (Vulkan)`.
 pub fn title(info: &AdapterInfo) -> String {
     format!("{} ({:?})", info.name, info.backend)
 }

@@ -19,7 +19,7 @@ impl Reporter {
         print_line(&format!("broadphase: {}", message.as_ref()));
     }
 
-    /// Drawn on a terminal only. The caller clears it.
+    /// Drawn on a terminal only. The caller clears the bar.
     pub fn bar(self, length: u64, what: &'static str) -> ProgressBar {
         if self.quiet {
             return ProgressBar::hidden();
@@ -41,14 +41,12 @@ impl Reporter {
     }
 }
 
-/// A closed standard error is ignored.
 fn print_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
 const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";
 
-/// Separates thousands by commas.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::new();

@@ -7,16 +7,15 @@ use gpu_broad_phase::{Counters, Dimensions, MemoryUse, Scheme};
 pub struct Stats {
     pub scheme: Scheme,
     pub dimensions: Dimensions,
-    /// With `count_candidates`.
+    /// Counters of a step with `count_candidates`.
     pub counters: Counters,
     pub trace: Trace,
     pub milliseconds: f64,
-    /// `None` on the CPU.
+    /// `None` on the CPU engine.
     pub memory: Option<MemoryUse>,
 }
 
 impl Stats {
-    /// Writes totals, a row per level, and a histogram of entries per bucket.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let counters = &self.counters;
         write_totals(out, self.scheme, self.dimensions, counters)?;
@@ -98,7 +97,7 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Resu
         "level", "cell", "objects", "entries", "buckets", "occupied", "mean", "most", "table"
     )?;
     for (number, level) in occupied(trace) {
-        // Adaptive levels store the inverse of half a cell.
+        // Adaptive levels store 1 / (half the cell size).
         let halves = if matches!(scheme, Scheme::Adaptive { .. }) {
             2.0
         } else {

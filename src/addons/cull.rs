@@ -48,10 +48,10 @@ passes! {
 buffers! {
     FRUSTA = "frusta": Inputs;
     VIEWS = "views": Inputs;
-    VISIBLE = "visible": Answers;
+    VISIBLE = "visible": Results;
     /// Number of 1 bits in each word of `visible`. After the scan, the list row of the word's first object.
-    PLACES = "places": Answers;
-    LISTS = "lists": Answers;
+    PLACES = "places": Results;
+    LISTS = "lists": Results;
     OFFSETS = "offsets": Fixed;
     DRAWS = "draws": Fixed as INDIRECT;
     COUNTERS = "counters": Fixed;

@@ -97,7 +97,7 @@ passes! {
 }
 
 buffers! {
-    LINES = "lines": Answers as VERTEX;
+    LINES = "lines": Results as VERTEX;
     ARGS = "draw_args": Fixed as INDIRECT;
 }
 

@@ -17,7 +17,7 @@ pub struct MemoryUse {
     /// Pairs, and pair events with their working data.
     pub pairs: u64,
     /// Results of rays and queries, with sort keys and cached hits; visible objects of views; debug lines.
-    pub answers: u64,
+    pub results: u64,
     /// Working memory for [`PairOrder::Sorted`](crate::PairOrder::Sorted).
     pub order: u64,
     /// Buffers that hardly grow: samples of objects for choosing levels, and counters.
@@ -27,7 +27,7 @@ pub struct MemoryUse {
 impl MemoryUse {
     /// Returns the sum of all fields.
     pub const fn total(&self) -> u64 {
-        self.inputs + self.objects + self.pairs + self.answers + self.order + self.fixed
+        self.inputs + self.objects + self.pairs + self.results + self.order + self.fixed
     }
 
     pub(crate) fn of(parts: impl IntoIterator<Item = (MemoryPart, u64)>) -> Self {
@@ -43,7 +43,7 @@ impl MemoryUse {
             MemoryPart::Inputs => &mut self.inputs,
             MemoryPart::Objects => &mut self.objects,
             MemoryPart::Pairs => &mut self.pairs,
-            MemoryPart::Answers => &mut self.answers,
+            MemoryPart::Results => &mut self.results,
             MemoryPart::Order => &mut self.order,
             MemoryPart::Fixed => &mut self.fixed,
         }
@@ -56,7 +56,7 @@ pub(crate) enum MemoryPart {
     Inputs,
     Objects,
     Pairs,
-    Answers,
+    Results,
     Order,
     Fixed,
 }

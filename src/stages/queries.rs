@@ -47,9 +47,9 @@ buffers! {
     SOURCE_QUERIES = "source_queries": Inputs;
     LIMITS = "query_limits": Inputs;
     /// Number of results of each query; the scan turns them into offsets.
-    OFFSETS = "query_offsets": Answers;
-    OBJECTS = "query_objects": Answers;
-    NEAREST = "query_nearest": Answers;
+    OFFSETS = "query_offsets": Results;
+    OBJECTS = "query_objects": Results;
+    NEAREST = "query_nearest": Results;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -66,18 +66,18 @@ buffers! {
     RAYS = "rays": Inputs;
     SOURCE_RAYS = "source_rays": Inputs;
     LIMITS = "ray_limits": Inputs;
-    KEYS_0 = "ray_keys_0": Answers;
-    KEYS_1 = "ray_keys_1": Answers;
-    VALUES_0 = "ray_values_0": Answers;
-    VALUES_1 = "ray_values_1": Answers;
-    GRID = "ray_grid": Answers;
-    HITS = "ray_hits": Answers;
+    KEYS_0 = "ray_keys_0": Results;
+    KEYS_1 = "ray_keys_1": Results;
+    VALUES_0 = "ray_values_0": Results;
+    VALUES_1 = "ray_values_1": Results;
+    GRID = "ray_grid": Results;
+    HITS = "ray_hits": Results;
     /// Hits per ray, which the scan turns into offsets; then cached hits.
-    OFFSETS = "ray_offsets": Answers;
-    ANY = "ray_any": Answers;
+    OFFSETS = "ray_offsets": Results;
+    ANY = "ray_any": Results;
     /// Cells per ray, which a scan turns into offsets.
-    CELL_OFFSETS = "ray_cell_offsets": Answers;
-    CELLS = "ray_cells": Answers;
+    CELL_OFFSETS = "ray_cell_offsets": Results;
+    CELLS = "ray_cells": Results;
 }
 
 const PING_PONG: PingPong = PingPong([

@@ -67,7 +67,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         )
         .unwrap();
         step(device, queue, &mut sorted, &objects);
-        assert!(sorted.memory().order >= 24 * pairs && sorted.memory().answers > 0);
+        assert!(sorted.memory().order >= 24 * pairs && sorted.memory().results > 0);
     }
 }
 
@@ -461,7 +461,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
             held.push(gpu.memory());
         }
         assert!(4 * held[20].objects < held[10].objects, "{held:?} on {}", adapter.name);
-        assert_eq!(held[20].answers, held[10].answers, "{}", adapter.name);
+        assert_eq!(held[20].results, held[10].results, "{}", adapter.name);
     }
 }
 
@@ -699,7 +699,7 @@ fn memory_is_what_the_device_holds() {
                 queue.submit([encoder.finish()]);
             }
             // A box has twelve lines of two 16-byte vertices.
-            assert_eq!(lines.memory().answers, 16 * 2 * 12 * (1000 / 12), "{what}");
+            assert_eq!(lines.memory().results, 16 * 2 * 12 * (1000 / 12), "{what}");
             assert_eq!((lines.memory().fixed, args.memory().total()), (32, 16), "{what}");
             device
                 .poll(wgpu::PollType::wait_indefinitely())

@@ -228,7 +228,7 @@ fn sets_grow_and_turn_pages_on_their_own() {
         }
         assert_eq!(whole, 5, "{name}");
         assert_eq!(set.counters().map(|counters| counters.results_needed), Some(40_000));
-        assert_eq!(gpu.memory().answers, 0, "{name}");
+        assert_eq!(gpu.memory().results, 0, "{name}");
         let all = block_on(set.read_back()).expect("a result");
         let mut encoder = encoder(&adapter);
         let first = Page {
@@ -434,8 +434,8 @@ fn a_set_takes_another_descriptor_in_place() {
             check(&of_table, &scene, &found, &format!("{name}, {turn}"));
             let times = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
             assert_eq!(!found.timings.is_empty(), times && turn % 2 == 1, "{name}, {turn}");
-            assert!(set.memory().answers >= held, "{name}, {turn}");
-            held = set.memory().answers;
+            assert!(set.memory().results >= held, "{name}, {turn}");
+            held = set.memory().results;
         }
     }
 }

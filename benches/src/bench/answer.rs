@@ -1,6 +1,6 @@
-//! Results of engines as a count and an order-independent hash.
+//! An engine's results as a count and a hash that does not depend on their order.
 
-/// Pairs in either order; rays and objects; or hit rays and the bits of t. One part per thread.
+/// One list per parallel task. Rows are pairs in either order, [ray, object], or [ray, bits of t].
 pub type Rows = Vec<Vec<[u32; 2]>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +31,13 @@ impl Answer {
         }
     }
 
-    /// Hashes are compared only if both are known.
     pub fn agrees(&self, other: &Self) -> bool {
         let hashes = self.hash.zip(other.hash);
         self.results == other.results && hashes.is_none_or(|(own, others)| own == others)
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), so that sums distinguish sets.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), so that sums of hashes distinguish sets.
 pub fn mixed(value: u64) -> u64 {
     let mut value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -15,7 +15,7 @@ use super::measure::{Contestant, Question, TOTAL};
 
 pub const NAME: &str = "brute-force";
 const GROUP: u32 = 64;
-/// Boxes per dispatch: few enough to be quick and for llvmpipe not to cut its loop short.
+/// Boxes tested per dispatch: few enough to be quick and for llvmpipe not to cut its loop short.
 const TILE: u32 = 16_384;
 
 pub struct BruteForce<'a> {
@@ -73,7 +73,7 @@ impl<'a> BruteForce<'a> {
                 layout: &pipeline.get_bind_group_layout(0),
                 entries: &entries,
             });
-            // Boxes after the tile have no later boxes in it.
+            // Boxes after the tile need no invocation: no box in it is later.
             (last.div_ceil(GROUP), group)
         });
         let tiles = tiles.collect();
@@ -101,7 +101,7 @@ impl<'a> BruteForce<'a> {
     }
 }
 
-/// Integers in the order of the coordinates, and an unused word.
+/// Integers that compare like the coordinates, and an unused word.
 fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
     let key = |value: f32| {
         // −0 becomes +0.
@@ -111,7 +111,6 @@ fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
     [key(x), key(y), key(z), 0]
 }
 
-/// Reads a buffer back; it needs `COPY_SRC`.
 pub fn download(device: &Device, queue: &wgpu::Queue, buffer: &Buffer) -> Result<Vec<u32>> {
     let staging = device.create_buffer(&BufferDescriptor {
         label: Some("download"),

@@ -7,8 +7,8 @@ struct Tile {
     unused: u32,
 }
 
-// Two elements per box: lower and upper corner, each with an unused word. Coordinates are integers in the order of the
-// floats, because GPUs may flush denormal floats to zero.
+// Two elements per box: lower and upper corner, each with an unused word. Coordinates are integers that compare like
+// the floats, because GPUs may flush denormal floats to zero.
 @group(0) @binding(0) var<storage, read> boxes: array<vec4<i32>>;
 @group(0) @binding(1) var<storage, read_write> found: array<u32>;
 @group(0) @binding(2) var<uniform> tile: Tile;

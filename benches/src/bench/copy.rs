@@ -23,7 +23,7 @@ const RUNS: usize = 5;
 pub struct DeviceCopy {
     pub bytes: u64,
     pub median_ms: f64,
-    /// False if timed by the host.
+    /// True if timed by GPU timestamps, not by the CPU.
     pub is_by_device: bool,
 }
 
@@ -42,7 +42,7 @@ struct Clock {
     period: f32,
 }
 
-/// Measures on a second device of an adapter that is in use.
+/// Makes a new device, since the adapter's device is in use.
 pub fn measure(info: &AdapterInfo) -> Result<DeviceCopy> {
     let found = block_on(adapters(Backends::from(info.backend)));
     let adapter = found.into_iter().find(|adapter| adapter.get_info() == *info);

@@ -25,7 +25,7 @@ impl PreparedRay {
 /// Widens the far side as the library does, so that rounding loses no hit.
 const FAR_WIDENING: f32 = 1.0 + 4.0 * f32::EPSILON;
 
-/// Returns the parameter at which the ray enters the box, the library's to the bit for finite input.
+/// Parameter at which the ray enters the box. For finite input, it equals the library's bit for bit.
 pub fn enter(ray: &PreparedRay, boxed: &Aabb) -> Option<f32> {
     let (mut t, mut limit) = (0.0_f32, ray.t_max * FAR_WIDENING);
     for axis in 0..3 {

@@ -1,4 +1,5 @@
-//! The library on a device: steps by wall clock, stages by device clock, rays against a step's table.
+//! Measures the library on a GPU: steps by wall clock, stages by GPU timestamps, rays through the table of an earlier
+//! step.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -17,13 +18,12 @@ use super::measure::{Contestant, Question, TOTAL};
 use crate::Gpu;
 
 pub const NAME: &str = "gpu-broad-phase";
-/// Steps within which buffers must have grown enough.
 const MOST_STEPS: u32 = 64;
 
-/// Work before a timed run on idle hardware, which clocks down by up to five times and recovers only after some hundred
-/// milliseconds of work.
+/// Work before a timed run on an idle GPU, which lowers its clocks by up to five times and raises them only after some
+/// hundred milliseconds of work.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// Longest gap between two pieces of work in which clocks stay up.
+/// Longest idle time after which clocks are still high.
 const STAYS_WARM: Duration = Duration::from_millis(10);
 
 thread_local! {
@@ -44,12 +44,12 @@ pub fn note_work() {
     WORKED.set(Some(Instant::now()));
 }
 
-/// Source and extent of a timed step.
+/// Part of a step that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// From boxes on the host until all results are on the device.
+    /// From boxes in CPU memory to results in GPU memory.
     Total,
-    /// As `Total`, with boxes already on the device.
+    /// From boxes to results in GPU memory.
     Resident,
     Stages,
 }
@@ -105,7 +105,7 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// Memory and dispatches of a step with exactly sized outputs; `None` before a step was prepared.
+    /// Cost of a step with exactly sized outputs; `None` before a step was prepared.
     pub fn exact(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<Exact>> {
         let Some(counters) = self.counted.get() else {
             return Ok(None);
@@ -135,7 +135,7 @@ impl<'a> OnDevice<'a> {
             self.wait()?;
             anyhow::Ok(broad_phase.dispatches() - before)
         };
-        // With the counters of an earlier step, later ones save a dispatch.
+        // The second step saves a dispatch, because it knows the counters of the first.
         step(&mut broad_phase)?;
         let dispatches = step(&mut broad_phase)?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
@@ -149,10 +149,10 @@ impl<'a> OnDevice<'a> {
 
 #[derive(Clone, Copy)]
 pub struct Exact {
-    /// Without the caller's boxes.
+    /// GPU memory without the caller's boxes.
     pub bytes: u64,
     pub pairs: u64,
-    /// Without rays, once counters have been read.
+    /// Dispatches of a step without rays, after an earlier step's counters were read.
     pub dispatches: u32,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Recording<'a> {
         Ok(block_on(self.broad_phase.read_back())?)
     }
 
-    /// Status bit for missing results, number needed, and capacity.
+    /// Status bit for missing results, the number of results, and their capacity.
     fn need(&self, counters: &Counters) -> (Status, u64, u32) {
         match self.request {
             Request::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
@@ -229,7 +229,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Repeats until buffers, rounds and pages fit the answer.
+    /// Repeats the step until buffers, rounds and pages fit the answer.
     fn settle(&mut self) -> Result<Answer> {
         let mut held = 0;
         for _ in 0..MOST_STEPS {
@@ -301,14 +301,13 @@ impl<'a> Recording<'a> {
             self.submit_part(self.parts[part])?;
         }
         self.scene.wait()?;
-        // An upload leaves the device idle.
+        // An upload leaves the device idle, so its clocks drop.
         if !matches!(self.request, Request::Step(Variant::Total)) {
             note_work();
         }
         Ok(start.elapsed().as_secs_f64() * 1e3)
     }
 
-    /// Milliseconds of each stage, summed over all pages.
     fn stages(&mut self) -> Result<Vec<(&'static str, f64)>> {
         self.warm_up()?;
         self.submit_first()?;
@@ -384,7 +383,6 @@ impl Contestant for Step<'_> {
     }
 }
 
-/// Rays in a device buffer, against the table of an earlier step.
 pub struct RayCast<'a> {
     recording: Recording<'a>,
     question: Question,

@@ -9,7 +9,7 @@ use super::answer::Rows;
 pub const CHUNK: usize = 4096;
 /// Most cells per box; more are not worth their memory.
 const MOST_CELLS: f64 = 8.0;
-/// Enlarges cells beyond their largest box, which outweighs all rounding of f64.
+/// Makes cells larger than the largest box, by more than any rounding of f64.
 const SLACK: f64 = 1.0 + 1e-6;
 
 #[derive(Clone, Copy)]
@@ -20,7 +20,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// Covers all boxes with cells of at least `edge`, larger where there would be too many.
+    /// Covers all boxes with cells of side `edge`, or larger ones if these would be too many.
     fn new(boxes: &[Aabb], edge: f64) -> Self {
         let low: [f64; 3] = std::array::from_fn(|axis| {
             let values = boxes.iter().map(|boxed| f64::from(boxed.min[axis]));
@@ -110,13 +110,12 @@ impl Sorted {
         self.starts[first] as usize..self.starts[last + 1] as usize
     }
 
-    /// The four neighbour rows of a cell. y below zero wraps and gives an empty row.
+    /// Four neighbour rows of a cell in the half shell. y below zero wraps and gives an empty row.
     fn rows(&self, [x, y, z]: [usize; 3]) -> [std::ops::Range<usize>; 4] {
         let across = [x.saturating_sub(1), x + 1];
         [(y + 1, z), (y.wrapping_sub(1), z + 1), (y, z + 1), (y + 1, z + 1)].map(|(y, z)| self.row(across, y, z))
     }
 
-    /// Number of box tests of [`pairs`](Self::pairs).
     pub fn tests(&self) -> u64 {
         let [width, height, depth] = self.cells.size;
         let mut tests = 0;

@@ -41,17 +41,15 @@ impl Question {
 
 pub const TOTAL: &str = "total";
 
-/// An engine, or a variant of one, that answers a question.
 pub trait Contestant {
     fn engine(&self) -> &'static str;
-    /// 0 for a device.
+    /// 0 for a GPU.
     fn threads(&self) -> usize;
     fn question(&self) -> Question;
-    /// False for a stage or a variant.
+    /// False for single stages and variants, which are not ranked.
     fn is_complete(&self) -> bool {
         true
     }
-    /// Prepares runs and returns their answer.
     fn prepare(&mut self) -> Result<Answer>;
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>>;
 }
@@ -70,7 +68,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// As in `parry3d (2 threads)`.
     pub fn title(&self) -> String {
         match self.threads {
             0 => self.engine.to_owned(),
@@ -83,14 +80,14 @@ impl Row {
 #[derive(Clone, Copy)]
 pub struct Runs {
     pub most: u32,
-    /// No run but the first starts after this.
+    /// Time after which no run starts but the first.
     pub until: Option<Instant>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Differ(String),
-    /// Excluded from further runs.
+    /// The engine failed, so it is excluded from further runs.
     Failed(String),
 }
 

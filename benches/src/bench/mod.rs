@@ -1,4 +1,4 @@
-//! Times of a step and its stages beside peers, whose answers must agree.
+//! Times a step, its stages and peers, whose answers must agree.
 
 mod answer;
 mod brute_force;
@@ -42,15 +42,15 @@ const REFERENCE: &str = "reference";
 const LAMPSHADE: &str = "lampshade";
 const OURS: [&str; 4] = [gpu::NAME, GRID, brute_force::NAME, REFERENCE];
 const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
-/// Box tests per box above which a scene has no plain grid as a baseline.
+/// Most tests per box for which the grid runs as a baseline.
 const MOST_TESTS: u64 = 8192;
-/// Most boxes for brute force by default: seconds on a software adapter and on a GPU.
+/// Most boxes for brute force by default. It takes seconds at either limit.
 const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
 #[derive(Clone)]
 pub struct Options {
-    /// Names of engines; all that suit the scene if empty.
+    /// If empty, all engines that suit the scene run.
     pub engines: Vec<String>,
     pub runs: u32,
     pub sort: bool,
@@ -58,7 +58,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Fails on an unknown engine, or one that needs the feature `peers`.
     pub fn check(&self) -> Result<()> {
         for name in self.engines.iter().map(String::as_str) {
             let is_peer = PEERS.contains(&name) || name == LAMPSHADE;
@@ -175,7 +174,7 @@ impl<'a> Bench<'a> {
                 None => contestants.push(Box::new(self.reference(gpu::NAME, 0, scene, descriptor, None)?)),
             }
         }
-        // Runs only by name: it is the library again, not another engine.
+        // Runs only if named: it is the library again, not another engine.
         if self.options.are_engines_named() && self.options.contains(REFERENCE) {
             for pool in 0..self.pools.len() {
                 contestants.push(Box::new(self.reference(REFERENCE, pool, scene, descriptor, None)?));
@@ -224,7 +223,7 @@ impl<'a> Bench<'a> {
         self.pools.iter().map(on_pool).collect()
     }
 
-    /// Runs if named; by default only on one cell, where it is the baseline and takes seconds at most.
+    /// By default, only on the scene one-cell, where it is the baseline and takes seconds at most.
     fn runs_brute_force(&self, scene: &Scene, on_device: &OnDevice<'_>) -> bool {
         if self.options.are_engines_named() {
             return self.options.contains(brute_force::NAME);
@@ -263,7 +262,7 @@ impl<'a> Bench<'a> {
         Ok(contestants)
     }
 
-    /// The library on a pool. It rebuilds the table for rays, so its time is not a benchmark.
+    /// The CPU engine on a thread pool. It rebuilds the table for rays, so its ray times are not a benchmark.
     fn reference<'s>(
         &self,
         engine: &'static str,
@@ -281,7 +280,7 @@ impl<'a> Bench<'a> {
             },
             ..*descriptor
         };
-        // Descriptor errors end the whole measurement, before any run.
+        // Fails before any run if the descriptor is invalid.
         cpu::step(&descriptor, &[], &[])?;
         Ok(OnCpu {
             engine,

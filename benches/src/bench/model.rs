@@ -2,12 +2,12 @@
 
 use super::table::{Table, short};
 
-/// Steady steps of the hierarchical scheme on an H100, by `simt cost --stages` for each scene and number of boxes. A
-/// test of `tests/simt` compares the first ones with today's passes.
+/// Modelled stage times of the hierarchical scheme on an H100, by `simt cost --stages`. A test of `tests/simt` compares
+/// the rows of 10,000 uniform boxes with the current passes.
 const MODEL: &str = include_str!("model.csv");
 
-/// Returns a row per stage; `None` without a model of the scene or measured stages. `measured` returns the milliseconds
-/// of a stage, and their sum for `stages`.
+/// Returns a row per stage; `None` if the scene is not modelled or nothing was measured. `measured` returns the
+/// milliseconds of a stage, or the sum for `stages`.
 pub fn beside_measured(scene: &str, boxes: usize, measured: impl Fn(&str) -> Option<f64>) -> Option<Table> {
     let rows = rows(scene, boxes);
     if rows.is_empty() || measured("stages").is_none() {

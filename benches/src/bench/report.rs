@@ -22,29 +22,29 @@ const SCENES: [(&str, Distribution); 2] = [
     ("power-law", Distribution::PowerLaw),
 ];
 const MANY: u32 = 10_000_000;
-/// Boxes up to which the sort is measured, against the reference, which stores every buffer.
+/// Most boxes for measuring the sort. It is checked against the CPU reference, which stores every buffer.
 const MOST_SORTED: u32 = 1_000_000;
 const RAYS: u32 = 1_000_000;
 const RAYS_ON_CPU: u32 = 100_000;
-/// Random scenes to check per run, and their share of the budget.
+/// Random scenes to check per run, and the share of the budget for them.
 const CHECKED: u64 = 8;
 const CHECKS_SHARE: f64 = 0.2;
-/// Host memory per box, about: boxes, rows, uploads, several copies of the answers.
+/// Approximate CPU memory per box: boxes, rows, uploads, several copies of the answers.
 const HOST_BYTES: u64 = 400;
 
 #[derive(Clone)]
 pub struct ReportOptions {
-    /// Numbers of boxes. If empty: [`COUNTS`], and 10,000,000 on hardware.
+    /// Scene sizes in boxes. If empty: [`COUNTS`], and 10,000,000 on a hardware GPU.
     pub counts: Vec<u32>,
-    /// Number of rays; by the kind of the adapter if `None`.
+    /// Number of rays. `None` selects it by the kind of adapter.
     pub rays: Option<u32>,
     pub runs: u32,
     pub seed: u64,
-    /// Approximate; scenes that do not fit are left out.
+    /// Approximate duration. Scenes that do not fit are left out.
     pub budget: Duration,
 }
 
-/// Returns the faults. Calls `save` after each part, in case of an early end.
+/// Calls `save` after each part, so that an aborted run keeps its results.
 pub fn report(
     options: &ReportOptions,
     gpu: Gpu<'_>,
@@ -112,7 +112,7 @@ impl Report<'_> {
     }
 
     fn check_answers(&mut self, reporter: Reporter) -> Result<()> {
-        // Dropped at the end, since larger scenes need the memory.
+        // Dropped at the end of this function, since larger scenes need the memory.
         let mut verified = Verified::of(self.gpu.info)?;
         let until = Instant::now() + self.options.budget.mul_f64(CHECKS_SHARE);
         let scenes = CHECKED * u64::from(self.options.runs);
@@ -159,7 +159,7 @@ impl Report<'_> {
             .collect()
     }
 
-    /// `later` holds the sizes from this one on.
+    /// `later` holds the sizes of this and later scenes.
     fn measure_scene(
         &mut self,
         (scene, distribution): (&str, Distribution),
@@ -205,7 +205,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// A scene too large for this machine is left out; wrong answers are always faults.
+    /// A large scene that fails is only left out. Wrong answers are always faults.
     fn sort_out(&mut self, title: &str, count: u32, faults: Vec<Fault>) {
         for fault in faults {
             match fault {
@@ -387,14 +387,14 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// The first size's share of the time: in proportion to its boxes, and at least an equal share.
+/// Time for the next scene: in proportion to its boxes, but at least an equal share of what is left.
 fn share(left: Duration, count: u32, later: &[u32]) -> Duration {
     let all: f64 = later.iter().copied().map(f64::from).sum();
     left.mul_f64((f64::from(count) / all).max(1.0 / later.len() as f64))
 }
 
-/// Estimated from `samples` of boxes and seconds. Small scenes spend most time on pipelines and rays, whose cost does
-/// not grow.
+/// Extrapolates from `samples` of boxes and seconds. Small scenes spend most time on pipelines and rays, whose cost
+/// does not grow.
 fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
     let Some(&(most, _)) = samples.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return 0.0;

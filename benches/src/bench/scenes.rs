@@ -19,7 +19,6 @@ pub struct Rays {
 }
 
 impl Scene {
-    /// Fails if `count` boxes exceed memory.
     pub fn random(
         name: &str,
         distribution: Distribution,
@@ -44,8 +43,7 @@ impl Scene {
         })
     }
 
-    /// Drops filters, which peers lack. Fails without boxes, or if one is invalid or infinite, which peers cannot
-    /// handle.
+    /// Drops layers and owners, which peers lack. Fails without boxes, or if one is invalid or infinite.
     pub fn of_boxes(name: String, boxes: &[Aabb], dimensions: Dimensions) -> Result<Self> {
         if boxes.is_empty() {
             bail!("no boxes");
@@ -82,7 +80,6 @@ impl Scene {
 }
 
 impl Rays {
-    /// Fails if there is no ray, or one is invalid or infinite.
     pub fn of_rays(rays: Vec<Ray>) -> Result<Self> {
         if rays.is_empty() {
             bail!("no rays");

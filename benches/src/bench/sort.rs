@@ -1,4 +1,4 @@
-//! The sort of keys and values alone: a step's stage beside a sorting crate, on one device with the same keys.
+//! Compares the sort of a step with a sorting crate, on one device with the same keys and values.
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, DeviceType, Limits, PollType, Queue};
@@ -14,13 +14,13 @@ use super::gpu::{self, upload};
 use super::measure::{Contestant, Question};
 use super::traffic::Traffic;
 
-/// Keys and values of a scene's step, from the reference.
+/// Keys and values of a step, from the reference passes.
 pub struct Keys<'a> {
     boxes: &'a [Aabb],
     unsorted: Vec<[u32; 2]>,
     expected: Vec<u32>,
     pub counts: KeyCounts,
-    /// `None` without pairs, or for schemes of unknown traffic.
+    /// `None` except for a hierarchical step with pairs.
     pub traffic: Option<Traffic>,
 }
 
@@ -28,7 +28,7 @@ pub struct Keys<'a> {
 pub struct KeyCounts {
     pub keys: usize,
     pub bits: u32,
-    /// Bits sorted by the step's stage.
+    /// Key bits that the stage `sort` sorts.
     pub digit_bits: u32,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Keys<'a> {
         &self.unsorted
     }
 
-    /// Fails if `values` are not in order.
+    /// Fails if `values` differ from a stable sort.
     pub fn answer(&self, engine: &str, values: Vec<u32>) -> Result<Answer> {
         if values != self.expected {
             bail!("{engine}: wrong order: it differs from a stable sort");
@@ -87,7 +87,7 @@ pub struct SortDevice {
 }
 
 impl SortDevice {
-    /// Opens a second device on an adapter that is in use.
+    /// Makes a new device, since the adapter's device is in use.
     pub fn open(info: &AdapterInfo) -> Result<Self> {
         let found = block_on(adapters(Backends::from(info.backend)));
         let adapter = found

@@ -16,11 +16,11 @@ pub struct Block {
     pub objects: usize,
     pub rays: usize,
     pub rows: Vec<Row>,
-    /// Of a step with exactly sized buffers.
+    /// Cost of a step with exactly sized buffers.
     pub exact: Option<Exact>,
     pub sorted: Option<KeyCounts>,
     pub traffic: Option<Traffic>,
-    /// Gigabytes per second of a copy.
+    /// Gigabytes per second of a copy on the device.
     pub copy_rate: Option<f64>,
     pub notes: Vec<String>,
 }
@@ -51,7 +51,6 @@ impl Block {
         ours.map_or_else(|| "-".to_owned(), short)
     }
 
-    /// Engines and variants, with times relative to the library's.
     fn pairs_table(&self) -> Table {
         let mut table = Table::new(&["engine", "stage", "median ms", "min ms", "× ours", "pairs"]);
         for row in self.rows.iter().filter(|row| row.question == Question::Pairs) {
@@ -215,7 +214,7 @@ impl Block {
     }
 }
 
-/// Nanoseconds per box in the smallest and largest size.
+/// Nanoseconds per box, for each scene's smallest and largest size.
 fn scaling(blocks: &[Block]) -> Table {
     let mut table = Table::new(&[
         "scene",
@@ -263,7 +262,7 @@ pub fn scaling_text(blocks: &[Block]) -> Option<String> {
 
 pub const HEADER: &str = "scene,objects,engine,threads,stage,median_ms,min_ms,results,hash";
 
-/// A hash has 16 hexadecimal digits; it is empty for an engine that only counts.
+/// Hashes have 16 hexadecimal digits; an engine that only counts has none.
 pub fn write_csv(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
     for block in blocks {
@@ -339,7 +338,6 @@ pub fn write_blocks(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the command with file names in place of paths.
 fn command(arguments: impl Iterator<Item = String>) -> String {
     let shortened = |argument: String| {
         let parts = argument.split(',').map(|part| {
@@ -366,7 +364,6 @@ fn cpu_name() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Formats with about three digits.
 pub fn short(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.1}"),
@@ -397,7 +394,7 @@ impl Table {
         std::iter::once(&self.header).chain(&self.rows)
     }
 
-    /// Text is aligned left, numbers right.
+    /// Columns of numbers are aligned right, text left.
     fn is_number(&self, column: usize) -> bool {
         self.rows
             .iter()

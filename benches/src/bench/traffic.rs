@@ -5,11 +5,11 @@ const BOX: u64 = 32;
 const WORD: u64 = 4;
 const PAIR: u64 = 8;
 
-/// Approximate least bytes of a step without rays, with keys sorted by tiles as on a GPU.
+/// Approximate minimum memory traffic of a step without rays, in bytes. Keys are sorted by tiles, as on a GPU.
 ///
-/// Each byte of a buffer counts once per pass that reads it and once per pass that writes it, as if caches served
-/// repeated reads. Clears before a pass count as writes. Pair walks are assumed to read every bucket. Accesses by only
-/// a few workgroups are left out.
+/// A byte of a buffer counts once per pass that reads it and once per pass that writes it, as if caches served repeated
+/// reads. Clears before a pass count as writes. Pair walks are assumed to read every bucket. Accesses by only a few
+/// workgroups are left out.
 #[derive(Clone)]
 pub struct Traffic {
     stages: Vec<(&'static str, u64)>,
@@ -32,31 +32,32 @@ impl Traffic {
         let octaves = u64::from(OCTAVES);
         let is_crowded = trace.grid.is_crowded != 0;
 
-        // A sample of the boxes, and a bucket of each hash table per sample.
+        // One hash table per octave is cleared. Each sampled box then updates a bucket of each table.
         let slots = WORD * octaves * u64::from(params.octave_buckets());
         let statistics = slots + samples * (BOX + 2 * WORD * octaves);
         let entered = boxes * (BOX + WORD);
-        // Flags of boxes with further entries, those boxes, and the entries.
+        // Flags of all boxes, boxes with further entries, and these entries.
         let large_table = if covered > 0 {
             boxes * WORD + covered * (BOX + 2 * WORD)
         } else {
             0
         };
         let sort = trace.digits.iter().map(|digit| of_digit(&digit.sort, entries)).sum();
-        // Keys and cell starts; values, boxes and records.
+        // Keys, values, boxes and records of all entries, and the cell starts.
         let gather = entries * (WORD + WORD + BOX + BOX) + cells * WORD;
-        // Records, values and keys are reordered in place.
+        // Records and values are reordered in place, by keys; clusters get boxes.
         let ordered = if is_crowded {
             entries * (2 * BOX + 2 * WORD + WORD) + clusters * BOX
         } else {
             0
         };
-        // Entries that walks read, the counts, and the cached partners (from the second step on, bits).
+        // Records that walks read, pair counts, and cached partners. In crowded scenes, walks cache bits, not counted
+        // here.
         let kept = if is_crowded { 0 } else { MAX_CACHED_PARTNERS.into() };
         let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
         let slots_of = |count: u64| WORD * count.min(kept);
         let pair_count = entries * (BOX + WORD) + clusters * BOX + cells * WORD + rows().map(slots_of).sum::<u64>();
-        // Counts become offsets. Pairs of objects with cached partners are written from these.
+        // Counts become offsets. Pairs of objects with cached partners are written from the cache.
         let written = |count: u64| if count > 0 { WORD + (WORD + PAIR) * count } else { 0 };
         let emitted: u64 = rows().filter(|&count| count <= kept).map(written).sum();
         let pair_emit_cached = entries * 2 * WORD + emitted;
@@ -99,8 +100,8 @@ impl Traffic {
     }
 }
 
-/// Keys are read twice; values, except those not yet stored, are read once; both are written. Tile counts are written
-/// and read once; sums are also cleared.
+/// Bytes of a sort pass. Keys are read twice; values are read once, unless no pass has stored them yet; both are
+/// written. Tile counts are written and read once; tile sums are also cleared.
 fn of_digit(digit: &SortParams, entries: u64) -> u64 {
     let counts = 2 * u64::from(digit.counter_words()) + 3 * u64::from(digit.sum_words());
     let unwritten = entries.min(digit.unwritten.into());

@@ -1,20 +1,21 @@
 use super::Random;
 
-/// Mean overlaps per box, which sets the size of the worlds.
+/// Mean number of overlaps per box, which determines the size of the world.
 const OVERLAPS: f64 = 6.0;
 
-/// Side of the world of [`uniform`]: two edges, 1 each on average, meet within 2 along every axis.
+/// Two edges of [`uniform`] add up to 2 on average, so `reach` is 2 per axis.
 pub fn uniform_side(count: u32, axes: usize) -> f64 {
     side(count, axes, 2_f64.powi(axes as i32))
 }
 
-/// Side for [`OVERLAPS`] overlaps per box. `reach` is the expected product of the sums of two boxes' edges.
+/// Side length for [`OVERLAPS`] overlaps per box. `reach` is the expected product, over the axes, of the sum of two
+/// boxes' edges.
 fn side(count: u32, axes: usize, reach: f64) -> f64 {
     let volume = f64::from(count) * reach / OVERLAPS;
     if axes == 2 { volume.sqrt() } else { volume.cbrt() }
 }
 
-/// Centres uniform in a cube, each edge uniform in 0.5 to 1.5.
+/// Centres are uniform in a cube, edges uniform in 0.5 to 1.5.
 pub fn uniform(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let side = uniform_side(count, axes);
     rows(count, axes, |centre, edges| {
@@ -40,7 +41,8 @@ pub fn power_law_side(count: u32, axes: usize) -> f64 {
     side(count, axes, reach)
 }
 
-/// Cubes of edge 1/√(1 − u), u uniform below 1 − 2^-16: edges of 1 to 256, with a density that falls as edge^-3.
+/// Cubes of edge 1/√(1 − u), with u uniform below 1 − 2^-16: edges are 1 to 256, with a density proportional to
+/// edge^-3.
 pub fn power_law(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let side = power_law_side(count, axes);
     rows(count, axes, |centre, edges| {
@@ -86,14 +88,14 @@ pub fn planar(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Parallel rods along x in one cell that do not overlap, so cells cannot separate them.
+/// Parallel rods along x that do not overlap but share one cell, so that cells cannot separate them.
 pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let row = if axes == 2 {
         count
     } else {
         f64::from(count).sqrt().ceil() as u32
     };
-    // Cells of half a rod or more hold all lower corners, and x may be four times finer.
+    // All lower corners share a cell even if cells are half a rod long, and four times shorter along x.
     let slot = 0.4 / f64::from(row.max(1));
     let mut index = 0;
     rows(count, axes, |centre, edges| {
@@ -108,8 +110,8 @@ pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Unit boxes side by side around the origin. Each bound moves by at most one step of f32, so the last bit decides
-/// between overlap, touch and miss.
+/// Unit boxes side by side around the origin. Each bound is moved by at most one ulp, so the last bit decides between
+/// overlap, touch and miss.
 pub fn lattice(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let mut edge = 1_u64;
     while edge.pow(axes as u32) < u64::from(count) {
@@ -128,7 +130,7 @@ pub fn lattice(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     values
 }
 
-/// Moves `value` by one step of f32 down or up, or not at all; half of the zeros become −0.
+/// Moves `value` by one ulp down or up, or not at all. Some zeros become −0.
 pub fn nudge(value: f32, random: &mut Random) -> f32 {
     match random.below(6) {
         0 => value.next_down(),
@@ -143,7 +145,7 @@ pub fn points(count: u32, axes: usize, side: f64, random: &mut Random) -> Vec<f3
     (0..values).map(|_| random.between(0.0, side) as f32).collect()
 }
 
-/// Origins uniform between two corners of the world, directions uniform on the sphere.
+/// Rays with origins uniform between two corners of the world, and uniform directions.
 pub fn rays(count: u32, axes: usize, world: [[f64; 3]; 2], t_max: f32, random: &mut Random) -> Vec<f32> {
     let mut values = Vec::with_capacity(count as usize * (2 * axes + 1));
     for _ in 0..count {

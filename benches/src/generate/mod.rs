@@ -20,7 +20,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Rows of mins, then maxes, of `axes` numbers each.
+    /// A row per box: `axes` mins, then `axes` maxes.
     pub fn rows(self, count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
         let make = match self {
             Self::Uniform => boxes::uniform,

@@ -1,4 +1,4 @@
-//! Steps with features: every scheme on the GPU and the CPU engine against the definition.
+//! Compares steps with features: every scheme on the GPU and on the CPU engine against brute force.
 
 use std::mem::Discriminant;
 
@@ -22,11 +22,11 @@ const ATTEMPTS: u32 = 8;
 
 #[derive(Default)]
 pub struct Compared {
-    /// In two and in three dimensions.
+    /// Number of scenes in two and in three dimensions.
     pub scenes: [u64; 2],
-    /// Elements, words, rays, queries or views.
+    /// Number of elements, words, rays, queries or views.
     pub inputs: u64,
-    /// Result rows that depend on the part, for each of [`SCHEMES`].
+    /// Result rows of steps with this feature, for each of [`SCHEMES`].
     pub rows: [u64; SCHEMES.len()],
     pub differences: u64,
 }
@@ -49,7 +49,7 @@ struct Truth {
     views: views::Defined,
 }
 
-/// Cached for the next scene.
+/// Engines of an adapter, cached for the next scene.
 pub struct Engines {
     device: Device,
     queue: Queue,
@@ -57,10 +57,10 @@ pub struct Engines {
     culling: Culling,
 }
 
-/// Pipeline variant: the scheme, several worlds, and a pair function.
+/// Properties that select pipelines: the scheme, several worlds, and a pair filter.
 type Kind = (Discriminant<Scheme>, [bool; 2]);
 
-/// Returns the differences of every adapter and scheme as text.
+/// Differences of all engines, in every scheme, as text.
 pub fn compare(
     adapters: &mut [Verified],
     features: &Features,
@@ -146,7 +146,7 @@ fn rows(result: &StepResult) -> u64 {
     (result.pairs.len() + hits + result.query_objects.len() + result.query_nearest.len()) as u64
 }
 
-/// Descriptor of the query set as a step of its own.
+/// Descriptor of a step that answers the queries of the set.
 fn of_set<'a>(descriptor: &BroadPhaseDescriptor<'a>, features: &Features) -> BroadPhaseDescriptor<'a> {
     let ray_mode = features.set.as_ref().map(|set| set.ray_mode);
     BroadPhaseDescriptor {
@@ -224,7 +224,7 @@ impl Answers {
         })
     }
 
-    /// Differences from the truth and from the reference, each with the parts it may concern.
+    /// Returns differences from brute force and from the CPU engine, each with the features that may have caused it.
     fn differences(&self, features: &Features, truth: &Truth, on_cpu: Option<&Self>) -> Vec<(Vec<Part>, String)> {
         let descriptor = &features.descriptor;
         let of_step = || features.parts().into_iter().map(|(part, _)| part).collect();
@@ -342,7 +342,7 @@ mod tests {
         features::random(seed, &scenes::random(seed, 60))
     }
 
-    /// Returns the number of seeds with a part, and the faults if it is overlooked.
+    /// Number of seeds with a feature, and the faults of an engine that ignores it.
     fn overlooked(part: Part, overlook: impl Fn(&mut Features)) -> (usize, Vec<String>) {
         let (mut count, mut messages) = (0, Vec::new());
         for seed in 0..240 {
@@ -370,7 +370,7 @@ mod tests {
             };
             let answers = Answers::of_reference(&descriptor, &wrong).unwrap();
             let faults = answers.differences(&right, &truth, None);
-            // Sets and views use the same boxes.
+            // Drops faults of other features: sets and views use the same boxes.
             let about = faults.into_iter().filter(|(parts, _)| parts.contains(&part));
             messages.extend(about.map(|(_, fault)| fault));
         }
@@ -385,7 +385,7 @@ mod tests {
             (Part::Excluded, "pairs", |wrong| wrong.excluded.clear()),
             (Part::Function, "pairs", |wrong| wrong.filter_data.clear()),
             (Part::Strided, "pairs", |wrong| {
-                // Reads every layout as that of the library's own boxes.
+                // Reads boxes of any layout as min and max.
                 let strewn = wrong.strewn.iter().flat_map(|strewn| &strewn[..2]);
                 let vectors: Vec<_> = strewn.flat_map(|strewn| strewn.vectors()).collect();
                 for (boxed, [first, second]) in wrong.boxes.iter_mut().zip(vectors) {

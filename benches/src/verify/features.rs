@@ -12,10 +12,10 @@ use super::strewn::Strewn;
 use super::views;
 use crate::generate::Random;
 
-/// The plain scene compares further rays.
+/// Most rays of a step. More rays are compared without features.
 const RAYS: usize = 400;
 const SET_RAYS: usize = 60;
-/// Each query may find all objects.
+/// Few, since each query may find all objects.
 const QUERIES: u32 = 150;
 /// Most objects for self-queries: with a giant radius, results grow quadratically.
 const ASKING: usize = 1_000;
@@ -73,7 +73,6 @@ pub struct QueryWork {
     pub ray_mode: RayMode,
     pub queries: QueryKind,
     pub query_mode: QueryMode,
-    /// Rays and queries in strided buffers.
     strewn: Option<[Strewn; 2]>,
 }
 
@@ -85,9 +84,9 @@ pub enum QueryKind {
 }
 
 pub struct Features {
-    /// All but the scheme.
+    /// Everything but the scheme.
     pub descriptor: BroadPhaseDescriptor<'static>,
-    /// Static ones first.
+    /// All boxes, static ones first.
     pub boxes: Vec<Aabb>,
     pub worlds: Vec<u32>,
     pub statics: usize,
@@ -97,7 +96,7 @@ pub struct Features {
     pub work: QueryWork,
     pub set: Option<QueryWork>,
     pub views: Vec<Frustum>,
-    /// Static boxes, the others, and the worlds of both, in strided buffers.
+    /// Static boxes, other boxes, and the worlds of both, in strided buffers.
     pub strewn: Option<[Strewn; 4]>,
     seed: u64,
 }
@@ -108,10 +107,10 @@ pub struct Buffers {
     set: Option<[Buffer; 2]>,
 }
 
-/// Few features at a time, since most differences need few. Query kinds, pair function and strided buffers alternate by
-/// seed; the rest is random.
+/// Few features at a time, since most faults need few. Query kinds, pair filter and strided buffers alternate by seed;
+/// the rest is random.
 pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
-    // A separate generator keeps the scenes unchanged.
+    // A separate generator, so that features do not change the scene of a seed.
     let random = &mut Random::new(seed ^ 0xfea7_0000_0000_0000);
     let mut boxes = scene.boxes.clone();
     let statics = match random.below(2) {
@@ -174,7 +173,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
     features
 }
 
-/// About a third of the pairs, in either order, and rows that exclude nothing.
+/// About a third of `pairs`, in either order, and rows that exclude nothing.
 fn list(pairs: &[Pair], objects: usize, random: &mut Random) -> Vec<Pair> {
     let objects = objects as u32;
     let mut list = Vec::new();
@@ -259,7 +258,7 @@ fn one_of<'a>(boxes: &'a [Aabb], random: &mut Random) -> Option<&'a Aabb> {
     boxes.get(random.below(boxes.len() as u32) as usize)
 }
 
-/// An edge of some box, or another length if it is missing, zero or huge.
+/// An edge of some box, or 0.75 if it is missing, zero or huge.
 fn edge(boxes: &[Aabb], random: &mut Random) -> f32 {
     let axis = random.below(3) as usize;
     let edge = one_of(boxes, random).map(|boxed| boxed.max[axis] - boxed.min[axis]);
@@ -282,7 +281,7 @@ fn swept(ray: Ray, boxes: &[Aabb], worlds: u32, random: &mut Random) -> SweptRay
     if random.once_in(8) {
         swept.half_extents[0] = [-1.0, f32::INFINITY][random.below(2) as usize];
     }
-    // One world more than exist.
+    // Includes an invalid world, one past the last.
     swept.world = random.below(worlds) + u32::from(random.once_in(16));
     swept
 }
@@ -376,7 +375,7 @@ impl Features {
         self.scene_of(set.input(), None)
     }
 
-    /// The step and the query set's input, from device buffers.
+    /// Inputs of the step and of the query set, in device buffers.
     pub fn input_in<'a>(&'a self, buffers: &'a Buffers) -> (Scene<'a>, Option<QueryInput<'a>>) {
         let work = self.work.input_in(buffers.work.as_ref());
         let of_set = self.set.as_ref().map(|set| set.input_in(buffers.set.as_ref()));

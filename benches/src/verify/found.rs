@@ -3,8 +3,8 @@ use gpu_broad_phase::{BroadPhaseDescriptor, NONE, NearestObject, QueryMode, Scen
 
 use super::answer::first_difference;
 
-/// Returns the first query that differs from `expected`. An object at exactly the radius may be found or not, since
-/// distances are rounded.
+/// First query that differs from `expected`. Since distances are rounded, an object at exactly the radius may be found
+/// or not.
 pub fn difference(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -116,7 +116,7 @@ fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Opti
 }
 
 struct Slack {
-    /// Rounding of positions that are wrapped into their period.
+    /// Rounding of positions that are wrapped into the periods.
     moved: f64,
 }
 
@@ -128,12 +128,11 @@ impl Slack {
         }
     }
 
-    /// Squares round to 24 bits, and denormal positions are 0.
+    /// Largest error of a distance. Squares are rounded to 24 bits, and denormal positions may be 0.
     fn of(&self, distance: f64) -> f64 {
         1e-6 * distance + 8.0 * f64::from(f32::MIN_POSITIVE) + self.moved
     }
 
-    /// True if `squared` is the square of `distance` within rounding.
     fn admits(&self, squared: f32, distance: f64) -> bool {
         let slack = self.of(distance);
         let largest = (distance + slack).powi(2) + f64::from(f32::MIN_POSITIVE);
@@ -141,7 +140,7 @@ impl Slack {
         smallest <= f64::from(squared) && (f64::from(squared) <= largest || largest > f64::from(f32::MAX))
     }
 
-    /// Within rounding. Distances are clamped to the largest float.
+    /// Compares within rounding. Distances are clamped to the largest float.
     fn is_no_farther(&self, near: f64, far: f64) -> bool {
         near.min(f64::from(f32::MAX)) <= far + self.of(far)
     }

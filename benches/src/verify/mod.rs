@@ -23,7 +23,7 @@ use answer::{Answer, brute_force};
 use compared::{Compared, Engines};
 use features::PARTS;
 
-/// Larger scenes are compared with the reference alone, since brute force is quadratic.
+/// Most objects for brute force, which is quadratic. Larger scenes are compared with the CPU engine alone.
 pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
 
 pub struct Case<'a> {
@@ -39,14 +39,13 @@ pub struct Verified {
     backends: Backends,
     index: String,
     devices: Vec<(Kind, BroadPhase)>,
-    /// Made on first use.
     engines: Option<Engines>,
-    /// As [`SCHEMES`].
+    /// One per scheme, in the order of [`SCHEMES`].
     pub tallies: [Tally; SCHEMES.len()],
     parts: [Compared; PARTS.len()],
 }
 
-/// Pipeline variant: the scheme and several worlds.
+/// Properties that select pipelines: the scheme, and several worlds.
 type Kind = (Discriminant<Scheme>, bool);
 
 #[derive(Default)]
@@ -68,7 +67,7 @@ pub fn verified(backends: Backends) -> Vec<Verified> {
     each.collect()
 }
 
-/// Returns the differences on the random scene of a seed as text.
+/// Compares all engines on a seed's random scene.
 pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Result<Vec<String>> {
     let random = scenes::random(seed, largest);
     let case = Case {
@@ -91,7 +90,7 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
     };
     let with_seed = || format!("seed {seed}");
     let mut differences = compare(adapters, &case).with_context(with_seed)?;
-    // Only brute force defines the features.
+    // Features can be compared only with brute force.
     if random.boxes.len() <= BRUTE_FORCE_OBJECTS {
         let features = features::random(seed, &random);
         differences.extend(compared::compare(adapters, &features, case.schemes).with_context(with_seed)?);
@@ -226,7 +225,6 @@ impl Verified {
     }
 }
 
-/// Writes a row per adapter and scheme, then per adapter and feature.
 pub fn table(out: &mut impl Write, adapters: &[Verified]) -> io::Result<()> {
     let width = adapters
         .iter()

@@ -1,4 +1,4 @@
-//! Random scenes of hard cases: touching in the last bit, mixed sizes, far away, infinite, not a number.
+//! Random scenes with hard cases: boxes that touch in the last bit, have mixed sizes, are far away, infinite or NaN.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Ray};
 
@@ -16,7 +16,7 @@ pub struct Scene {
     pub min_scale: f32,
 }
 
-/// At most `largest` objects and rays.
+/// Returns at most `largest` objects and `largest` rays.
 pub fn random(seed: u64, largest: u32) -> Scene {
     let random = &mut Random::new(seed);
     let boxes = count(random, largest);
@@ -43,7 +43,7 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     }
     let mut worlds = Vec::new();
     if descriptor.worlds > 1 {
-        // One world more than exist.
+        // Includes an invalid world, one past the last.
         worlds.extend(boxes.iter().map(|_| random.below(descriptor.worlds + 1)));
     }
     Scene {
@@ -56,7 +56,7 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     }
 }
 
-/// Half are three-dimensional without margin and worlds.
+/// A random descriptor. Three in eight are three-dimensional without margin and worlds.
 fn variant(random: &mut Random) -> BroadPhaseDescriptor<'static> {
     let (dimensions, margin, worlds) = match random.below(8) {
         0 | 1 => (Dimensions::Two, 0.0, 1),
@@ -73,7 +73,7 @@ fn variant(random: &mut Random) -> BroadPhaseDescriptor<'static> {
     }
 }
 
-/// As scenes of two dimensions are read from files.
+/// Sets z to 0, as readers of two-dimensional files do.
 fn flatten(boxes: &mut [Aabb], rays: &mut [Ray]) {
     for boxed in boxes {
         (boxed.min[2], boxed.max[2]) = (0.0, 0.0);
@@ -101,7 +101,7 @@ enum Sizes {
     Points,
 }
 
-/// Boxes of whole steps and rays from corner to corner; every bound is moved by at most one step of f32.
+/// Boxes and rays with coordinates on a lattice, each moved by at most one ulp.
 fn lattice(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>) {
     let step = [1.0, 0.1, 1.0 / 3.0, 7.5, 1.0 / 1024.0][random.below(5) as usize];
     let offset = [0.0, 0.0, 0.0, 100.0, -1e6][random.below(5) as usize];
@@ -122,7 +122,7 @@ fn lattice(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>) 
             let length = random.below(longest + 1);
             min[axis] = at(cell, random);
             max[axis] = at(cell + length, random);
-            // A box without extent whose bounds crossed becomes a point.
+            // A flat box whose bounds crossed becomes a point.
             if max[axis] < min[axis] {
                 max[axis] = min[axis];
             }
@@ -162,7 +162,7 @@ fn scattered(boxes: u32, rays: u32, random: &mut Random, sizes: Sizes) -> (Vec<A
 fn clusters(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>) {
     let side = 50.0 * f64::from(boxes + 1).cbrt();
     let centres = [(); 7].map(|()| [(); 3].map(|()| random.between(-side, side)));
-    // Crowded cells, but few enough boxes to keep pairs countable.
+    // Cells are crowded, so few boxes keep the number of pairs small.
     let boxes = boxes.min(1_000);
     let make_box = |random: &mut Random| {
         let cluster = centres[random.below(7) as usize];
@@ -179,7 +179,7 @@ fn clusters(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>)
     (boxes, rays)
 }
 
-/// A scene of few units at a place where steps of f32 are about as large.
+/// A scene far from the origin, where an ulp may be as large as the boxes.
 fn far_away(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>) {
     let distance = [1e5, 1e7, 3e9, 1e18, 1e30, 1e37][random.below(6) as usize];
     let home = [(); 3].map(|()| distance * random.between(-1.0, 1.0));
@@ -193,7 +193,7 @@ fn far_away(boxes: u32, rays: u32, random: &mut Random) -> (Vec<Aabb>, Vec<Ray>)
     (boxes, rays)
 }
 
-/// A ray that starts near a place, sometimes along an axis, without length, or invalid.
+/// A ray that starts near `near`, sometimes along an axis, without length, or invalid.
 fn ray(near: [f64; 3], reach: f64, random: &mut Random) -> Ray {
     let origin = near.map(|value| (value + reach * random.between(-1.5, 1.5)) as f32);
     let mut direction = random.direction(3).map(|value| value as f32);

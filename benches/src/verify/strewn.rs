@@ -1,4 +1,4 @@
-//! Elements in larger buffers at any offset and stride, and boxes in any layout.
+//! Places elements in larger buffers at any offset and stride, and boxes in any layout.
 
 use bytemuck::Pod;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -11,7 +11,7 @@ pub struct Strewn {
     words: Vec<u32>,
     pub count: u32,
     offset: u64,
-    /// In bytes; `None` for packed elements.
+    /// Stride in bytes; `None` for packed elements.
     stride: Option<u32>,
     form: BoxLayout,
     box_words: BoxWords,
@@ -24,8 +24,8 @@ impl Strewn {
         Self::new(&rows, random)
     }
 
-    /// Replaces `boxes` by those a step will read: centre and half extents may round to a larger box, and some layouts
-    /// lack filter words.
+    /// Replaces `boxes` by those that a step will read. Centre and half extents may round to a larger box, and some
+    /// layouts lack filter words.
     pub fn of_boxes(boxes: &mut [Aabb], random: &mut Random) -> Self {
         let form = [BoxLayout::MinMax, BoxLayout::CenterHalf][random.below(2) as usize];
         let box_words = [BoxWords::Filters, BoxWords::Padding, BoxWords::Tight][random.below(3) as usize];
@@ -45,7 +45,7 @@ impl Strewn {
             1 => Some(element),
             _ => Some(element + random.below(12) as usize),
         };
-        // Offsets at which devices can bind the buffer directly, and others.
+        // Offset in words. Every device can bind a buffer at the first two.
         let first = [0, 64, 1, 4, 68, random.below(500)][random.below(6) as usize] as usize;
         let mut noise = |words: &mut Vec<u32>, length: usize| {
             words.resize_with(length, || random.below(u32::MAX));
@@ -95,7 +95,7 @@ fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
     if form == BoxLayout::CenterHalf {
         let center = |axis: usize| Some(0.5 * boxed.min[axis] + 0.5 * boxed.max[axis]).filter(|at| at.is_finite());
         first = [0, 1, 2].map(|axis| center(axis).unwrap_or_default());
-        // Infinite, negative or NaN for bounds that are infinite, inverted or NaN.
+        // Half extents are infinite, negative or NaN for bounds that are infinite, inverted or NaN.
         second = [0, 1, 2].map(|axis| 0.5 * boxed.max[axis] - 0.5 * boxed.min[axis]);
         read = Aabb::from_center_half(first, second);
     }

@@ -45,7 +45,7 @@ fn finite(point: [f32; 3]) -> [f32; 3] {
     point.map(|at| if at.is_finite() { at } else { 0.0 })
 }
 
-/// A plane through a corner of an object, or one float beside it.
+/// A plane through a corner of an object, or one ulp beside it.
 fn plane(boxes: &[Aabb], random: &mut Random) -> [f32; 4] {
     let scale = [1.0, 1.0, 0.3, 1e-20, 1e18][random.below(5) as usize];
     let is_on_axes = random.once_in(2);
@@ -66,7 +66,7 @@ fn plane(boxes: &[Aabb], random: &mut Random) -> [f32; 4] {
     [x, y, z, nudge(d, random)]
 }
 
-/// A perspective camera in a random direction, as columns; its far plane is sometimes infinite.
+/// Columns of a perspective camera in a random direction. Its far plane is sometimes infinite.
 fn camera(eye: [f32; 3], random: &mut Random) -> [[f32; 4]; 4] {
     let ahead = random.direction(3).map(|at| at as f32);
     let [[x, y, z], up] = [ahead, random.direction(3).map(|at| at as f32)];
@@ -101,7 +101,7 @@ pub struct Defined {
 }
 
 impl Defined {
-    /// `worlds` is empty with one world. Static objects need no mark.
+    /// `worlds` is empty if there is only one. Static objects are treated like others.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, boxes: &[Aabb], worlds: &[u32], views: &[Frustum]) -> Self {
         let axes = descriptor.dimensions.count() as usize;
         let boxes: Vec<_> = boxes.iter().map(|boxed| compared(descriptor, axes, boxed)).collect();
@@ -201,7 +201,7 @@ fn sight(planes: &[[f32; 4]], boxed: &Aabb) -> Sight {
     sight
 }
 
-/// By the documentation of [`Frustum`], in exact arithmetic.
+/// Follows the documentation of [`Frustum`], in exact arithmetic.
 fn side(plane: [f32; 4], boxed: &Aabb) -> Sight {
     let normal = [0, 1, 2].map(|axis| plane[axis]);
     let farthest = [0, 1, 2].map(|axis| {
@@ -239,7 +239,8 @@ fn side(plane: [f32; 4], boxed: &Aabb) -> Sight {
     }
 }
 
-/// Exact sign of a sum of at most nine terms, stored as non-overlapping doubles, small ones first (after Shewchuk).
+/// True if the exact sum of at most nine terms is negative. It is stored as non-overlapping doubles, small ones first
+/// (after Shewchuk).
 fn is_negative(terms: impl IntoIterator<Item = f64>) -> bool {
     let mut parts = [0.0_f64; 9];
     for (count, term) in terms.into_iter().enumerate() {

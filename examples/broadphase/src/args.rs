@@ -10,11 +10,11 @@ use measure::verify::LARGEST;
 
 use crate::mesh::{Between, Kind};
 
-/// Find overlapping boxes and ray hits from files, on the GPU.
+/// Find overlapping boxes and ray hits in files, on the GPU.
 ///
-/// Results go to the file after -o (.csv or .npy by its ending), or as CSV to standard output. Messages go to standard
-/// error. Exit status: 0 done; 1 incomplete answer or failed check; 2 bad usage or input, or a missing backend or
-/// adapter that was named.
+/// Results go to the file named by -o (.csv or .npy by its ending), or as CSV to standard output. Messages go to
+/// standard error. Exit status: 0 success; 1 incomplete answer or failed check; 2 invalid usage or input, or a named
+/// backend or adapter is missing.
 #[derive(Parser)]
 #[command(name = "broadphase", version, max_term_width = 110)]
 pub struct Cli {
@@ -28,7 +28,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// List adapters, and report for each if it meets the requirements.
+    /// List adapters, and whether each meets the requirements.
     Info(InfoArgs),
     /// Write all overlapping pairs: rows `a,b` with a < b, ascending.
     Pairs(PairsArgs),
@@ -40,26 +40,27 @@ pub enum Command {
     Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU engine and brute force.
     Verify(VerifyArgs),
-    /// Explain why two objects are a pair, a ray hits an object, or a query finds one, or why not.
+    /// Explain why two objects are a pair, a ray hits an object, or a query finds it, or why not.
     Why(WhyArgs),
-    /// Repeat the step of a snapshot with its own descriptor, and count the results.
+    /// Repeat the step of a snapshot with its saved options, and count the results.
     Replay(ReplayArgs),
     /// Generate boxes, points, rays or a cloth mesh.
     Generate(GenerateArgs),
-    /// Show statistics of a scheme: objects per cell and level, candidates per pair, bytes, time.
+    /// Show statistics of a scheme for a scene: objects per level, entries per bucket, candidates per pair, bytes,
+    /// time.
     Stats(StatsArgs),
     /// Draw the number of boxes over each cell of a plane.
     Heatmap(HeatmapArgs),
-    /// Time a step and its stages beside other engines, and compare their answers.
+    /// Time a step, its stages and other engines, and compare their answers.
     Bench(BenchArgs),
 }
 
 #[derive(Args)]
 pub struct InfoArgs {
-    /// Backends to list.
+    /// Backends whose adapters are listed.
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
-    /// Write the WGSL that runs into this folder, one file per pass.
+    /// Write the WGSL code of the passes into this folder, one file per pass.
     #[arg(long, value_name = "DIR")]
     pub dump_shaders: Option<PathBuf>,
 }
@@ -84,7 +85,7 @@ pub struct PairsArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub which: PairArgs,
-    /// Write only the first N pairs. If there are more, print their number and exit with status 1.
+    /// Write only the first N pairs. If there are more, print the total number and exit with status 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_pairs: Option<u32>,
     /// Result file, .csv or .npy (u4, rows × 2), or a device such as /dev/null; `-` is CSV on standard output.
@@ -101,10 +102,10 @@ pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
     /// Rays, in a table format of boxes: origin, direction, t_max (7 columns, in 2D 5), or without t_max (6, in 2D 4),
-    /// which is then infinite. A NaN or infinite direction is invalid. A negative t_max hits nothing; a zero direction
-    /// hits the boxes at the origin.
+    /// which is then infinite. A ray with a NaN or infinite direction is invalid. A negative t_max hits nothing; a zero
+    /// direction hits the boxes at the origin.
     pub rays: PathBuf,
-    /// Hits to find.
+    /// Hits to find for each ray.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
     pub mode: Mode,
     /// With --mode all: add a column t, the parameter at which the ray enters the box, 0 if it starts inside.
@@ -137,14 +138,13 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes or points, in a table format of scenes: mins then maxes (6 columns, in 2D 4), or positions (3, in 2D
-    /// 2).
+    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), in a table format of scenes.
     pub boxes: PathBuf,
-    /// Find objects within this distance of the box, or within a sphere around a point.
+    /// Find the objects within this distance of the query box or point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
     /// Find only the K nearest objects of each query, nearest first, as rows `query,object,distance`, at any distance
-    /// unless --radius limits it. The search goes outward from the query and is fast without a radius.
+    /// without --radius. The search goes outward from the query and is fast without a radius.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     #[command(flatten)]
@@ -169,33 +169,32 @@ pub struct QueryArgs {
 )]
 pub struct NeighborsArgs {
     /// Points: 3 columns, in 2D 2, in any table format of boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`); see
-    /// `pairs --help`. Or atoms: .xyz and .extxyz with their number, a comment, then rows of a symbol and a position.
-    /// Only the first frame is read.
+    /// `pairs --help`. Or atoms: .xyz or .extxyz with the number of atoms, a comment line, then a row of symbol and
+    /// position per atom. Only the first frame is read.
     ///
-    /// Numbers of the file, radius and period are used in f64, as written.
+    /// Coordinates, radius and period are used in f64, as written.
     pub points: PathBuf,
-    /// Largest distance. Required without --nearest.
+    /// Largest distance between neighbours. Required without --nearest.
     #[arg(long, value_name = "R", value_parser = parse_long_distance)]
     pub radius: Option<f64>,
-    /// Period of each axis, 0 for none: distances are those to the nearest image. One number sets all axes. Default:
-    /// the Lattice of an extended XYZ file, if it is a box along the axes.
+    /// Period of each axis, 0 for none. Distances are those to the nearest periodic image. One number sets all axes.
+    /// Default: the Lattice of an extended XYZ file, if it is a box along the axes.
     #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_periods)]
     pub period: Option<Periods>,
-    /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
+    /// Write each pair twice, as `a,b` and as `b,a`.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Find only the K nearest neighbours of each point, from both sides, by distance, then by number. The search goes
-    /// outward from the point and is fast without a radius. It compares in f64 the K + 8 points that are nearest in
-    /// f32.
+    /// Find only the K nearest neighbours of each point, sorted by distance, then by index. The search goes outward
+    /// from the point and is fast without a radius. It compares in f64 the K + 8 points that are nearest in f32.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     /// Add a column with the distance.
     #[arg(long)]
     pub distances: bool,
-    /// Add a column per axis: the number of periods to add to b for its image near a.
+    /// Add a column per axis: the number of periods to add to point b to get its image nearest to a.
     #[arg(long)]
     pub shifts: bool,
-    /// Required dimensions of the points; the number of columns decides.
+    /// Number of dimensions that the points must have. The number of columns determines it.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     #[command(flatten)]
@@ -213,24 +212,25 @@ pub struct NeighborsArgs {
 pub struct VerifyArgs {
     #[command(flatten)]
     pub scene: OptionalSceneArgs,
-    /// Rays to verify, a table of 7 columns, in 2D 5.
+    /// Rays to verify, in a table with 7 columns, in 2D 5.
     pub rays: Option<PathBuf>,
-    /// Generate this many random scenes instead of reading one.
+    /// Number of random scenes to generate and verify, instead of reading one.
     #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub random: Option<u64>,
-    /// Seed of the first random scene; each further scene uses the next number.
+    /// Seed of the first random scene. It grows by one per scene.
     #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
     pub seed: u64,
-    /// Most objects and rays of a random scene.
+    /// Largest number of objects, and of rays, in a random scene.
     #[arg(long, value_name = "N", default_value_t = LARGEST, value_parser = clap::value_parser!(u32).range(1..), requires = "random")]
     pub largest: u32,
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Cell size of the uniform scheme for a scene from a file. Default: the median longest side.
+    /// Cell size of the uniform scheme for a scene from a file. Default: the median of the boxes' longest sides.
     #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
     pub cell_size: Option<f32>,
-    /// Finest cells of the adaptive scheme for a scene from a file. Default: the smallest longest side.
+    /// Size of the finest cells of the adaptive scheme for a scene from a file. Default: the smallest of the boxes'
+    /// longest sides.
     #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
     pub min_scale: Option<f32>,
 }
@@ -260,17 +260,17 @@ pub struct GenerateArgs {
     /// Equal seeds give equal files.
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// 3D or 2D rows.
+    /// Number of dimensions.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     pub dimensions: u8,
-    /// Side of the world for `points` and `rays`. Default: that of `uniform` with the same count.
+    /// Side length of the world of `points` and `rays`. Default: that of `uniform` with the same count.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub side: Option<f32>,
-    /// Largest parameter of `rays`.
+    /// t_max of the generated rays.
     #[arg(long, value_name = "T", value_parser = parse_t_max, default_value_t = f32::INFINITY)]
     pub t_max: f32,
-    /// .csv or .npy; `-` is CSV on standard output. For `cloth`, `NAME.ply` writes two frames, `NAME0.ply` and
-    /// `NAME1.ply`.
+    /// Result file, .csv or .npy; `-` is CSV on standard output. `cloth` needs `NAME.ply` and writes two frames,
+    /// `NAME0.ply` and `NAME1.ply`.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -302,7 +302,7 @@ pub struct HeatmapArgs {
 #[derive(Args, Clone)]
 pub struct BenchArgs {
     /// Scenes, separated by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes; and
-    /// folders with frame0.ply and frame1.ply, whose elements all get a box.
+    /// folders with frame0.ply and frame1.ply, where vertices, edges and faces all get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
     /// Rays, in a table format of boxes: origin, direction, t_max (7 columns, in 2D 5).
@@ -312,19 +312,19 @@ pub struct BenchArgs {
     /// Numbers of boxes in random scenes, separated by commas [default: 10000,100000,1000000; --report adds 10000000].
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
-    /// Generate this many rays from uniform origins in uniform directions: unlimited for closest hits, up to t = 16 for
-    /// all hits.
+    /// Number of rays to generate, with random origins and directions. For closest hits they are unlimited; for all
+    /// hits they end at t = 16.
     #[arg(long = "rays", value_name = "N", conflicts_with = "rays", value_parser = clap::value_parser!(u32).range(1..))]
     pub ray_count: Option<u32>,
-    /// Number of runs, in each of which every engine runs once; medians are reported.
+    /// Number of runs. Every engine runs once per run; medians are reported.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// Equal seeds give equal scenes and rays.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Engines, separated by commas. Default: all available ones that suit the scene. Names: gpu-broad-phase, grid,
-    /// brute-force (a kernel), reference (the library on the CPU; only by name), and with the package's feature `peers`
-    /// parry3d, obvhs, bvh, rstar, lampshade.
+    /// brute-force (a kernel), reference (the library on the CPU; only if named), and with the package's feature
+    /// `peers` parry3d, obvhs, bvh, rstar, lampshade.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Also measure the sort of keys and values alone.
@@ -337,11 +337,11 @@ pub struct BenchArgs {
     /// Result file, .csv, with a header line; `-` is standard output.
     #[arg(short, long, visible_alias = "csv", value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Write the table as a report with adapter, driver, date and command.
+    /// Write the results to a report with adapter, driver, date and command.
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
-    /// Measure a fixed set for a report on this GPU, and write it here: correctness, copy bandwidth, then uniform and
-    /// power-law in several sizes with rays, stages and the sort. Takes under eight minutes.
+    /// Write a report on this GPU: correctness, copy bandwidth, then uniform and power-law scenes of several sizes with
+    /// rays, stage times and the sort. Takes less than eight minutes by default.
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
         "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "markdown"])]
     pub report: Option<PathBuf>,
@@ -390,31 +390,30 @@ pub struct OptionalSceneArgs {
 
 #[derive(Args, Clone)]
 pub struct ReadingArgs {
-    /// Required dimensions of the scene; the number of columns decides. 2 uses x and y of a mesh, whose z must be
-    /// constant or missing.
+    /// Number of dimensions that the scene must have; a table's columns determine it. 2 uses x and y of a mesh, whose z
+    /// must be constant or missing.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
-    /// Mesh elements that get a box: any of vertices, edges (of faces, and those listed in the file), faces. Default:
+    /// Kinds of mesh elements that get a box: vertices, edges (of faces, and those listed in the file), faces. Default:
     /// faces.
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     pub elements: Vec<Kind>,
-    /// Second frame of the mesh: boxes cover the motion between the frames.
+    /// Second frame of the mesh. Boxes then cover the motion between the frames.
     #[arg(long, value_name = "FILE")]
     pub next: Option<PathBuf>,
 }
 
 #[derive(Args, Clone)]
 pub struct EngineArgs {
-    /// Graphics API, or the CPU engine. `auto` uses a hardware GPU, else the CPU engine, which is faster than a
-    /// software adapter with the same answer. `verify`, `bench`, `stats` and `replay --verify` also use a software
-    /// adapter.
+    /// Graphics API, or the CPU engine. `auto` uses a hardware GPU, else the CPU engine, which gives the same answer
+    /// faster than a software adapter. `verify`, `bench`, `stats` and `replay --verify` also use a software adapter.
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
-    /// Part of the adapter's name, or its index in `info` for the same --backend.
+    /// Part of the adapter's name, or its index in the output of `info` with the same --backend.
     #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
-    /// Order of results on the device; written rows are sorted in any case. Default: `deterministic`, for `replay` that
-    /// of the snapshot.
+    /// Order of pairs on the device. Written rows are always sorted. Default: `deterministic`; for `replay` the order
+    /// saved in the snapshot.
     #[arg(long, value_enum)]
     pub order: Option<Order>,
     /// Folder that caches compiled pipelines, if the backend supports it, as Vulkan does; `off` disables it. Default:
@@ -425,12 +424,12 @@ pub struct EngineArgs {
 
 #[derive(Args)]
 pub struct StepArgs {
-    /// Write the number of rows instead, for `rays` that of hits. Rows are counted where they are found, so no answer
-    /// is too large, except with --free, several --between, or `neighbors`, which need room for the rows.
+    /// Write only the number of rows, or of hits for `rays`. Rows are not stored, so no answer is too large, except
+    /// with --free, several --between, or `neighbors`, which need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
-    /// Run a second step, without compilation, and print its time, the GPU time of each stage, and the CPU's time for
-    /// the same step.
+    /// Run a second step, without compilation, and print its time, the GPU time of each stage, and the CPU engine's
+    /// time for the same step.
     #[arg(long)]
     pub timings: bool,
     /// Save the step's input to this file before it runs, for a bug report or `replay`.
@@ -440,15 +439,15 @@ pub struct StepArgs {
 
 #[derive(Args)]
 pub struct PairArgs {
-    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements. Repeat it for several
-    /// files: -o NAME.csv writes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
+    /// Report only pairs between these two kinds of elements, as in `vertices,faces`; implies --elements. Repeat it for
+    /// several files: -o NAME.csv writes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
     #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
     pub between: Vec<Between>,
-    /// Body of each box, -1 for none: boxes of one body are not a pair. For a mesh, the body of each vertex. A table of
-    /// one column of integers up to 1073741822.
+    /// File with the body of each box, or of each vertex of a mesh, -1 for none. Boxes of the same body are not a pair.
+    /// One column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
-    /// Exclude these pairs: a table of two columns of ids, as in results without --local-ids, in either order.
+    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order.
     #[arg(long, value_name = "FILE")]
     pub exclude: Option<PathBuf>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
@@ -457,7 +456,6 @@ pub struct PairArgs {
 }
 
 impl PairArgs {
-    /// Returns the kinds of each `--between`, sorted. Fails if one is repeated.
     pub fn checked(&self) -> Result<Vec<Between>> {
         let mut between = self.between.clone();
         between.sort();
@@ -472,39 +470,40 @@ impl PairArgs {
 pub struct IdArgs {
     #[command(flatten)]
     pub local: LocalIdArgs,
-    /// Write the edges of the mesh: row i is the edge with local id i, as its smaller and its larger vertex. .csv or
-    /// .npy (u4, rows × 2).
+    /// Write the edges of the mesh to this file. Row i holds the smaller and the larger vertex of the edge with local
+    /// id i. .csv or .npy (u4, rows × 2).
     #[arg(long, value_name = "FILE")]
     pub write_edges: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct LocalIdArgs {
-    /// Number the elements of each kind from 0. Default: ids count all vertices of the mesh, then all its edges (by
-    /// larger, then smaller vertex), then all its faces, with or without boxes. Needs one kind, or --between: the first
-    /// column of a pair is then the kind that comes first in this order.
+    /// Number the elements of each kind from 0. By default, ids count all vertices of the mesh, then all edges (by
+    /// larger, then smaller vertex), then all faces, with or without boxes. Needs a single kind, or --between: the
+    /// first column then holds the kind that comes first in this order.
     #[arg(long)]
     pub local_ids: bool,
 }
 
 #[derive(Args)]
 pub struct MarginArgs {
-    /// Grow every box of the scene by this on every side: two boxes are a pair within twice the margin on every axis.
+    /// Grow every box of the scene by this length on every side. Two boxes are a pair if their gap is at most twice the
+    /// margin on every axis.
     #[arg(long, value_name = "X", value_parser = parse_distance, default_value_t = 0.0, hide_default_value = true)]
     pub margin: f32,
 }
 
 #[derive(Args, Clone)]
 pub struct SchemeArgs {
-    /// Placement of objects in cells; the answer is the same. On meshes `adaptive` takes five to six times as long as
-    /// the others.
+    /// Scheme that places objects in cells. It does not change the answer. On meshes, `adaptive` takes five to six
+    /// times as long as the others.
     #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical)]
     pub scheme: SchemeName,
-    /// Cell size of the uniform scheme. Default: the median longest side of the boxes.
+    /// Cell size of the uniform scheme. Default: the median of the boxes' longest sides.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub cell_size: Option<f32>,
-    /// Finest cells of the adaptive scheme, rounded up to a power of two. Default: the smallest longest side above
-    /// zero.
+    /// Size of the finest cells of the adaptive scheme, rounded up to a power of two. Default: the smallest of the
+    /// boxes' longest sides above zero.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub min_scale: Option<f32>,
 }
@@ -523,22 +522,22 @@ pub struct WhyArgs {
     /// Id of a second object. Without it, use --ray or --query.
     #[arg(value_parser = parse_id)]
     pub b: Option<u32>,
-    /// Row of a ray in the file after --rays, from 0.
+    /// Row of the ray in the --rays file, from 0.
     #[arg(long, value_name = "R", value_parser = parse_id, requires = "rays", conflicts_with = "query")]
     pub ray: Option<u32>,
-    /// Rays, as for `rays`.
+    /// File with rays, as for the command `rays`.
     #[arg(long, value_name = "FILE", requires = "ray")]
     pub rays: Option<PathBuf>,
-    /// Mode of the ray.
+    /// Hits to find for the ray.
     #[arg(long, value_enum, default_value_t = Mode::Closest, requires = "ray")]
     pub mode: Mode,
-    /// Row of a query box in the file after --boxes, from 0.
+    /// Row of the query box in the --boxes file, from 0.
     #[arg(long, value_name = "Q", value_parser = parse_id, requires = "boxes")]
     pub query: Option<u32>,
-    /// Query boxes or points, as for `query`.
+    /// File with query boxes or points, as for the command `query`.
     #[arg(long, value_name = "FILE", requires = "query")]
     pub boxes: Option<PathBuf>,
-    /// Largest distance of objects from the query box.
+    /// Largest distance between the object and the query box.
     #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0, requires = "query")]
     pub radius: f32,
     #[command(flatten)]
@@ -560,7 +559,6 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Name on the command line.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
@@ -568,11 +566,11 @@ impl Backend {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// The same for the same input on the same device.
-    // The alias means any order, so it gets the cheapest.
+    /// Same order for the same input on the same device.
+    // `unordered` allows any order, so it maps to the cheapest.
     #[value(alias = "unordered")]
     Deterministic,
-    /// Ascending: the same on every device.
+    /// Ascending order, the same on every device.
     Sorted,
 }
 
@@ -594,9 +592,9 @@ pub enum SchemeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// Rows `ray,object,t`, one per ray; -1 and inf for a miss.
+    /// Rows `ray,object,t`, one per ray. A miss has object -1 and t inf.
     Closest,
-    /// Rows `ray,hit`, hit 0 or 1.
+    /// Rows `ray,hit`, where hit is 0 or 1.
     Any,
     /// Rows `ray,object`, ascending.
     All,
@@ -611,9 +609,9 @@ pub enum Axis {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Make {
-    /// Boxes of edges 0.5 to 1.5, about 6 overlaps per box.
+    /// Boxes with edges of 0.5 to 1.5 and about 6 overlaps per box.
     Uniform,
-    /// Cubes of edges 1 to 256 by a power law, about 6 overlaps per box.
+    /// Cubes with edges of 1 to 256 by a power law and about 6 overlaps per cube.
     PowerLaw,
     /// Boxes in clusters.
     Clustered,
@@ -621,11 +619,11 @@ pub enum Make {
     Planar,
     /// Parallel rods in one cell, without overlaps.
     OneCell,
-    /// Unit boxes that share faces, each coordinate moved by at most one step of f32.
+    /// Unit boxes that share faces. Each coordinate is moved by at most one ulp.
     Lattice,
     /// Points, 3 or 2 columns.
     Points,
-    /// Rays from uniform origins in uniform directions.
+    /// Rays with random origins and directions.
     Rays,
     /// Two frames of a cloth that falls over a ball.
     Cloth,
@@ -652,7 +650,6 @@ fn parse_long_distance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Period of each axis, or a single one for all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Periods(pub Vec<f64>);
 
@@ -694,11 +691,11 @@ fn parse_between(text: &str) -> Result<Between, String> {
 }
 
 impl Cli {
-    /// Accepts negative numbers as values, so that errors name the value and not an option `-1`.
+    /// Accepts negative numbers as values, so that errors name the value, not an option `-1`.
     pub fn parse_from_arguments(arguments: impl IntoIterator<Item = OsString>) -> clap::error::Result<Self> {
         let take_negative = |arg: Arg| {
             let takes_values = arg.get_action().takes_values();
-            // Such as `-.5` and `-inf`.
+            // Options of these types also accept `-.5` and `-inf`.
             let reals = [TypeId::of::<f32>(), TypeId::of::<f64>(), TypeId::of::<Periods>()];
             let takes_reals = takes_values && reals.iter().any(|&real| arg.get_value_parser().type_id() == real);
             arg.allow_negative_numbers(takes_values)

@@ -52,7 +52,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
         faults.extend(wrong.into_iter().map(|fault| format!("{}: {fault}", block.title())));
         reporter.say(block.text());
         blocks.push(block);
-        // Saved after each scene, in case of an early end.
+        // Saves after each scene, so that an aborted run keeps its results.
         files.write(args, gpu, &blocks)?;
     }
     if let Some(text) = scaling_text(&blocks) {
@@ -134,12 +134,10 @@ const RANDOM: [Make; 5] = [
 enum Source {
     Random(Make, u32),
     File(PathBuf),
-    /// Two frames of a mesh, whose elements all get a box.
     Folder(PathBuf),
 }
 
 impl Source {
-    /// Random scenes appear once per size in `counts`.
     fn parse(names: &str, counts: &[u32]) -> Result<Vec<Self>> {
         let of_path = |path: &Path| {
             if path.is_dir() {

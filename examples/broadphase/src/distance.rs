@@ -1,6 +1,5 @@
 use gpu_broad_phase::Aabb;
 
-/// 0 for boxes that overlap or touch.
 pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
     length((0..3).map(|axis| {
         let [a_min, a_max, b_min, b_max] = [a.min[axis], a.max[axis], b.min[axis], b.max[axis]].map(f64::from);
@@ -8,13 +7,13 @@ pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
     }))
 }
 
-/// Distance from a point to the nearest image of another, and the periods to add to that one. An axis with period 0 has
-/// no images.
+/// Distance from `from` to the nearest periodic image of `to`, and the periods to add to `to` for that image. An axis
+/// with period 0 has no images.
 pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f64, [f64; 3]) {
     let difference: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
     let shifts = std::array::from_fn(|axis| {
         if periods[axis] > 0.0 {
-            // 0 − x turns −0 into 0.
+            // `0.0 - x` never gives −0, unlike `-x`.
             0.0 - (difference[axis] / periods[axis]).round()
         } else {
             0.0
@@ -24,7 +23,7 @@ pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f
     (length(image), shifts)
 }
 
-/// Avoids squares that are denormal or infinite.
+/// Uses `hypot` where squares underflow or overflow.
 fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
     let squared = sides.clone().map(|side| side * side).sum::<f64>();
     match squared.is_normal() {

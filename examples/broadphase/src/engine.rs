@@ -20,7 +20,6 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// `--backend auto` uses a hardware GPU, else the CPU.
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         Ok(Self::open_on(
             backend(args, lib::Backend::Auto)?,
@@ -30,8 +29,7 @@ impl Engine {
         )?)
     }
 
-    /// As [`open`](Self::open), for commands that verify shaders: `--backend auto` prefers a software adapter to the
-    /// CPU.
+    /// Like [`open`](Self::open), but `--backend auto` prefers a software adapter to the CPU engine, to verify shaders.
     pub fn open_any(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         let backend = backend(args, lib::Backend::Gpu(Backends::all()))?;
         match Self::open_on(backend, args, descriptor, reporter) {
@@ -94,12 +92,11 @@ impl Engine {
         Ok(result?)
     }
 
-    /// Rebuilds pipelines only if needed.
     pub fn set_descriptor(&mut self, args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Result<()> {
         Ok(self.broad_phase.set_descriptor(&ordered(args, descriptor))?)
     }
 
-    /// Shaders compiled so far; `None` on the CPU.
+    /// Number of shaders compiled so far; `None` on the CPU.
     pub fn shaders(&self) -> Option<usize> {
         self.gpu().map(GpuBroadPhase::pipelines_made)
     }
@@ -144,12 +141,11 @@ fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Broa
     }
 }
 
-/// If neither backend nor adapter is named, missing ones may be skipped.
+/// If the user names neither backend nor adapter, missing ones may be skipped.
 pub fn is_free_choice(args: &EngineArgs) -> bool {
     args.backend == Backend::Auto && args.adapter.is_none()
 }
 
-/// `None` for the CPU.
 pub fn backends(backend: Backend) -> Option<Backends> {
     match backend {
         Backend::Auto => Some(Backends::all()),
@@ -168,7 +164,7 @@ pub fn dimensions(scene: &Scene) -> Dimensions {
     }
 }
 
-/// As [`scheme_of_boxes`], with a warning about costs on meshes.
+/// Like [`scheme_of_boxes`], but warns that the adaptive scheme is slow on meshes.
 pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Scheme> {
     if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
         reporter.say("adaptive takes five to six times as long as hierarchical on meshes, with the same results");

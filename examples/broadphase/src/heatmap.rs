@@ -19,7 +19,7 @@ const MARGIN: usize = 72;
 const BAR_WIDTH: usize = 22;
 const BAR_GAP: usize = 30;
 const BAR_LABELS: usize = 110;
-/// Room for the labels of the bar beside a flat map.
+/// Smallest height at which the colour bar has room for its labels.
 const LEAST_HEIGHT: usize = 240;
 
 pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
@@ -47,7 +47,7 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Counts per cell of the plane, row by row from the lower left corner.
+/// Number of boxes over each cell of a plane, row by row from the lower left corner.
 struct Grid {
     axes: [usize; 2],
     low: [f64; 2],
@@ -81,7 +81,7 @@ impl Grid {
         };
         let longer = axes.map(extent).into_iter().fold(0.0, f64::max);
         let longer = if longer > 0.0 { longer } else { 1.0 };
-        // Whole pixels, so that all cells look equal.
+        // Cells are whole pixels wide, so that they look equal.
         let wanted = longer / median_side(boxes, axes);
         let pixels = (MAP as f64 / wanted.clamp(FEWEST, MOST)).floor();
         let cell = longer * pixels / MAP as f64;
@@ -98,7 +98,7 @@ impl Grid {
         grid
     }
 
-    /// Marks the corners of each box's cell range, then sums along both axes.
+    /// Adds ±1 at the corners of each box's cell range, then takes prefix sums along both axes.
     fn count(&mut self, boxes: &[&Aabb]) {
         let [width, height] = self.size;
         let stride = width + 1;
@@ -134,7 +134,6 @@ impl Grid {
     }
 }
 
-/// Median of the boxes' longer sides, the cell size of a broad phase.
 fn median_side(boxes: &[&Aabb], axes: [usize; 2]) -> f64 {
     let side = |boxed: &&Aabb| {
         axes.map(|axis| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]))
@@ -167,7 +166,6 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
         let (column, row) = (at % columns, at / columns);
         let cell = Rectangle {
             x: map.x + column * pixels,
-            // Picture rows run from the top.
             y: map.y + (rows - 1 - row) * pixels,
             width: pixels,
             height: pixels,
@@ -209,7 +207,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     let mut last_y = usize::MAX;
     for count in ticks(most) {
         let y = bar.y + ((1.0 - share(count as f64)) * (bar.height - 1) as f64).round() as usize;
-        // The label of the largest count has priority.
+        // Skips labels too close to the previous one. The largest count comes first.
         if last_y.abs_diff(y) >= 2 * TEXT_HEIGHT {
             canvas.fill(
                 Rectangle {
@@ -232,7 +230,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     canvas
 }
 
-/// The largest count, descending powers of ten, then zero.
+/// Counts to label: the largest, descending powers of ten, then zero.
 fn ticks(most: u32) -> Vec<u64> {
     let most = u64::from(most);
     let powers = std::iter::successors(Some(1_u64), |power| Some(power * 10)).take_while(|&power| power < most);
@@ -243,7 +241,6 @@ fn ticks(most: u32) -> Vec<u64> {
     ticks
 }
 
-/// Formats with about three digits.
 fn short(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || (1e-3..1e5).contains(&size) {

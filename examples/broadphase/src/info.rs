@@ -81,7 +81,7 @@ fn features(present: Features) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// wgpu does not report the compiler. FXC has no subgroups; with DXC nearly all devices have them.
+/// Guesses the compiler, which wgpu does not report. FXC has no subgroups; with DXC nearly all devices have them.
 fn dx12_compiler(present: Features) -> String {
     let file = dxc_file();
     if present.contains(Features::SUBGROUP) {
@@ -97,7 +97,7 @@ fn dx12_compiler(present: Features) -> String {
     format!("probably FXC: first steps with rays or queries compile 5 to 25 seconds longer; {advice}")
 }
 
-/// Searches the program's folder and the PATH, as Windows does among others.
+/// Searches the program's folder and the PATH, where Windows looks among other places.
 fn dxc_file() -> Option<PathBuf> {
     let beside = env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folders = env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The command line; see `broadphase --help`. It is a library for the fuzzer and the example.
+//! The command line tool; see `broadphase --help`. It is a library for the fuzzer and the example `swept`.
 
 pub mod args;
 mod bench;
@@ -77,7 +77,6 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints help unchanged, and usage errors in one line.
 fn print_usage_error(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
     let whole = matches!(
@@ -99,11 +98,11 @@ fn print_usage_error(error: &clap::Error) -> ExitCode {
         };
     }
     let text = error.to_string();
-    // Missing arguments are on lines of their own, up to the first empty one.
+    // clap lists missing arguments on separate lines, up to the first empty one.
     let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    // This tip would take a mistyped option for a file name.
+    // Drops the tip to pass a mistyped option as a file name.
     let tips = tips.filter(|tip| !tip.starts_with("to pass "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
     let line = without_middle(line.trim_start_matches("error: "));
@@ -111,7 +110,7 @@ fn print_usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Shortens a line that echoes long input. Its start says what is wrong, its end why.
+/// Cuts the middle out of a line that echoes long input. Its start says what is wrong, its end why.
 fn without_middle(line: &str) -> String {
     const KEPT: usize = 250;
     let count = line.chars().count();
@@ -139,13 +138,13 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
     }
 }
 
-/// True if usage and input were good.
+/// True if usage and input were valid.
 fn is_runtime_failure(error: &Error) -> bool {
     if error.is::<Unwritten>() {
         return true;
     }
     let of_input = |error: &InputError| matches!(error, InputError::BufferTooLarge { .. } | InputError::TooMany { .. });
-    // All others are about a number of the user.
+    // All other errors concern a number that the user passed.
     let of_descriptor = |error: &DescriptorError| match error {
         DescriptorError::TooMany { .. } => true,
         DescriptorError::NoStepFits(error) => of_input(error),

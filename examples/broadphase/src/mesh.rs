@@ -15,13 +15,13 @@ pub enum Kind {
 pub struct Mesh {
     pub positions: Vec<[f64; 3]>,
     pub faces: Lists,
-    /// May repeat, and may also be edges of faces.
+    /// Edges may repeat, and may also be edges of faces.
     pub edges: Vec<[u32; 2]>,
 }
 
 impl Mesh {
-    /// Unique edges, loose and of faces, as (smaller, larger) vertex, by larger, then smaller. Edges from a vertex to
-    /// itself are dropped.
+    /// Edges of faces and of the file without duplicates, as (smaller, larger) vertex, sorted by larger, then smaller.
+    /// Edges from a vertex to itself are dropped.
     pub fn unique_edges(&self) -> Vec<[u32; 2]> {
         let mut keys = Vec::with_capacity(self.faces.items.len() + self.edges.len());
         let key = |[a, b]: [u32; 2]| u64::from(a.max(b)) << 32 | u64::from(a.min(b));
@@ -75,18 +75,18 @@ impl Lists {
     }
 }
 
-/// In the order of [`Kind`].
+/// Two kinds of elements, in the order of [`Kind`].
 pub type Between = (Kind, Kind);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     kinds: Vec<Kind>,
-    /// Empty if all may.
+    /// Empty if all kinds may form pairs.
     between: Vec<Between>,
 }
 
 impl Selection {
-    /// `between` decides the kinds; without both the kinds are faces.
+    /// Selects the kinds of `between`; if empty, those of `elements`; if both are empty, faces.
     pub fn new(elements: &[Kind], between: &[Between]) -> Result<Self> {
         let mut kinds: Vec<_> = between.iter().flat_map(|&(a, b)| [a, b]).collect();
         if kinds.is_empty() {
@@ -132,9 +132,8 @@ impl Selection {
         }
     }
 
-    /// A layer per kind passes exactly the pairs of `between`.
+    /// Each kind gets a layer, so that exactly the pairs of `between` are found.
     fn layered(&self, boxed: Aabb, kind: Kind) -> Aabb {
-        // A kind that pairs only with itself needs no layers.
         if self.between.is_empty() || self.kinds.len() == 1 {
             return boxed;
         }
@@ -161,9 +160,9 @@ impl Kind {
 #[derive(Debug)]
 pub struct Elements {
     pub totals: [usize; 3],
-    /// By id, as (smaller, larger) vertex.
+    /// Edges in order of id, as (smaller, larger) vertex.
     pub edges: Vec<[u32; 2]>,
-    /// One span per kind; ids ascend with the boxes.
+    /// One span of boxes per kind. Ids ascend with the box index.
     spans: Vec<Span>,
     vertices: Lists,
 }
@@ -199,7 +198,7 @@ impl Elements {
         self.spans.iter().map(|span| span.kind)
     }
 
-    /// Number of the element in the whole mesh, with or without a box.
+    /// Number of the element in the whole mesh. Elements without boxes count too.
     pub fn id(&self, index: u32) -> u32 {
         self.span(index).first_id + self.local_id(index)
     }
@@ -215,7 +214,6 @@ impl Elements {
         self.spans.iter().find(|span| span.kind == kind)?.index_of(id)
     }
 
-    /// First id and number of boxes of each kind.
     pub fn ids(&self) -> impl Iterator<Item = (Kind, u32, usize)> {
         self.spans
             .iter()
@@ -236,7 +234,7 @@ impl Elements {
     }
 }
 
-/// Boxes over one or two frames: vertices, edges, then faces.
+/// Boxes around elements in one or two frames: vertices, edges, then faces.
 pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<(Vec<Aabb>, Elements)> {
     let corners: Vec<_> = match next {
         Some(next) => {
@@ -247,7 +245,7 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     };
     let edges = mesh.unique_edges();
     let totals = [corners.len(), edges.len(), mesh.faces.len()];
-    // The largest id means "none" in the library.
+    // The library reserves the largest id for "none".
     if totals.iter().sum::<usize>() >= u32::MAX as usize {
         bail!("too many elements: {}; ids have 32 bits", totals.iter().sum::<usize>());
     }
@@ -287,8 +285,8 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     Ok((boxes, elements))
 }
 
-/// Each bound is rounded to f32, then moved one step outward to cover the rounding. The known answers of published
-/// scenes assume these boxes.
+/// Each bound is rounded to f32, then moved outward by one float. The known answers of published scenes assume these
+/// boxes.
 fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
     let [from, to] = frames.map(|at| {
         Aabb::new(
@@ -299,7 +297,7 @@ fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
     union(from, to)
 }
 
-/// Keeps NaN, so that the box is invalid instead of losing a vertex.
+/// Keeps NaN, so that a box with such a vertex becomes invalid.
 fn union(a: Aabb, b: Aabb) -> Aabb {
     let lower = |a: f32, b: f32| if a < b || a.is_nan() { a } else { b };
     let upper = |a: f32, b: f32| if a > b || a.is_nan() { a } else { b };

@@ -51,7 +51,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     let asked = Scene {
         objects: Source::Host(&candidates.boxes),
         queries: SelfQuery::Within {
-            // Devices find points within some units in the last place.
+            // Distances on the device are off by a few ulps.
             radius: round_up((radius + off + SMALLEST) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
             half: !args.full && args.nearest.is_none(),
         }
@@ -100,7 +100,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
 const SPARE: u32 = 8;
 const MOST_NEAREST: u32 = 1024;
 
-/// Length that devices may flush to zero: denormals at both ends, on three axes.
+/// Length that devices may flush to zero: denormals of both points, on three axes.
 const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
 
 fn nearest(
@@ -121,7 +121,7 @@ fn nearest(
     found.map(move |(_, object)| [query, object])
 }
 
-/// From the option, else from the file; 0 for none.
+/// Periods from --period, else from the file; 0 for an axis without one.
 fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
     let axes = usize::from(points.dimensions);
     let Some(given) = &args.period else {
@@ -144,7 +144,7 @@ struct Space<'a> {
 
 struct Candidates {
     boxes: Vec<Aabb>,
-    /// Largest error of a distance.
+    /// Largest error of a distance due to positions rounded to f32.
     off: f64,
 }
 
@@ -153,7 +153,7 @@ impl Space<'_> {
         to_nearest_image(&self.points[a as usize], &self.points[b as usize], self.periods)
     }
 
-    /// Moves points into their period, or near zero, before rounding.
+    /// Moves points into the period, or near zero, before rounding to f32.
     fn candidates(&self) -> Result<Candidates> {
         let is_finite = |point: &&[f64; 3]| point.iter().all(|value| value.is_finite());
         let (mut origin, mut off) = ([0.0; 3], [0.0; 3]);
@@ -161,7 +161,7 @@ impl Space<'_> {
             let values = self.points.iter().filter(is_finite).map(|point| point[axis]);
             let period = self.periods[axis];
             if period > 0.0 {
-                // Two coordinates and the period are each off by half a unit in the last place.
+                // Two coordinates and the period are each off by up to half an ulp.
                 off[axis] = 3.0 * period;
             } else if values.clone().any(|value| f64::from(value as f32) != value) {
                 let low = values.clone().fold(f64::INFINITY, f64::min);

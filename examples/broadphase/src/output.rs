@@ -27,13 +27,13 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> 
     }
 }
 
-/// Open result files, so that no command reads a file it is about to replace.
+/// Result files of this command, which it must not read as inputs.
 static OPEN: Mutex<Vec<(Place, Output)>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
     Made,
-    /// Existing content not yet replaced.
+    /// The file existed, and its content is not yet replaced.
     Kept,
 }
 
@@ -41,12 +41,12 @@ pub enum Output {
 #[derive(Clone, Debug, PartialEq)]
 struct Place {
     real: PathBuf,
-    /// Device and inode: hard links have several real paths.
+    /// Device and inode, because hard links to a file have different paths.
     node: Option<(u64, u64)>,
 }
 
 impl Place {
-    /// `None` for pipes and devices, which may be read and written at once.
+    /// `None` for pipes and devices, which may be input and output at once.
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         #[cfg(unix)]
@@ -131,7 +131,6 @@ impl OutputFile {
         let Some(file) = &mut self.file else { return Ok(()) };
         self.is_bare = false;
         let replace = || {
-            // Pipes and devices cannot be rewound.
             if file.metadata()?.is_file() {
                 file.rewind()?;
                 file.set_len(0)?;
@@ -149,7 +148,7 @@ impl Drop for OutputFile {
         // Closed first, since some systems cannot remove open files.
         self.file = None;
         if self.is_bare {
-            // Removes the target; a link to it stays.
+            // Removes the file that a link points to, not the link.
             let _ = fs::remove_file(self.place.as_ref().map_or(&self.path, |place| &place.real));
         }
         if let Some(place) = &self.place {

@@ -35,14 +35,14 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
-    // After all input was read, so that it cannot be replaced.
+    // All inputs are read, so none can be overwritten.
     edge_list.write(&scene, reporter)?;
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
         excluded_pairs: Source::Host(&excluded),
         ..Scene::default()
     };
-    // The device cannot count pairs that are filtered below.
+    // The device's count would include pairs that are filtered below.
     let counts_on_device = args.step.count_only && !args.which.free && !is_excluded;
     let answer = if counts_on_device {
         step.run_within(&descriptor, &asked, 1)
@@ -50,7 +50,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         step.run(&descriptor, &asked)
     };
     let answer = match (answer, args.max_pairs) {
-        // Pairs exceed any answer: some of them, and their number.
+        // Too many pairs for one buffer: gets `most` of them and the total number.
         (Err(error), Some(most)) if has_too_many_pairs(&error) => step.run_within(&descriptor, &asked, most)?,
         (answer, _) => answer?,
     };
@@ -97,7 +97,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         let spinner = reporter.spinner("sorting");
         sort_pairs(&mut part);
         spinner.finish_and_clear();
-        // Cut on the host, so that every scheme and device keeps the first rows.
+        // Cut after sorting, so that every scheme and device writes the same rows.
         let needed = part.len() as u64 + cut;
         let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
         part.truncate(most);
@@ -130,7 +130,7 @@ fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
         .collect()
 }
 
-/// `NAME.csv` to `NAME.vertices-faces.csv`; a device gets all pairs.
+/// Adds the kinds to the file name, unless `path` is a device such as /dev/null.
 fn part_path(path: &Path, kinds: Between) -> PathBuf {
     if is_device(path) {
         return path.to_owned();
@@ -147,7 +147,7 @@ fn part_path(path: &Path, kinds: Between) -> PathBuf {
 fn parts(pairs: &[Pair], between: &[Between], elements: &Elements) -> Vec<Vec<Pair>> {
     let mut parts = vec![Vec::new(); between.len()];
     for &pair in pairs {
-        // Kinds ascend with the boxes.
+        // Box indices ascend by kind, so `kinds` is in order.
         let kinds = (elements.kind(pair.a), elements.kind(pair.b));
         if let Some(part) = between.iter().position(|&asked| asked == kinds) {
             parts[part].push(pair);

@@ -1,4 +1,4 @@
-//! Caches compiled pipelines across runs, if the backend exposes them. Errors are ignored.
+//! Saves compiled pipelines in a file for later runs, if the backend exposes them. Errors are ignored.
 
 use std::env;
 use std::fs::{self, File};
@@ -17,12 +17,12 @@ const MOST_BYTES: u64 = 64 << 20;
 pub struct CacheFile {
     cache: PipelineCache,
     path: PathBuf,
-    /// Data from the file, as the device returned it.
+    /// Cache data after loading, to detect changes.
     before: Option<Vec<u8>>,
 }
 
 impl CacheFile {
-    /// `None` for `off`; by default in the user's folder.
+    /// `None` for `off`. The default is the user's cache folder.
     pub fn open(folder: Option<&Path>, info: &AdapterInfo, device: &Device) -> Option<Self> {
         let folder = match folder {
             Some(folder) if folder == "off" => return None,
@@ -57,14 +57,14 @@ fn create(device: &Device, data: Option<&[u8]>) -> PipelineCache {
         data,
         fallback: true,
     };
-    // SAFETY: The data is none, or what a cache gave: its checksum was right, and it was in a folder of the user's own,
-    // whom it harms alone. wgpu takes it only where backend, device and version of the driver are the same.
+    // SAFETY: The data is absent, or was returned by a cache: its checksum is right, and it is in a folder of the user,
+    // who harms nobody else by changing it. wgpu uses it only for the same backend, device and driver version.
     unsafe { device.create_pipeline_cache(&descriptor) }
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut data = Vec::new();
-    // The checksum is at the end.
+    // Reads to the end, where the checksum is verified.
     GzDecoder::new(File::open(path)?)
         .take(MOST_BYTES + 1)
         .read_to_end(&mut data)?;
@@ -136,7 +136,7 @@ mod tests {
             let mut broken = whole.clone();
             broken[at] ^= 1;
             fs::write(&path, broken).unwrap();
-            // Some bits of the header do not affect the data.
+            // Some bits of the gzip header do not affect the data.
             assert!(read(&path).is_err() || at < 10);
         }
         write(&path, &data).unwrap();

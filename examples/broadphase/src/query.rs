@@ -20,7 +20,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
     let boxes = input::boxes(&args.boxes, scene.dimensions, reporter)?;
-    // After all input was read, so that it cannot be replaced.
+    // All inputs are read, so none can be overwritten.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
@@ -80,7 +80,6 @@ pub fn mode(nearest: Option<u32>) -> QueryMode {
     nearest.map_or(QueryMode::All, QueryMode::Nearest)
 }
 
-/// Rows `query,object`, ascending.
 pub fn rows(offsets: &[u32], objects: &[u32], id: impl Fn(u32) -> u32) -> Vec<[u32; 2]> {
     let mut rows = Vec::with_capacity(objects.len());
     for (ends, query) in offsets.windows(2).zip(0..) {
@@ -92,7 +91,6 @@ pub fn rows(offsets: &[u32], objects: &[u32], id: impl Fn(u32) -> u32) -> Vec<[u
     rows
 }
 
-/// Rows `query,object`, nearest first.
 pub fn nearest(found: &[NearestObject], count: u32) -> Vec<[u32; 2]> {
     let queries = found.chunks_exact(count as usize).zip(0..);
     queries

@@ -21,7 +21,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
     let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
-    // After all input was read, so that it cannot be replaced.
+    // All inputs are read, so none can be overwritten.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
@@ -92,7 +92,7 @@ struct Hit {
     t: f32,
 }
 
-/// By ray, then by object, or with `along` by t and then object.
+/// Hits sorted by ray, then object. With `along`, hits of a ray are sorted by t first.
 fn all_hits(result: &StepResult, ids: &Ids<'_>, along: bool) -> Vec<Hit> {
     let mut rows = Vec::with_capacity(result.ray_hits.len());
     for (range, ray) in result.ray_offsets.windows(2).zip(0_u32..) {

@@ -34,7 +34,6 @@ pub fn queries(reporter: Reporter, result: &StepResult, queries: usize, duration
     );
 }
 
-/// `rows` is the number written.
 pub fn neighbors(reporter: Reporter, result: &StepResult, rows: u64, duration: Duration) {
     summary(reporter, result, &counted(rows, "result"), duration);
 }
@@ -71,7 +70,6 @@ pub fn results(result: &StepResult) -> u64 {
     result.counters.results_needed.max(near)
 }
 
-/// As in `1 pair` and `2 pairs`.
 pub fn counted(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{count} {what}{ending}")

@@ -20,7 +20,7 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
         margin: args.margin.margin,
         ..Default::default()
     };
-    // Counting slows a step down, so the timed step does not count.
+    // Counting candidates slows a step, so the timed step does not.
     let counting = BroadPhaseDescriptor {
         count_candidates: true,
         ..descriptor

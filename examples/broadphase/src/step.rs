@@ -1,5 +1,3 @@
-//! The step of a command that writes rows.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -45,7 +43,6 @@ impl<'a> Step<'a> {
         self.answer(&mut engine, scene)
     }
 
-    /// Saves a requested snapshot, once per command.
     fn keep(&mut self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<()> {
         match self.snapshot.take() {
             Some(mut file) => {
@@ -63,8 +60,8 @@ impl<'a> Step<'a> {
         Ok(answer)
     }
 
-    /// Reports compilation, which happens in the first step on a device and can take far longer than the step. With
-    /// `--timings`, measures a second step, and the same on the CPU.
+    /// The first step on a device includes compilation, which can take far longer. With `--timings`, measures a second
+    /// step, and the same step on the CPU engine.
     fn report_compiling(&self, engine: &mut Engine, scene: &Scene<'_>, answer: &mut Answer) -> Result<()> {
         let Some(shaders) = engine.shaders() else { return Ok(()) };
         let shaders = counted(shaders as u64, "shader");
@@ -84,7 +81,7 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    /// Leaves room for `rows` rows; the counters report the true number.
+    /// Runs a step with room for `rows` results. The counters report the true number.
     pub fn run_within(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'static>,
@@ -109,7 +106,7 @@ impl<'a> Step<'a> {
         loop {
             let answer = self.answer(&mut engine, scene)?;
             let counters = &answer.result.counters;
-            // Rows are found through entries, so all entries must fit.
+            // Objects without entries are not counted, so all must fit.
             if !counters.status.has(StepStatus::ENTRIES) {
                 return Ok(answer);
             }
@@ -136,7 +133,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Rows that were only to be counted are not missing.
+    /// With `--count-only`, rows beyond the capacity do not make the answer incomplete.
     pub fn status(&self, result: &StepResult) -> Status {
         let mut counters = result.counters;
         if self.args.count_only {
@@ -166,7 +163,7 @@ pub struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
-    /// Local ids are ambiguous unless there is one kind, or `between` names them.
+    /// Local ids of several kinds are ambiguous, unless `between` names the kinds.
     pub fn new(args: &LocalIdArgs, scene: &'a input::Scene, between: &[Between]) -> Result<Self> {
         let elements = scene.elements.as_ref();
         if args.local_ids && elements.is_none() {

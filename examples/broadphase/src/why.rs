@@ -1,4 +1,4 @@
-//! Reports the rule that decides a pair, a hit or a result.
+//! Explains pairs, hits and results by the rule that decides them.
 
 use std::io::Write;
 use std::path::Path;
@@ -202,7 +202,7 @@ impl Explainer<'_> {
         Ok(!cpu::step_scene(&self.descriptor, &step)?.query_objects.is_empty())
     }
 
-    /// The box as passes compare it.
+    /// The box as passes compare it, grown by the margin.
     fn compared(&self, bounds: Aabb) -> Result<Aabb> {
         let step = Step {
             objects: Source::Host(&[bounds]),
@@ -250,13 +250,12 @@ fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
 struct Names<'a> {
     scene: &'a Scene,
     path: &'a Path,
-    /// For ids within a kind.
+    /// Kinds of the two ids, if ids count within a kind.
     kinds: Option<[Kind; 2]>,
 }
 
 impl<'a> Names<'a> {
     fn new(args: &'a WhyArgs, scene: &'a Scene, between: &[Between]) -> Result<Self> {
-        // Checks as in the other commands.
         Ids::new(&args.local, scene, between)?;
         let elements = scene.elements.as_ref().filter(|_| args.local.local_ids);
         let kinds = match (elements.map(Elements::ids), between) {
@@ -272,7 +271,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// `place` is 0 for the first given id, 1 for the second.
+    /// `place` is 0 for the first id of the command, 1 for the second.
     fn index_of(&self, id: u32, place: usize) -> Result<u32> {
         let Some(elements) = &self.scene.elements else {
             check_row(self.path, "object", id, self.scene.boxes.len())?;

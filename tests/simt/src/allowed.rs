@@ -1,9 +1,9 @@
-//! Findings that are not faults, with the reason.
+//! Findings that are accepted, with the reason.
 
 use crate::code::Program;
 use crate::findings::{Fault, Finding};
 
-/// Kind and file of the finding.
+/// Fault, shader file, and reason to accept it.
 const ALLOWED: [(Fault, &str, &str); 3] = [
     (
         Fault::AtomicUpdateLoad,

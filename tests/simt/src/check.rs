@@ -1,4 +1,4 @@
-//! Runs every pass on warps of several sizes, in order and at random.
+//! Runs every pass with warps of several sizes, executed in order and in random order.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -11,7 +11,7 @@ use crate::devices::Warps;
 use crate::harness::{Bench, variants_of};
 use crate::{rays, recordings, sort, suite, table};
 
-/// More boxes only add workgroups.
+/// A few small scenes: more boxes only add workgroups.
 pub fn few() -> impl Iterator<Item = (usize, Scene)> {
     let mut rng = Rng(44);
     [(5, 0), (5, 60), (4, 40), (0, 258)]
@@ -20,7 +20,7 @@ pub fn few() -> impl Iterator<Item = (usize, Scene)> {
         .enumerate()
 }
 
-/// Returns the counts for the table.
+/// Fails if a pass is not run by any scene.
 pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Iterator<Item = (usize, Scene)>) {
     let mut bench = Bench::new(warps.clone());
     suite::check_scenes(&mut bench, thoroughly, scenes);
@@ -31,7 +31,6 @@ pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Itera
     assert!(untested.is_empty(), "no scene runs {untested:?}");
 }
 
-/// Checks all scenes, pages and variants, passes without scenes, and whole steps.
 pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
     println!("| warps | passes | dispatches | invocations | seconds |\n|---|--:|--:|--:|--:|");
     for &lanes in lanes {

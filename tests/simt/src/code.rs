@@ -27,7 +27,7 @@ kinds! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Integer,
-    /// A quarter of the rate: bit counts, conversions, roots.
+    /// Runs at a quarter of the usual rate: bit counts, conversions, roots.
     Slow,
     Other,
 }
@@ -67,8 +67,8 @@ impl K {
         }
     }
 
-    /// Approximate number of GPU instructions: moves, constants and joins of predicates are free, a division is not.
-    /// Memory operations count one per 16 bytes of a lane, on execution.
+    /// Approximate number of GPU instructions. Moves, constants and combined predicates are free, a division is not.
+    /// Memory operations are counted when executed, one per 16 bytes of a lane.
     pub fn weight(self, second_is_constant: bool) -> u32 {
         use K::*;
         match self {
@@ -86,7 +86,7 @@ impl K {
             Ballot | BroadcastFirst | Shuffle => 1,
             SubExAdd | SubInAdd | SubAdd => 12,
             Barrier => 1,
-            // A branch, and the mark at which its lanes reconverge.
+            // A branch, and the instruction at which its lanes reconverge.
             If => 2,
             LoopEnd => 1,
             _ => 0,
@@ -229,10 +229,10 @@ pub fn tri(k: K, a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-/// No register, no buffer.
+/// Marks a missing register or buffer.
 pub const NONE: u32 = u32::MAX;
 
-/// The meaning of the fields depends on the kind.
+/// The meaning of the fields depends on `k`.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
     pub k: K,
@@ -278,7 +278,7 @@ pub struct Program {
     pub builtins: Vec<(BuiltIn, u32)>,
     pub buffers: Vec<Buffer>,
     pub workgroup: u32,
-    /// First line of each file in the joined text.
+    /// First line and name of each file in the joined text.
     pub files: Vec<(u32, String)>,
 }
 
@@ -298,7 +298,7 @@ impl Program {
         file.map_or("", |(_, name)| name)
     }
 
-    /// `file:line` of a line of the joined text.
+    /// Returns a line of the joined text as `file:line`.
     pub fn place(&self, line: u32) -> String {
         match self.files.iter().rev().find(|(first, _)| *first < line) {
             Some((first, name)) => format!("{name}:{}", line - first),

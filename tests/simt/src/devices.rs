@@ -1,4 +1,4 @@
-//! Warps as devices. A fault that is not allowed ends the test.
+//! The interpreter as a device of the pass tests. A fault that is not allowed ends the test.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,12 +36,12 @@ pub struct Warps {
     lanes: usize,
     config: Config,
     dispatches: AtomicU64,
-    /// Recorded per pass, size and set of constants.
+    /// Most cases recorded per pass, size and set of constants.
     kept: usize,
     pub log: Mutex<BTreeMap<&'static str, Log>>,
 }
 
-/// A warp with more operations counts as endless.
+/// Operations after which a warp counts as endless.
 pub const ENDLESS: u64 = 200_000_000;
 
 pub const CONFIG: Config = Config {

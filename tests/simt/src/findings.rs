@@ -2,31 +2,31 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fault {
-    /// Without a barrier between.
+    /// Two invocations write a word without a barrier.
     WriteWrite,
     ReadThenWrite,
     WriteThenRead,
-    /// The remaining value is random.
+    /// Two invocations store an atomic, so its value is random.
     AtomicStoreStore,
     AtomicStoreUpdate,
     AtomicStoreLoad,
     AtomicUpdateLoad,
-    /// Past the memory of a buffer.
+    /// Access past the memory of a buffer.
     OutOfBoundsRead,
     OutOfBoundsWrite,
-    /// Past the supplied words, within their padding.
+    /// Access past the supplied words, within their padding.
     PastEndRead,
     PastEndWrite,
-    /// The array's length is in the shader.
+    /// Index past an array whose length is in the shader.
     IndexPastArray,
     UnwrittenWorkgroupRead,
-    /// Not written since it was filled with poison.
+    /// Read of a word that still holds its initial poison.
     StaleRead,
-    /// Others do not reach the barrier.
+    /// Some invocations do not reach the barrier.
     DivergentBarrier,
     /// Some invocations of the warp are inactive.
     DivergentSubgroup,
-    /// By 32 bits or more.
+    /// Shift by 32 bits or more.
     LongShift,
     Endless,
 }
@@ -34,19 +34,19 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
     pub fault: Fault,
-    /// [`NONE`](crate::code::NONE) without a buffer.
+    /// [`NONE`](crate::code::NONE) if no buffer is concerned.
     pub buffer: u32,
     /// Line of the earlier access, or 0.
     pub earlier: u32,
     pub line: u32,
-    /// Between workgroups.
+    /// True if the accesses are by different workgroups.
     pub across: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub count: u64,
-    /// Writes of the value that the word had.
+    /// Number of accesses that changed nothing.
     pub idle: u64,
     pub example: String,
 }

@@ -7,11 +7,11 @@ use crate::stats::Stats;
 pub struct Config {
     pub watches: bool,
     pub counts: bool,
-    /// 0 runs warps and workgroups one after the other.
+    /// Seed of the random order. 0 runs warps and workgroups one after the other.
     pub seed: u64,
-    /// If in random order.
+    /// Number of workgroups that run at once, if in random order.
     pub in_flight: usize,
-    /// Most operations of a warp.
+    /// Operations after which a warp is stopped.
     pub limit: u64,
 }
 
@@ -19,7 +19,7 @@ pub const UNWRITTEN: u32 = 0xdead_beef;
 
 pub struct Memory {
     pub words: Vec<u32>,
-    /// The rest catches accesses past the end.
+    /// Number of supplied words. The words behind them catch accesses past the end.
     pub given: usize,
 }
 
@@ -37,9 +37,9 @@ pub struct Warp<const L: usize> {
     pub full: u64,
     pub state: State,
     pub registers: Vec<[u32; L]>,
-    /// By branch or loop.
+    /// Saved lane masks, by branch or loop.
     pub masks: Vec<u64>,
-    /// Local index of each lane.
+    /// Local invocation index of each lane.
     pub who: [u32; L],
     pub steps: u64,
     pub clocks: u64,
@@ -52,9 +52,9 @@ pub struct Group<const L: usize> {
     pub shared: Vec<Vec<u32>>,
     pub shadow: Vec<Vec<Word>>,
     pub written: Vec<Vec<bool>>,
-    /// Number of barriers that order workgroup memory, and storage.
+    /// Number of barriers for workgroup memory, and for storage.
     pub epochs: [u32; 2],
-    /// Sectors in a small cache.
+    /// Sectors in the workgroup's small cache.
     pub tags: Vec<u64>,
 }
 
@@ -220,7 +220,7 @@ impl<'p, const L: usize> Machine<'p, L> {
         }
     }
 
-    /// Releases warps if all wait.
+    /// If all warps wait, they pass the barrier. If all are done, the workgroup ends.
     fn settle(&mut self, group: &mut Group<L>) {
         if group.warps.iter().any(|warp| warp.state == State::Ready) {
             return;

@@ -1,4 +1,4 @@
-//! Passes of gpu-broad-phase on an interpreter of warps.
+//! Runs the passes of gpu-broad-phase on an interpreter of warps.
 
 #[path = "../../common/agreement.rs"]
 mod agreement;
@@ -58,7 +58,6 @@ use gpu_broad_phase::RayMode;
 #[cfg(test)]
 mod tests;
 
-/// The value after `--name`.
 fn option(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|argument| *argument != format!("--{name}"));
     arguments.nth(1)

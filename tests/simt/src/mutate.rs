@@ -1,4 +1,4 @@
-//! Tests the detector with removed barriers and planted faults.
+//! Tests the fault detector with removed barriers and planted faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
@@ -17,7 +17,7 @@ use crate::suite::{check_alone, check_scenes};
 
 struct Mutant {
     what: String,
-    /// File, and index in it.
+    /// File of the removed barrier, and its index there.
     barrier: Option<(String, usize)>,
     text: String,
 }
@@ -63,7 +63,7 @@ const PLANTED: [(&str, &str, &str, &str); 7] = [
     ("device_count", "an index past the end", "counts[", "counts[5000u + "),
 ];
 
-/// Without observable effect: pass, file, index in it, and reason.
+/// Barriers without observable effect: pass, file, index in the file, and reason.
 const REDUNDANT: [(&str, &str, usize, &str); 1] = [(
     "layout",
     "table/levels.wgsl",
@@ -71,7 +71,7 @@ const REDUNDANT: [(&str, &str, usize, &str); 1] = [(
     "parts the levels from those who read them in `keys`; here is nobody",
 )];
 
-/// One mutant per barrier, and per uniform load, which is one too.
+/// One mutant per barrier, and one without the uniform load, which acts as a barrier.
 fn without_barriers(program: &Program, source: &str) -> Vec<Mutant> {
     let barriers = ["workgroupBarrier();", "storageBarrier();"];
     let mut calls: Vec<_> = barriers
@@ -106,7 +106,7 @@ fn without_barriers(program: &Program, source: &str) -> Vec<Mutant> {
     without.into_iter().chain(loads).collect()
 }
 
-/// Returns findings as text, without the lines of others.
+/// Returns findings as text, without counts and examples.
 fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<String> {
     let config = Config {
         watches: true,
@@ -132,7 +132,7 @@ fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<St
     all
 }
 
-/// Returns true if all mutants are found, except redundant ones. `thoroughly` adds larger scenes.
+/// `thoroughly` adds larger scenes.
 pub fn mutate(only: Option<&str>, thoroughly: bool) -> bool {
     let warps = Arc::new(Warps::keeping(2));
     let mut bench = Bench::new(warps.clone());

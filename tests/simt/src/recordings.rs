@@ -20,13 +20,13 @@ use crate::reference_checks::{check_definition, check_read_back_of_query, check_
 use crate::wgpu_backend::{DispatchLog, open};
 use crate::wild;
 
-/// `lanes` is the size of a warp. Watches for faults.
+/// Warps of `lanes` lanes, watched for faults.
 pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, DispatchLog) {
     let order = if by_chance { "by chance" } else { "in order" };
     adapter(format!("warps of {lanes}, {order}"), open(lanes, by_chance, true))
 }
 
-/// Runs 32 lanes in order, without fault detection.
+/// Warps of 32 lanes, in order, without fault detection.
 pub fn unwatched_device() -> (TestAdapter, DispatchLog) {
     adapter("warps of 32".to_owned(), open(32, false, false))
 }
@@ -46,7 +46,7 @@ pub fn check_all(adapter: &TestAdapter) {
     check_table_shader(adapter);
 }
 
-/// Compares with brute force and the CPU engine.
+/// Compares random scenes with brute force and the CPU engine.
 pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     for number in numbers {
         let descriptor = wild::descriptor(number);
@@ -84,7 +84,7 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     }
 }
 
-/// Searches continue in a second dispatch, because one dispatch bounds the tests of a walk.
+/// Searches that need a second dispatch, because a dispatch limits the tests of a walk.
 fn check_rounds(adapter: &TestAdapter) {
     let objects = uniform(100, &mut Rng(5));
     let asked = [objects[7].into(), Query::point([9.0; 3])];
@@ -134,7 +134,7 @@ fn check_pair_filter(adapter: &TestAdapter) {
     }
 }
 
-/// An object set grows, shrinks and moves.
+/// Pair events of an object set that grows, shrinks and moves.
 fn check_events(adapter: &TestAdapter) {
     let rng = &mut Rng(31);
     let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
@@ -151,7 +151,7 @@ fn check_events(adapter: &TestAdapter) {
             4 => handles.extend(uniform(90, rng).into_iter().map(|object| set.insert(object))),
             _ => {}
         }
-        // Events of a step that overflows are incomplete.
+        // Grows the buffers first, since events of a step that overflows are incomplete.
         let mut encoder = encoder(adapter);
         let scene = set.upload(&adapter.device, &mut encoder).unwrap();
         adapter.queue.submit([encoder.finish()]);
@@ -191,7 +191,7 @@ fn touch(mut touch: [Handle; 2]) -> [Handle; 2] {
     touch
 }
 
-/// Enough rays to be sorted, with each sort.
+/// Enough rays to be sorted, with two sort strategies.
 fn check_many_rays(adapter: &TestAdapter) {
     let rng = &mut Rng(21);
     let objects = uniform(60, rng);
@@ -233,7 +233,7 @@ fn check_many_rays(adapter: &TestAdapter) {
     }
 }
 
-/// Boxes and queries are strided, and their counts are from the device.
+/// Strided boxes and queries whose counts are in a buffer.
 fn check_rows_of_a_caller(adapter: &TestAdapter) {
     const ROW: usize = 12;
     let objects = uniform(140, &mut Rng(8));

@@ -1,4 +1,4 @@
-//! The last accesses of each word. Two without a barrier between them are a race.
+//! Records the last accesses of each word. Conflicting accesses without a barrier between them are a race.
 
 use crate::code::{BufferKind, K, Op};
 use crate::findings::{Fault, Finding};
@@ -7,9 +7,9 @@ use crate::machine::{Group, Machine};
 
 #[derive(Clone, Copy, Default)]
 pub struct Touch {
-    /// Workgroup plus one, or 0 for none.
+    /// Workgroup index plus one, or 0 for none.
     group: u32,
-    /// Invocation of the workgroup, and flags.
+    /// Local invocation index, and flags.
     who: u32,
     epoch: u32,
     line: u32,
@@ -21,7 +21,7 @@ const CHANGED: u32 = 1 << 29;
 const WHO: u32 = 0xffff;
 
 impl Touch {
-    /// `Some` after an access by another invocation without a barrier; true if of another workgroup.
+    /// Returns `Some` if the access was by another invocation and no barrier followed; true if by another workgroup.
     #[inline(always)]
     fn unordered(&self, by: &Touch) -> Option<bool> {
         if self.group == 0 {
@@ -47,7 +47,7 @@ impl Touch {
             let who = who | (self.who & SEVERAL_GROUPS);
             *self = Touch { who, ..*by };
         } else {
-            // The first invocation of an epoch stays, to recognise a second one.
+            // Keeps the first invocation of an epoch, to recognise a second one.
             let several = if self.who & WHO != by.who { SEVERAL } else { 0 };
             self.who |= several | changed;
             self.line = by.line;
@@ -59,7 +59,7 @@ impl Touch {
     }
 }
 
-/// Writes and reads, or atomic stores, updates and loads.
+/// Last accesses: writes and reads, or atomic stores, updates and loads.
 #[derive(Clone, Copy, Default)]
 pub struct Word {
     touches: [Touch; 3],
@@ -116,7 +116,7 @@ impl<const L: usize> Machine<'_, L> {
         });
     }
 
-    /// Workgroup memory belongs to a single workgroup.
+    /// For workgroup memory, `group` is always 1, since each workgroup has its own.
     fn touch(&self, group: &Group<L>, access: Access) -> Touch {
         let is_shared = self.is_shared(access.buffer);
         Touch {

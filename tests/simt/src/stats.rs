@@ -2,22 +2,22 @@ use crate::code::{BufferKind, K, NONE, Op, Program};
 use crate::machine::{Group, Machine, Memory};
 use crate::step::Lanes;
 
-/// By operation of the program, and of the whole dispatch.
+/// Counts per operation of the program, and of the whole dispatch.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     pub warps: Vec<u64>,
     pub lanes: Vec<u64>,
-    /// Accesses to memory of up to 16 bytes per lane.
+    /// Memory accesses of a warp, of up to 16 bytes per lane.
     pub requests: Vec<u64>,
-    /// Of 32 bytes.
+    /// Accessed sectors of 32 bytes.
     pub sectors: Vec<u64>,
-    /// Not in a small cache of the workgroup; all written ones.
+    /// Sectors not in the workgroup's small cache, and all written ones.
     pub misses: Vec<u64>,
-    /// Due to bank conflicts.
+    /// Additional accesses due to bank conflicts.
     pub conflicts: Vec<u64>,
-    /// A bit per touched sector, by buffer.
+    /// A bit per sector of each buffer, set if touched.
     touched: Vec<Vec<u64>>,
-    /// Clocks of the longest workgroup, and of all.
+    /// Clocks of the slowest workgroup; `clocks` sums all.
     pub longest: u64,
     pub clocks: u64,
     pub workgroups: u64,
@@ -26,7 +26,7 @@ pub struct Stats {
 /// Words of a sector.
 const SECTOR: u32 = 8;
 
-/// Clocks of an instruction that depends on its predecessor, and of memory.
+/// Latencies in clocks: of a dependent instruction, then of memory accesses.
 pub const DEPENDENT: u64 = 5;
 const UNIFORM: u64 = 30;
 const SHARED: u64 = 25;
@@ -60,7 +60,7 @@ impl Stats {
     }
 }
 
-/// Words at `offsets` from each lane's address.
+/// A warp's access to the words at `offsets` from each lane's address.
 pub struct Request<'a, const L: usize> {
     pub pc: usize,
     pub op: &'a Op,
@@ -69,7 +69,7 @@ pub struct Request<'a, const L: usize> {
     pub offsets: &'a [u32],
 }
 
-/// Accesses of the fullest of 32 banks, beyond one per 32 words. Updates of one word are serial.
+/// Accesses of the fullest of 32 banks, beyond one per 32 words. Updates of one word count separately.
 fn bank_conflicts(addresses: &[u32], base: u32, updates: bool) -> u64 {
     let mut banks = [0u32; 32];
     let mut distinct = 0;
@@ -100,7 +100,7 @@ impl<const L: usize> Machine<'_, L> {
         let updates = op.k.is_atomic() && !matches!(op.k, K::AtomicLoad | K::AtomicStore);
         let writes = matches!(op.k, K::Store | K::AtomicStore);
         if buffer.kind == BufferKind::Uniform {
-            // From the constant bank, unless lanes choose the address.
+            // Free from the constant bank, unless the address depends on the lane.
             let is_chosen = op.b != NONE;
             stats.requests[pc] += u64::from(is_chosen);
             return if is_chosen { UNIFORM } else { 0 };
@@ -133,7 +133,7 @@ impl<const L: usize> Machine<'_, L> {
                 }
                 let tag = u64::from(op.a) << 32 | u64::from(sector);
                 let place = (tag.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize & (group.tags.len() - 1);
-                // Updates are done in the second cache.
+                // Atomic updates run in the L2 cache.
                 let hits = group.tags[place] == tag && !writes && !updates;
                 if !updates {
                     group.tags[place] = tag;
@@ -145,7 +145,7 @@ impl<const L: usize> Machine<'_, L> {
         stats.misses[pc] += misses;
         stats.conflicts[pc] += conflicts;
         let waited = match (has_result, buffer.kind) {
-            // Writes are not waited for.
+            // A warp does not wait for writes.
             (false, _) => 0,
             (true, BufferKind::Workgroup) => SHARED,
             _ if updates => ATOMIC,

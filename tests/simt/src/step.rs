@@ -32,7 +32,7 @@ fn mask_of<const L: usize>(row: &[u32; L]) -> u64 {
 }
 
 impl<const L: usize> Warp<L> {
-    /// Zeros for `NONE`.
+    /// Returns a register, or zeros for `NONE`.
     #[inline(always)]
     fn row(&self, row: u32) -> [u32; L] {
         if row == NONE {
@@ -52,7 +52,7 @@ impl<const L: usize> Warp<L> {
         self.registers[row as usize][lane] = value;
     }
 
-    /// Sets the active lanes. Without any, jumps to the next place that may have some.
+    /// Sets the active lanes. If none is left, jumps to the next operation that may activate some.
     #[inline(always)]
     fn jump(&mut self, op: &Op) {
         let slot = op.imm as usize;
@@ -84,7 +84,7 @@ impl<const L: usize> Machine<'_, L> {
     /// Runs a warp until it waits, ends, or has run `turn` operations.
     pub fn step(&mut self, group: &mut Group<L>, at: usize, turn: u64) {
         let program = self.program;
-        // The warp changes memory of its group.
+        // Takes the warp out, since it changes memory of its group.
         let mut warp = std::mem::replace(
             &mut group.warps[at],
             Warp {

@@ -33,7 +33,6 @@ every_pass! {
     every_pass_on_warps_of_32_by_chance: 32, true;
 }
 
-/// The third scene is sorted by subgroups.
 #[test]
 fn subgroups_have_16_or_64_lanes() {
     for lanes in [16, 64] {
@@ -43,7 +42,7 @@ fn subgroups_have_16_or_64_lanes() {
     }
 }
 
-/// A shader on 64 words of 1, in two workgroups of 32 invocations.
+/// Runs `body` on 64 words of 1, in two workgroups of 32 invocations.
 fn faults_of(body: &str) -> Vec<String> {
     let source = format!(
         "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
@@ -176,7 +175,7 @@ fn each_kind_of_fault_is_told() {
     }
 }
 
-/// Slightly above current costs for 10,000 uniform boxes: instructions and bytes of L2, per box.
+/// Upper bounds, slightly above current costs, for 10,000 uniform boxes: instructions and L2 bytes per box.
 const COSTS: [(&str, f64, f64); 9] = [
     ("sample_statistics", 5.6, 29.0),
     ("level_statistics", 11.1, 36.0),
@@ -189,24 +188,24 @@ const COSTS: [(&str, f64, f64); 9] = [
     ("pair_emit_cached", 9.4, 115.0),
 ];
 
-/// Per ray, of 5,000 through 10,000 boxes.
+/// Bounds per ray, for 5,000 rays through 10,000 boxes.
 const OF_RAYS: [(&str, f64, f64); 4] = [
     ("ray_closest", 922.0, 788.0),
     ("ray_any", 407.0, 334.0),
     ("ray_count", 8661.0, 10673.0),
     ("ray_emit", 33.8, 1101.0),
 ];
-/// Per query, for all objects and for the 8 nearest.
+/// Bounds per query, for all objects and for the 8 nearest.
 const OF_QUERIES: [(&str, f64, f64); 3] = [
     ("query_count", 518.0, 2474.0),
     ("query_emit", 535.0, 2695.0),
     ("query_nearest", 3994.0, 7655.0),
 ];
-/// Per box that looks for its neighbours.
+/// Bounds per box, in a search for its neighbours.
 const OF_NEIGHBORS: [(&str, f64, f64); 2] = [("query_count", 384.0, 505.0), ("query_emit", 301.0, 290.0)];
-/// Per box, for 4 views.
+/// Bounds per box, for 4 views.
 const OF_VIEWS: [(&str, f64, f64); 1] = [("cull_objects", 40.1, 77.3)];
-/// Per pair.
+/// Bounds per pair.
 const OF_EVENTS: [(&str, f64, f64); 4] = [
     ("event_match", 4.9, 75.0),
     ("event_emit", 1.4, 32.0),
@@ -273,7 +272,6 @@ fn the_table_of_modelled_stages_is_that_of_today() {
     }
 }
 
-/// Also checks that every pass runs.
 #[test]
 fn whole_steps_are_right_and_run_every_pass() {
     const KINDS: [(usize, bool); 3] = [(8, true), (32, false), (32, true)];

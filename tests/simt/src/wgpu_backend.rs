@@ -45,7 +45,7 @@ pub struct CostedDispatch {
 }
 
 impl DispatchLog {
-    /// By pipeline label, without empty ones.
+    /// By pipeline label, without empty dispatches.
     pub fn dispatches(&self) -> BTreeMap<String, u64> {
         lock(&self.0.counts).clone()
     }
@@ -65,7 +65,7 @@ struct Shared {
     lanes: usize,
     by_chance: bool,
     watches: bool,
-    /// By pipeline label.
+    /// Dispatches by pipeline label.
     counts: Mutex<BTreeMap<String, u64>>,
     costs: Mutex<Option<Vec<CostedDispatch>>>,
     /// Run by the next poll.
@@ -310,7 +310,7 @@ fn range(buffer: &Bytes, offset: u64, size: Option<u64>) -> Range<usize> {
     offset..size.map_or(buffer.len(), |size| offset + size as usize)
 }
 
-// The trait requires it. The commands are in the encoder already.
+// wgpu's trait requires `Drop`. The commands are in the encoder already.
 impl Drop for ComputePass {
     fn drop(&mut self) {}
 }
@@ -358,7 +358,7 @@ impl BufferMappedRangeInterface for Mapped {
 
     unsafe fn write_slice(&mut self) -> wgpu::WriteOnly<'_, [u8]> {
         self.is_written = true;
-        // SAFETY: The pointer is that of a unique reference with the lifetime of what is returned.
+        // SAFETY: The pointer is from a unique reference that lives as long as the returned value.
         unsafe { wgpu::WriteOnly::new(NonNull::from(&mut self.bytes[..])) }
     }
 }
@@ -377,7 +377,7 @@ impl QueueWriteBufferInterface for Staging {
     }
 
     unsafe fn write_slice(&mut self) -> wgpu::WriteOnly<'_, [u8]> {
-        // SAFETY: The pointer is that of a unique reference with the lifetime of what is returned.
+        // SAFETY: The pointer is from a unique reference that lives as long as the returned value.
         unsafe { wgpu::WriteOnly::new(NonNull::from(&mut self.0[..])) }
     }
 }
@@ -620,7 +620,7 @@ impl DeviceInterface for Device {
         wgpu::Features::SUBGROUP
     }
 
-    /// WebGPU's minimum if watched; enough for large scenes if costs are counted.
+    /// WebGPU's minimum if the device watches for faults, else enough for large scenes.
     fn limits(&self) -> wgpu::Limits {
         let least = GpuBroadPhase::required_limits();
         if self.0.watches {

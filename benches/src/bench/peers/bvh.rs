@@ -48,7 +48,7 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
         } else {
             Bvh::build_par(&mut shapes)
         };
-        // In tree order, so that consecutive queries are neighbours.
+        // In tree order, so that consecutive queries are close together.
         let leaf = |node: &BvhNode<f32, 3>| match node {
             BvhNode::Leaf { shape_index, .. } => Some(&shapes[*shape_index]),
             BvhNode::Node { .. } => None,
@@ -60,7 +60,7 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
                 let mut found = Vec::new();
                 for a in chunk {
                     for b in bvh.traverse_iterator(&a.bounds, &shapes) {
-                        // `bvh` does not test its leaves.
+                        // `bvh` does not test the boxes of its leaves.
                         if a.id < b.id && a.bounds.intersects_aabb(&b.bounds) {
                             found.push([a.id, b.id]);
                         }

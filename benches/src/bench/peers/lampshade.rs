@@ -15,7 +15,6 @@ use crate::bench::sort::{Keys, SortDevice};
 
 pub const NAME: &str = "lampshade";
 
-/// Adds features and limits of its fast paths, if the adapter has them.
 pub fn wanted(adapter: &Adapter, features: Features, limits: Limits) -> (Features, Limits) {
     let wanted = KeyValueSoaSorter::requirements(adapter);
     (wanted.features(features), wanted.limits(limits))

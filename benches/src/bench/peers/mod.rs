@@ -31,7 +31,8 @@ pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>
     on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
 }
 
-/// Ray queries against a tree built beforehand. `bvh` has no ray limit, and `rstar` no rays.
+/// Casts rays against a tree built beforehand. Left out: `bvh`, whose rays have no limit, and `rstar`, which has no
+/// rays.
 pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
     let widened = widened(boxes);
     let mut contestants = Vec::new();
@@ -77,7 +78,7 @@ fn on_pools<'a>(
         .collect()
 }
 
-/// Boxes for trees. Rounding in node tests may lose a grazing ray, so boxes grow by 2^-18 of the world.
+/// Grows boxes by 2^-18 of the world, because rounding in a tree's node tests may lose a grazing ray.
 /// [`enter`](super::exact::enter) then decides with the original box.
 fn widened(boxes: &[Aabb]) -> Vec<Aabb> {
     let mut world = boxes[0];

@@ -27,9 +27,9 @@ fn build(bounds: &[Bounds], distance: PlocSearchDistance) -> Bvh2 {
 pub fn pairs(boxes: &[Aabb], _: usize) -> Work<'_> {
     let bounds: Vec<_> = boxes.iter().map(bounds).collect();
     Box::new(move || {
-        // The build is timed; the minimum distance was the fastest tried.
+        // The build is timed. `Minimum` was the fastest search distance tried.
         let bvh = build(&bounds, PlocSearchDistance::Minimum);
-        // In tree order, so that consecutive queries are neighbours.
+        // In tree order, so that consecutive queries are close together.
         let objects = |node: &Bvh2Node| node.first_index as usize..(node.first_index + node.prim_count) as usize;
         let leaves = bvh.nodes.iter().filter(|node| node.is_leaf());
         let asked: Vec<u32> = leaves
@@ -65,7 +65,7 @@ pub struct Cast<'a> {
 impl<'a> Cast<'a> {
     pub fn new(boxes: &'a [Aabb], widened: &[Aabb], rays: &[Ray]) -> Self {
         let bounds: Vec<_> = widened.iter().map(bounds).collect();
-        // A hit at the very end still counts.
+        // Lengthens the ray, so that a hit at its very end counts.
         let line = |ray: &Ray| {
             let [origin, direction] = [ray.origin, ray.direction].map(Vec3A::from_array);
             Line::new(origin, direction, 0.0, ray.t_max * (1.0 + 1e-5))

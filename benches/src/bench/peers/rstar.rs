@@ -22,7 +22,7 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
                     .collect(),
             ];
         }
-        // In tree order, so that consecutive queries are neighbours.
+        // In tree order, so that consecutive queries are close together.
         let asked: Vec<_> = tree.iter().collect();
         let chunks = asked.par_chunks(CHUNK);
         chunks

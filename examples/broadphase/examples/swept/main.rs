@@ -1,5 +1,5 @@
-//! Continuous collision detection candidates of a triangle mesh between two frames, in one step: edge-edge and
-//! vertex-face pairs. A cloth solver passes each to its exact motion test. Copy this file as a start.
+//! Finds candidates for continuous collision detection of a triangle mesh between two frames, in one step: edge-edge
+//! and vertex-face pairs. A cloth solver passes each pair to its exact motion test. Copy this file as a start.
 //!
 //! ```sh
 //! cargo run --release -p broadphase --example swept -- [FROM.ply TO.ply] [--output DIR [--up y]]
@@ -37,10 +37,10 @@ struct Args {
     up: String,
 }
 
-/// Repeats the last vertex of a vertex or an edge.
+/// Vertices of an element: [a, a, a] for a vertex, [a, b, b] for an edge.
 type Element = [u32; 3];
 
-/// Vertices before edges before faces.
+/// Elements of the mesh: all vertices, then all edges, then all faces.
 struct Elements {
     list: Vec<Element>,
     vertices: usize,
@@ -69,7 +69,7 @@ fn main() -> Result<()> {
         a.iter().any(|vertex| b.contains(vertex))
     };
     let candidates = result.pairs.into_iter().filter(|pair| !share_a_vertex(pair));
-    // Layers leave two kinds of pairs; a vertex comes before its face.
+    // Layers allow only edge-edge and vertex-face pairs. Vertices have the lowest indices, so `a` is the vertex.
     let (vertex_face, edge_edge): (Vec<_>, Vec<_>) = candidates.partition(|pair| (pair.a as usize) < elements.vertices);
 
     println!("{}", broad_phase.adapter_info().map_or("CPU", |info| &info.name));
@@ -98,7 +98,7 @@ fn elements(mesh: &Mesh) -> Result<Elements> {
         .iter()
         .map(|face| face.try_into().context("a face that is no triangle"))
         .collect::<Result<_>>()?;
-    // Each edge once, although faces share it or the file lists it.
+    // Each edge once, even if several faces or the file contain it.
     let edges: BTreeSet<[u32; 2]> = faces
         .iter()
         .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
@@ -118,7 +118,7 @@ fn elements(mesh: &Mesh) -> Result<Elements> {
     })
 }
 
-/// Vertices move on lines, so the box of both ends contains the motion.
+/// The box around both positions of a vertex contains its straight motion.
 fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
     let swept: Vec<_> = zip(from, to).map(|ends| swept(ends.into())).collect();
     let boxes = elements.list.iter().enumerate().map(|(index, element)| {
@@ -135,7 +135,7 @@ fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
     boxes.collect()
 }
 
-/// One step outward covers the rounding of each bound to f32.
+/// Each bound is rounded to f32, then moved outward by one float.
 fn swept(ends: [&[f64; 3]; 2]) -> Aabb {
     let [from, to] = ends.map(|end| {
         let [low, high] = [f32::next_down, f32::next_up].map(|outward| end.map(|value| outward(value as f32)));

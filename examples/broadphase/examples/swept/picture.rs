@@ -1,4 +1,4 @@
-//! The mesh from the side and above. Colours show numbers of candidates.
+//! Draws the mesh from obliquely above. Colours show numbers of candidates.
 
 use broadphase::picture::canvas::{Align, Canvas, Rectangle};
 use broadphase::picture::colour::{Colour, PAPER, inferno};
@@ -8,7 +8,7 @@ use crate::Elements;
 
 const PIXELS: usize = 900;
 const MARGIN: usize = 70;
-/// Samples of a pixel, a side.
+/// Samples per pixel along each side.
 const SAMPLES: usize = 3;
 const SIDE: usize = PIXELS * SAMPLES;
 
@@ -29,13 +29,13 @@ impl Samples {
         let length = (b[0] - a[0]).hypot(b[1] - a[1]).ceil().max(1.0);
         for step in 0..=length as usize {
             let mut at = [0, 1, 2].map(|axis| a[axis] + (b[axis] - a[axis]) * step as f32 / length);
-            // In front of the faces that it bounds.
+            // Draws the edge in front of its faces.
             at[2] -= SAMPLES as f32;
             self.put(at, colour);
         }
     }
 
-    /// `colour` gets the cosine of the viewing angle.
+    /// `colour` takes the cosine of the angle between normal and view direction.
     fn triangle(&mut self, [a, b, c]: [[f32; 3]; 3], colour: impl Fn(f32) -> Colour) {
         let [u, v] = [b, c].map(|end| [0, 1, 2].map(|axis| end[axis] - a[axis]));
         let cross = |i: usize, k: usize| u[i] * v[k] - u[k] * v[i];
@@ -51,7 +51,7 @@ impl Samples {
                 let [x, y] = [column, row].map(|sample| sample as f32 + 0.5);
                 let share = |w: [f32; 3]| ((x - a[0]) * w[1] - (y - a[1]) * w[0]) / normal[2];
                 let (s, t) = (share(v), -share(u));
-                // Both are NaN for a triangle seen edge-on.
+                // False for a triangle seen edge-on, where `s` and `t` are infinite or NaN.
                 if s >= 0.0 && t >= 0.0 && s + t <= 1.0 {
                     self.put([x, y, a[2] + s * u[2] + t * v[2]], colour);
                 }
@@ -83,7 +83,7 @@ pub fn draw(
     }
     let first_face = elements.vertices + elements.edges;
     let most = counts[elements.vertices..].iter().copied().max().unwrap_or_default();
-    // Starts above the colours that resemble the paper.
+    // Skips the dark colours, which resemble the background.
     let scale = |share: f64| inferno(0.3 + 0.7 * share);
     let paint = |count: u32, light: f32| match count {
         0 => [104.0, 112.0, 128.0].map(|channel: f32| (channel * light) as u8),
@@ -126,7 +126,7 @@ pub fn draw(
     canvas
 }
 
-/// Picture coordinates and depth, in samples.
+/// Returns x, y and depth of each vertex, in samples.
 fn project(positions: &[[f64; 3]], is_y_up: bool) -> Vec<[f32; 3]> {
     let (turn_sin, turn_cos) = 25_f64.to_radians().sin_cos();
     let (tilt_sin, tilt_cos) = 35_f64.to_radians().sin_cos();
@@ -135,7 +135,6 @@ fn project(positions: &[[f64; 3]], is_y_up: bool) -> Vec<[f32; 3]> {
         .map(|&[x, y, z]| {
             let [x, y, z] = if is_y_up { [x, -z, y] } else { [x, y, z] };
             let (right, away) = (turn_cos * x + turn_sin * y, turn_cos * y - turn_sin * x);
-            // Picture rows run from the top.
             [right, -tilt_sin * away - tilt_cos * z, tilt_cos * away - tilt_sin * z].map(|value| value as f32)
         })
         .collect();

@@ -1,5 +1,5 @@
-//! A square cloth that falls over a ball: position-based dynamics in small steps. Only + − · / and √ of f64 are used,
-//! so every machine writes the same bytes.
+//! A square cloth that falls over a ball: position-based dynamics in small time steps. Only + − · / and √ of f64 are
+//! used, so every machine writes the same bytes.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,14 @@ use measure::generate::Random;
 
 const SIDE: f64 = 2.0;
 const RADIUS: f64 = 0.5;
-/// Initial height above the ball's centre.
 const START: f64 = 0.52;
-/// Frames of 1/60 s before the first written one: the cloth has met the ball, and its rim still falls.
+/// Frames of 1/60 s before the first written frame. By then, the cloth has met the ball, and its rim still falls.
 const FRAMES: u32 = 24;
 const SUBSTEPS: u32 = 16;
 const STEP: f64 = 1.0 / (60.0 * SUBSTEPS as f64);
 const GRAVITY: f64 = 9.81;
 const SKIN: f64 = 0.01;
-/// Share of sliding along the ball removed per step.
+/// Fraction of the motion of a touching vertex that a step removes.
 const FRICTION: f64 = 0.3;
 
 type Vector = [f64; 3];
@@ -27,7 +26,7 @@ struct Spring {
     stiffness: f64,
 }
 
-/// Returns two frames, with cloth vertices before those of the ball, and the faces of both.
+/// Returns two frames and their faces. In both frames, cloth vertices precede those of the ball.
 pub fn simulate(count: u32, seed: u64, reporter: Reporter) -> ([Vec<[f32; 3]>; 2], Vec<[u32; 3]>) {
     let (ball, ball_faces) = ball(count / 4);
     let edge = (2..)
@@ -71,11 +70,11 @@ impl Cloth {
         let mut springs = Vec::new();
         for row in 0..edge {
             for column in 0..edge {
-                // Keeps the folds irregular.
                 let height = START + 0.02 * spacing * random.between(-1.0, 1.0);
                 let [x, y] = [row, column].map(|index| index as f64 * spacing - SIDE / 2.0);
                 positions.push([x + 0.06, y - 0.03, height + 0.05 * x]);
-                // Neighbours hold the cloth, diagonals its angles; vertices two apart limit creasing.
+                // Springs to neighbours keep lengths, diagonal ones keep angles, those to vertices two apart limit
+                // creasing.
                 for (down, right, stiffness) in [
                     (0, 1, 1.0),
                     (1, 0, 1.0),
@@ -168,7 +167,7 @@ fn outside_ball(position: Vector, before: Vector) -> Vector {
     std::array::from_fn(|axis| out[axis] - FRICTION * moved[axis])
 }
 
-/// An octahedron whose faces are split until it has about `count` vertices.
+/// A sphere of about `count` vertices: an octahedron whose faces are split repeatedly.
 fn ball(count: u32) -> (Vec<Vector>, Vec<[u32; 3]>) {
     let mut vertices: Vec<Vector> = vec![
         [1.0, 0.0, 0.0],
@@ -188,7 +187,7 @@ fn ball(count: u32) -> (Vec<Vector>, Vec<[u32; 3]>) {
         [3, 1, 5],
         [0, 3, 5],
     ];
-    // A split turns V vertices into 4 V − 6.
+    // Splitting all faces turns V vertices into 4 V − 6.
     while 4 * vertices.len() - 6 <= count as usize {
         let mut middles = HashMap::new();
         let mut middle = |a: u32, b: u32| {

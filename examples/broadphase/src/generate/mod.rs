@@ -58,7 +58,7 @@ pub fn distribution(kind: Make) -> Option<Distribution> {
     })
 }
 
-/// A larger cloth, with all elements, exceeds a binding of 128 MiB and takes minutes.
+/// Most vertices of a cloth. All elements of a larger one would exceed a binding of 128 MiB and take minutes.
 const LARGEST_CLOTH: u32 = 1_000_000;
 
 fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
@@ -86,7 +86,7 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// `NAME.ply` to `NAME0.ply`; a device gets both frames.
+/// Adds the frame number to the file name, unless `path` is a device such as /dev/null.
 fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
     if is_device(path) {
         return path.to_owned();

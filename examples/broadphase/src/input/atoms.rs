@@ -1,5 +1,5 @@
-//! XYZ files of molecules: the number of atoms, a comment, then rows of a symbol and a position. An extended comment
-//! names columns and cell.
+//! XYZ files of molecules: the number of atoms, a comment line, then a row of symbol and position per atom. An extended
+//! comment describes the columns and the periodic cell.
 
 use std::io::BufRead;
 
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 use super::text::{Lines, real};
 use super::{Table, shortened};
 
-/// Columns of a row, and the first of the position.
+/// Number of columns, and index of the first position column.
 struct Layout {
     first: usize,
-    /// `None` without a description; rows may then be longer.
+    /// `None` if the comment does not describe the columns; rows may then be longer.
     columns: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ const PLAIN: Layout = Layout {
     columns: None,
 };
 
-/// `is_named`: the file name promises positions. Otherwise the first atom must look like one.
+/// Unless the file's name promises XYZ (`is_named`), the first atom's row is checked too.
 pub fn is_likely(start: &[u8], is_named: bool) -> bool {
     let mut lines = Lines::new(start);
     let mut next = || {
@@ -90,7 +90,7 @@ fn push_atom(table: &mut Table, layout: &Layout, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Columns as in `Properties=species:S:1:pos:R:3`: name, type and count.
+/// Parses columns such as `Properties=species:S:1:pos:R:3`: name, type and count of each.
 fn layout(comment: &str) -> Result<Layout> {
     let Some(properties) = value(comment, "Properties") else {
         return Ok(PLAIN);
@@ -120,7 +120,7 @@ fn layout(comment: &str) -> Result<Layout> {
     })
 }
 
-/// A word, or text in quotes or brackets.
+/// Value of `key`: a word, or text in quotes or brackets.
 fn value(comment: &str, key: &str) -> Option<String> {
     let (lower, key) = (comment.to_ascii_lowercase(), key.to_ascii_lowercase());
     let starts = lower.match_indices(&key);
@@ -134,7 +134,7 @@ fn value(comment: &str, key: &str) -> Option<String> {
         Some('"') => enclosed("\""),
         Some('\'') => enclosed("'"),
         Some('{') => enclosed("}"),
-        // A matrix is a list of lists.
+        // A matrix is a list of lists, so it ends in two brackets.
         Some('[') if rest[1..].trim_start().starts_with('[') => enclosed("]]"),
         Some('[') => enclosed("]"),
         _ => rest.split_whitespace().next(),
@@ -169,7 +169,7 @@ fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
     let mut periods = [0.0; 3];
     for (side, _) in sides.iter().zip(is_periodic).filter(|(_, is_periodic)| *is_periodic) {
         let largest = side.iter().fold(0.0_f64, |largest, part| largest.max(part.abs()));
-        // Cells computed from angles are off by some 1e-16.
+        // Cells computed from angles deviate by about 1e-16.
         let mut along = (0..3).filter(|&axis| side[axis].abs() > 1e-12 * largest);
         match (along.next(), along.next()) {
             (None, _) => {}

@@ -19,7 +19,7 @@ use crate::report::counted;
 
 pub const GLB_MAGIC: &[u8] = b"glTF";
 
-/// Extensions, or prefixes of names, that pack, move or repeat vertices, or redefine indices.
+/// Extensions, or prefixes of their names, that pack, move or repeat vertices, or redefine indices.
 const MOVING: [&str; 14] = [
     "AGI_articulations",
     "CESIUM_RTC",
@@ -37,8 +37,8 @@ const MOVING: [&str; 14] = [
     "WEB3D_quantized_attributes",
 ];
 
-/// Words in names of harmless extensions: looks, sound, later motion or metadata. Integer positions of
-/// `KHR_mesh_quantization` are read.
+/// Words in names of harmless extensions: looks, sound, animation or metadata. Integer positions of
+/// `KHR_mesh_quantization` are supported.
 const HARMLESS: [&str; 16] = [
     "animation",
     "audio",
@@ -90,7 +90,7 @@ struct Scene {
     nodes: Vec<u32>,
 }
 
-// Boxed, since most nodes of a hostile file are `{}`.
+// Fields are boxed, because most nodes of a hostile file are `{}`.
 #[derive(Deserialize)]
 struct Node {
     #[serde(default)]
@@ -200,8 +200,8 @@ pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Resu
     Ok(reader.mesh)
 }
 
-/// Fails on extensions that would misplace vertices. Others may not change the format's own rules, so unknown names
-/// only cause a warning.
+/// Fails if a required extension would misplace vertices. Others may not change the format's own rules, so unknown
+/// names only cause a warning.
 fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> {
     if let Some(name) = required
         .iter()
@@ -268,7 +268,7 @@ fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Opti
         bail!("the first chunk is not JSON");
     }
     let binary = chunk(20 + json.len())?.filter(|(_, kind)| kind == b"BIN\0");
-    // Early writers padded with zeros instead of blanks.
+    // Early writers padded the JSON with zeros instead of blanks.
     let end = json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let json = &json[..end];
     Ok((json, binary.map(|(bytes, _)| bytes)))
@@ -282,11 +282,11 @@ struct Reader<'a> {
     binary: Option<&'a [u8]>,
     inlined: &'a [Option<Vec<u8>>],
     length: u64,
-    /// Of the files beside this one.
+    /// Bytes of the largest buffer file.
     largest_file: u64,
-    /// Bytes of positions and indices over all mesh instances.
+    /// Bytes of positions and indices so far, counted once per mesh instance.
     placed: u64,
-    /// Primitives without positions, over all mesh instances.
+    /// Primitives without positions or corners, counted once per mesh instance.
     left_out: u64,
     mesh: mesh::Mesh,
 }
@@ -340,7 +340,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Of the default scene, else of the first. Without scenes: all nodes without a parent.
+    /// Root nodes of the default scene, else of the first. Without scenes: all nodes without a parent.
     fn roots(&self) -> Result<Cow<'a, [u32]>> {
         let document = self.document;
         if document.scene.is_some() || !document.scenes.is_empty() {
@@ -418,7 +418,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns the first new vertex and their number.
+    /// Index of the first new vertex, and number of new vertices.
     fn positions(&mut self, accessor: u32, world: Option<Transform>) -> Result<(u32, u32)> {
         let found = self.bytes(accessor, "VEC3", |kind| match kind {
             BYTE | UNSIGNED_BYTE => Some(3),
@@ -429,7 +429,7 @@ impl<'a> Reader<'a> {
         self.room(12, found.count)?;
         let positions = &mut self.mesh.positions;
         let first = positions.len();
-        // The largest id means "none" in the library.
+        // The library reserves the largest id for "none".
         if first as u64 + found.count >= u32::MAX.into() {
             bail!("too many vertices: ids have 32 bits");
         }
@@ -500,7 +500,7 @@ impl<'a> Reader<'a> {
                     faces.push(&triangle([at, at + 1, 0])?);
                 }
             }
-            // Points only add vertices, but their indices are checked.
+            // Points add no faces or edges; their indices are only checked.
             _ => {
                 for at in 0..count {
                     vertex(at)?;
@@ -510,7 +510,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Bounds the unpacked size, since a file may instance its bytes any number of times.
+    /// Fails if the meshes get too large, since a small file may instance a mesh any number of times.
     fn room(&mut self, size: u64, count: u64) -> Result<()> {
         let most = most_unpacked(self.length.saturating_add(self.largest_file));
         self.placed = self.placed.saturating_add(size.saturating_mul(count));
@@ -663,7 +663,7 @@ fn entry<'a, T>(list: &'a [T], index: u32, what: &str) -> Result<&'a T> {
         .with_context(|| format!("unknown {what} {index}: there are {}, from 0", list.len()))
 }
 
-/// `None` without a data URI.
+/// `None` unless the buffer is a data URI.
 fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
     let Some(data) = buffer.uri.as_ref().and_then(|uri| uri.strip_prefix("data:")) else {
         return Ok(None);
@@ -672,7 +672,7 @@ fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
         .split_once(',')
         .and_then(|(kind, text)| kind.ends_with(";base64").then_some(text));
     let text = text.context("data URI is not base64")?;
-    // Some writers omit the padding.
+    // Some writers omit the Base64 padding.
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let bytes = GeneralPurpose::new(&STANDARD, config).decode(text);
     Ok(Some(bytes.context("invalid base64")?))

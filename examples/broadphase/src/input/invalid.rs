@@ -1,10 +1,9 @@
-//! Warnings for rows that a step ignores, with the reason for the first.
+//! Warnings about rows that a step ignores, with the reason for the first such row.
 
 use gpu_broad_phase::{Aabb, Ray};
 
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
-/// A bound is NaN or past the opposite one.
 pub fn of_box(boxed: &Aabb) -> Option<String> {
     (0..3).find_map(|axis| {
         let (min, max, name) = (boxed.min[axis], boxed.max[axis], AXES[axis]);
@@ -22,7 +21,6 @@ pub fn of_point(point: &[f64; 3]) -> Option<String> {
 }
 
 pub fn of_ray(ray: &Ray) -> Option<String> {
-    // As in the library.
     const STEEPEST: f32 = (1_u128 << 126) as f32;
     let part = |what: &str, values: [f32; 3], is_good: fn(f32) -> bool| {
         let axis = values.iter().position(|&value| !is_good(value))?;
@@ -33,7 +31,6 @@ pub fn of_ray(ray: &Ray) -> Option<String> {
         .or_else(|| ray.t_max.is_nan().then(|| "its t_max is NaN".to_owned()))
 }
 
-/// `name` formats the row number.
 pub fn warning<T>(
     what: &str,
     rows: &[T],

@@ -77,7 +77,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) ->
             Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
             table => bail!("{}; use a mesh ({MESHES})", table.name()),
         };
-        // The missing elements may be among those left out, so the error includes the notes.
+        // The reader may have skipped the missing elements, so the error includes its notes.
         selection
             .check(&mesh)
             .map_err(|error| notes.iter().fold(error, |error, note| anyhow!("{error}; {note}")))?;
@@ -88,7 +88,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) ->
     Ok(mesh)
 }
 
-/// Sets z to 0. Fails if it differs between vertices.
+/// Sets z to 0. Fails if it differs from `level`.
 fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
     for (vertex, position) in mesh.positions.iter_mut().enumerate() {
         if position[2] != level {
@@ -102,7 +102,7 @@ fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
     Ok(())
 }
 
-/// Only vertex positions may differ.
+/// Frames may differ only in vertex positions.
 fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     let (before, after) = (mesh.positions.len(), next.positions.len());
     if before != after {
@@ -131,12 +131,12 @@ fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Elements with too few vertices. They are left out without a number, but their vertices are checked.
+/// Elements with too few vertices. They are skipped without an id, but their vertex indices are checked.
 pub struct Short {
     what: &'static str,
     least: usize,
     places: Vec<u64>,
-    /// Largest vertex they name, and its line or row.
+    /// Largest vertex index of the skipped elements, with its line or row.
     largest: Option<(u32, u64)>,
 }
 
@@ -167,7 +167,7 @@ impl Short {
         is_short
     }
 
-    /// Returns a missing vertex, with its line or row.
+    /// Largest vertex index if it is out of range, with its line or row.
     pub fn missing(&self, vertices: usize) -> Option<(u32, u64)> {
         self.largest.filter(|&(vertex, _)| vertex as usize >= vertices)
     }

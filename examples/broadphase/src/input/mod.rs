@@ -30,7 +30,7 @@ use npy::Length;
 pub struct Scene {
     pub boxes: Vec<Aabb>,
     pub dimensions: u8,
-    /// `None` for a table, whose row numbers are the ids.
+    /// `None` for a table of boxes, whose row numbers are the ids.
     pub elements: Option<Elements>,
 }
 
@@ -45,7 +45,6 @@ struct Table {
     columns: usize,
     values: Vec<f64>,
     filters: Option<Vec<[u32; 2]>>,
-    /// As [`Points::period`].
     period: Option<[f64; 3]>,
 }
 
@@ -69,7 +68,7 @@ pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<S
     scene_between(path, reading, &[], false, reporter)
 }
 
-/// As [`scene`], with kinds of pairs and bodies.
+/// Like [`scene`], but also applies `--between`, `--free` and `--groups`.
 pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     let mut scene = scene_between(&args.scene, &args.reading, &which.between, which.free, reporter)?;
     if let Some(groups) = &which.groups {
@@ -78,7 +77,7 @@ pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) ->
     Ok(scene)
 }
 
-/// As [`scene`], for pairs of these kinds, or of elements without a common vertex.
+/// Like [`scene`], with layers for the kinds in `between`. `free` requires a mesh.
 pub fn scene_between(
     path: &Path,
     reading: &ReadingArgs,
@@ -124,8 +123,8 @@ pub fn scene_between(
     Ok(scene)
 }
 
-/// Gives all boxes of a body the same owner. The file has an integer per box, or per vertex of a mesh; -1 means no
-/// body.
+/// Gives all boxes of a body the same owner. The file has the body of each box, or of each vertex of a mesh; -1 means
+/// none.
 pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
     let mut set = || {
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
@@ -161,7 +160,7 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
     set().with_context(|| name(path))
 }
 
-/// Owner words: body number plus one, or 0 for no body.
+/// Owner of each row: body number plus one, or 0 for no body.
 fn owners(table: &Table) -> Result<Vec<u32>> {
     if table.columns != 1 {
         bail!("{} columns; use 1 for bodies", table.columns);
@@ -196,7 +195,6 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
         };
         let mut pairs = Vec::new();
         for (row, ids) in table.rows().enumerate() {
-            // Pairs with an element that has no box are skipped.
             if let (Some(a), Some(b)) = (index_of(row, ids[0])?, index_of(row, ids[1])?) {
                 pairs.push(Pair { a, b });
             }
@@ -206,7 +204,7 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
     read().with_context(|| name(path))
 }
 
-/// Two frames of one mesh with faces. Every error names the file.
+/// Every error names the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::new(&[Kind::Faces], &[])?, reporter)
 }
@@ -291,7 +289,6 @@ fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>
 }
 
 impl Points {
-    /// As boxes of zero size, rounded to the nearest float.
     fn scene(&self) -> Scene {
         let point = |position: &[f64; 3]| Aabb::point(position.map(|value| value as f32));
         Scene {
@@ -331,7 +328,8 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     read().with_context(|| name(path))
 }
 
-/// Worlds cost words of the answer, but nothing in the file. The limit is what the smallest binding can count.
+/// Most worlds of a snapshot. Each takes a word of the answer but nothing in the file, and the smallest binding holds
+/// this number of words.
 const MOST_WORLDS: u32 = 1 << 25;
 
 fn boxes_of_table(table: Table) -> Result<Scene> {
@@ -384,7 +382,7 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
         }
         mesh => bail!("{}; use a table ({TABLES})", mesh.name()),
     };
-    // The largest id means "none" in the library.
+    // The library reserves the largest id for "none".
     if table.values.len() / table.columns >= u32::MAX as usize {
         bail!("too many rows: ids have 32 bits");
     }
@@ -392,7 +390,8 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
     Ok(table)
 }
 
-/// Readers' omissions and guesses. They are printed after a successful command; a failed one prints its error alone.
+/// Warnings about skipped or guessed content. They are printed after a successful command; a failed one prints its
+/// error alone.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn warn_all(path: &Path, notes: impl IntoIterator<Item = String>) {
@@ -484,7 +483,6 @@ impl Format {
     }
 }
 
-/// Byte order mark of UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 fn without_mark(bytes: &[u8]) -> &[u8] {
@@ -515,7 +513,7 @@ pub fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// An archive exists whatever array is named.
+/// For `FILE.npz:NAME`, checks only that the archive exists.
 pub fn exists(path: &Path) -> bool {
     is_standard_input(path) || path.exists() || parted(path).is_some_and(|(archive, _)| archive.exists())
 }
@@ -530,7 +528,8 @@ fn parted(path: &Path) -> Option<(PathBuf, String)> {
     Some((PathBuf::from(&text[..colon]), text[colon + 1..].to_owned()))
 }
 
-/// Limit of unpacked or repeated bytes: 100 times `length`, at least 64 MiB. DEFLATE alone reaches 1,032.
+/// Limit of unpacked or instanced bytes: 100 times the file's `length`, at least 64 MiB. DEFLATE alone reaches 1,032
+/// times.
 fn most_unpacked(length: u64) -> u64 {
     length.saturating_mul(100).max(64 << 20)
 }
@@ -547,7 +546,7 @@ fn shortened(text: &str) -> String {
 
 struct Input {
     reader: BufReader<Bytes>,
-    /// Limits the claims of the header.
+    /// Bytes of input, which limit the counts that a header may claim.
     length: u64,
     format: Format,
     entry: Option<String>,
@@ -558,7 +557,7 @@ struct Input {
 
 enum Bytes {
     File(ProgressBarIter<File>),
-    /// Standard input, read at once to know its length.
+    /// All of standard input, read first to know its length.
     Memory(Cursor<Vec<u8>>),
 }
 
@@ -592,7 +591,7 @@ impl Input {
         Self::file(&path, Format::of_name, entry, reporter)
     }
 
-    /// Opens a file of a fixed format.
+    /// Opens a file without checking its ending.
     fn open_any(path: &Path, reporter: Reporter) -> Result<Self> {
         match is_standard_input(path) {
             true => Self::standard(reporter),
@@ -600,7 +599,7 @@ impl Input {
         }
     }
 
-    /// A path that is not a file is reported before an unknown format.
+    /// Opens the file first, so that a missing file is reported before an unknown format.
     fn file(
         path: &Path,
         format: impl Fn(&Path) -> Result<Format>,

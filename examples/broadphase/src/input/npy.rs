@@ -8,11 +8,10 @@ use crate::report::counted;
 
 const NEEDED: &str = "use floats or integers";
 
-/// Trust in the stated length.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Length {
     Known,
-    /// An archive's claim, so memory grows as numbers arrive.
+    /// Claimed by an archive, so no memory is reserved in advance.
     Claimed,
 }
 
@@ -58,7 +57,7 @@ pub fn read(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<S
     Ok(table)
 }
 
-/// The first index of Fortran order runs fastest.
+/// Converts from Fortran order, whose first index runs fastest.
 fn in_c_order(values: &[f64], rows: usize, inner: &[u64]) -> Vec<f64> {
     let inner: Vec<_> = inner.iter().map(|&length| length as usize).collect();
     let columns = inner.iter().product::<usize>();
@@ -83,7 +82,7 @@ struct Number {
 }
 
 impl Number {
-    /// Type name of NumPy: `<f4`, `f4`, `=f4`, `float32` or `f`.
+    /// Parses a NumPy type: `<f4`, `f4`, `=f4`, `float32` or `f`.
     fn of(kind: &str) -> Result<Self> {
         let name = kind.strip_prefix(['<', '>', '=', '|']).unwrap_or(kind);
         let (size, value): (usize, fn(u64) -> f64) = match name {
@@ -93,7 +92,7 @@ impl Number {
             "i1" | "b" | "int8" | "byte" => (1, |bits| (bits as i8).into()),
             "i2" | "h" | "int16" | "short" => (2, |bits| (bits as i16).into()),
             "i4" | "i" | "int32" | "intc" => (4, |bits| (bits as i32).into()),
-            // `int` and `l` have 4 bytes on Windows before NumPy 2; such a file is rejected as short.
+            // On Windows before NumPy 2, `int` and `l` have 4 bytes. Such a file is rejected as truncated.
             "i8" | "l" | "q" | "int64" | "int" | "longlong" => (8, |bits| {
                 let value = bits as i64;
                 let size = to_odd(value.unsigned_abs());
@@ -141,8 +140,8 @@ impl Number {
     }
 }
 
-/// Truncates to the 53 digits of an `f64` and sets the last bit if any is lost. Every rounding to `f32` then equals
-/// that of the integer.
+/// Keeps the 53 leading bits and sets the last of them if a lower bit is lost. Any rounding of the result to `f32` then
+/// equals that of the integer.
 fn to_odd(value: u64) -> f64 {
     let lost = (u64::BITS - value.leading_zeros()).saturating_sub(f64::MANTISSA_DIGITS);
     let kept = value >> lost;

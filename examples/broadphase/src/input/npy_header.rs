@@ -1,5 +1,5 @@
-//! Headers of NumPy arrays: a dictionary as any Python version writes it. Existing parsers reject `3L` and `float32`;
-//! the time of one triples with each `{`.
+//! Headers of NumPy arrays: a dictionary as any Python version writes it. Existing parsers reject `3L` and `float32`,
+//! and one triples its time with each `{`.
 
 use std::io::Read;
 
@@ -11,14 +11,14 @@ use super::shortened;
 pub struct Header {
     /// Such as `<f4`.
     pub kind: String,
-    /// The first index runs fastest.
+    /// True if the first index runs fastest.
     pub is_fortran: bool,
     pub shape: Vec<u64>,
 }
 
 const BROKEN: &str = "invalid header";
 
-/// `length` is the file's. Returns the header and the number of bytes after it.
+/// Also returns the number of bytes after the header. `length` is the file's size.
 pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
     let mut start = [0; 12];
     let mut fill = |bytes: &mut [u8]| reader.read_exact(bytes).ok().context("too short for an NPY file");
@@ -43,7 +43,6 @@ pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
     Ok((header, length - header_length))
 }
 
-/// Fails if the shape exceeds the file's size.
 fn parse(text: &[u8], file_length: u64) -> Result<Header> {
     let mut rest = Rest(text);
     let (mut kind, mut is_fortran, mut shape) = (None, None, None);

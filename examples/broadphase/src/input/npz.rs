@@ -90,7 +90,7 @@ fn unpack(
     }
 }
 
-/// Reads at most the claimed length. The checksum is verified at the end.
+/// Reads at most `length` bytes, which the archive claims, and verifies the checksum at the end.
 fn whole(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
     let mut claimed = (&mut reader).take(length);
     let table = npy::read(&mut claimed, length, trust, notes)?;

@@ -1,4 +1,4 @@
-//! Wavefront OBJ. Existing readers renumber vertices and drop line numbers; ids and errors need both.
+//! Wavefront OBJ. Existing readers renumber vertices and drop line numbers, but ids and errors need the originals.
 
 use std::io::BufRead;
 
@@ -9,7 +9,7 @@ use super::shortened;
 use super::text::{Lines, comment, real};
 use crate::mesh::Mesh;
 
-/// In two dimensions z may be missing.
+/// In two dimensions, vertices may lack z.
 pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut lines = Lines::new(reader);
     let mut obj = Obj {
@@ -18,7 +18,7 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
         short_faces: Short::faces(),
         short_lines: Short::lines(),
     };
-    // For errors about missing vertices at the end.
+    // Lines for errors about unknown vertices, which are found only at the end.
     let mut face_lines = Vec::new();
     let mut edge_lines = Vec::new();
     let mut text = Vec::new();
@@ -74,7 +74,7 @@ pub fn is_likely(bytes: &[u8]) -> bool {
     first.is_some_and(|word| STATEMENTS.contains(&word)) && lines.any(is_vertex)
 }
 
-/// A backslash at the end of a line, outside comments, joins the next one.
+/// Returns true if the line ends in a backslash outside comments. The next line continues it.
 fn drop_continuation(text: &mut Vec<u8>) -> bool {
     let end = text.trim_ascii_end().len();
     let continues = text[..end].ends_with(b"\\") && !text.contains(&b'#');
@@ -134,7 +134,7 @@ fn vertices<'a>(words: impl Iterator<Item = &'a str>, count: usize) -> Result<Ve
     words.map(|word| vertex(word, count)).collect()
 }
 
-/// `7`, `7/1`, `7//3` or `7/1/3` count from 1; negative numbers count back from the latest vertex.
+/// In `7`, `7/1`, `7//3` and `7/1/3`, 7 is the seventh vertex; -1 is the latest.
 fn vertex(word: &str, vertices: usize) -> Result<u32> {
     let number = word.split('/').next().unwrap_or_default();
     let number: i64 = number

@@ -12,7 +12,7 @@ use super::text::real;
 use super::{Input, ply_header, shortened};
 use crate::mesh::Mesh;
 
-/// In two dimensions z may be missing.
+/// In two dimensions, vertices may lack z.
 pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut mesh = Mesh::default();
     let mut short = Short::faces();
@@ -25,7 +25,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
         let claimed = smallest
             .checked_mul(element.count as u64)
             .filter(|_| smallest > 0 || element.count == 0);
-        // The last line of a text may lack its end.
+        // The last line of a text may lack its line end.
         let claimed = claimed.filter(|&claimed| claimed <= left + 1);
         let Some(claimed) = claimed else {
             bail!(
@@ -100,7 +100,7 @@ const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 struct Elements<'a, R> {
     words: Words<'a, R>,
     encoding: Encoding,
-    /// The first text element that does not end with its line, where numbers are usually missing or surplus.
+    /// First text element that does not end with its line, where numbers are usually missing or surplus.
     first_odd: Option<String>,
 }
 
@@ -137,14 +137,14 @@ impl<'a, R: BufRead> Elements<'a, R> {
         Ok(())
     }
 
-    /// The PLY reader lacks `nan`, `inf`, `1.` and `.5`, which C programs write, and elements over several lines.
+    /// The PLY parser rejects `nan`, `inf`, `1.` and `.5`, which C programs write, and elements over several lines.
     fn read_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
         let words = &mut self.words;
         words.skip_lines()?;
         let mut read = E::new();
         for (name, property) in &element.properties {
             let value = match &property.data_type {
-                // Rounded once, as in a binary file.
+                // Parsed as f32, so rounded only once, as in a binary file.
                 PropertyType::Scalar(ScalarType::Float) => Property::Float(words.float()?),
                 PropertyType::Scalar(_) => Property::Double(words.double()?),
                 PropertyType::List(_, ScalarType::Float | ScalarType::Double) => {
@@ -174,7 +174,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
         }
     }
 
-    /// Elements over several lines can be checked only at the end.
+    /// Elements over several lines are wrong only if numbers remain at the end.
     fn finish(&mut self) -> Result<()> {
         if self.first_odd.is_some() && self.words.next().is_ok() {
             let rest = anyhow!("unexpected numbers after the last element");
@@ -187,7 +187,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
 struct Words<'a, R> {
     reader: &'a mut R,
     word: Vec<u8>,
-    /// A line ended since [`skip_lines`](Self::skip_lines).
+    /// True if a line ended since [`skip_lines`](Self::skip_lines).
     has_broken: bool,
 }
 
@@ -270,7 +270,7 @@ fn smallest_element(element: &ElementDef, encoding: Encoding) -> u64 {
         .properties
         .values()
         .map(|property| match (encoding, &property.data_type) {
-            // A digit and a separator.
+            // At least a digit and a separator.
             (Encoding::Ascii, _) => 2,
             (_, PropertyType::Scalar(scalar)) => size(scalar),
             (_, PropertyType::List(count, _)) => size(count),
@@ -287,7 +287,7 @@ fn size(scalar: &ScalarType) -> u64 {
     }
 }
 
-/// Without the echo of the input, which may be long.
+/// Shortens the error, which may echo long input.
 pub fn one_line(error: ParseError) -> anyhow::Error {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
         return anyhow!("truncated");
@@ -329,7 +329,7 @@ fn set_number(to: &mut f64, property: Property) -> PropertyAccessResult {
     PropertyAccessResult::Set
 }
 
-/// An `f64` holds every integer of the format, and text is read as `f64` in any case.
+/// Vertices of an edge. An `f64` holds every integer type of PLY, and text is read as `f64` anyway.
 struct Edge([f64; 2]);
 
 impl Edge {
@@ -355,7 +355,7 @@ impl PropertyAccess for Edge {
     }
 }
 
-/// 32-bit integers, by far the most common, skip `Other`.
+/// Lists of 32-bit integers, by far the most common, are read without a `Property`.
 enum Face {
     Int(Vec<i32>),
     Other(Property),

@@ -1,4 +1,4 @@
-//! Normalises PLY headers for the parser: comments may have any bytes, and lines any ends.
+//! Normalises PLY headers for the parser. Comments may contain any bytes, and lines may end in any way.
 
 use std::io::{BufRead, Cursor};
 
@@ -31,13 +31,13 @@ pub fn read(reader: &mut impl BufRead) -> Result<Header> {
         }
         let line = line.trim_ascii();
         let is_last = line == b"end_header";
-        // If lines end in lone returns, this byte belongs to the first number.
+        // If lines end in `\r` alone, a `\n` here belongs to the first number.
         if is_pair && !(is_last && is_of_returns) {
             reader.consume(1);
         }
         let word = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         if matches!(word, b"comment" | b"obj_info") {
-            // Keeps line numbers right.
+            // An empty comment keeps line numbers right.
             text += "comment -\n";
             continue;
         }

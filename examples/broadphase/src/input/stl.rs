@@ -1,4 +1,4 @@
-//! STL files, binary or text. Corners with equal positions are one vertex.
+//! STL files, binary or text. Corners with equal positions become one vertex.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read, Seek, SeekFrom};
@@ -13,7 +13,7 @@ use crate::report::counted;
 
 const HEADER: usize = 80;
 const PREFIX: u64 = HEADER as u64 + 4;
-/// Normal, three corners, and the byte count of attributes, which most writers use for a colour.
+/// Bytes per triangle: normal, three corners, and the number of attribute bytes, which most writers use for a colour.
 const TRIANGLE: u64 = 50;
 
 pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
@@ -64,8 +64,7 @@ pub fn is_text(start: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"solid") && start.get(5).is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Checks the text after the solid's name: words of the format, or too little for a binary file. Zeros may only be at
-/// the end.
+/// True if `start` has a keyword of the text format or is too short for a binary file. Zeros may only be at the end.
 fn has_text_behind(start: &[u8]) -> bool {
     let end = start.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     if start[..end].contains(&0) {
@@ -79,7 +78,7 @@ fn has_text_behind(start: &[u8]) -> bool {
     (start.len() as u64) < PREFIX || has(b"facet") || has(b"endsolid") || has(b"end solid")
 }
 
-/// True if the stated attribute bytes end at the end of the file.
+/// True if the triangles and their stated attribute bytes exactly fill the file.
 fn has_attributes(reader: &mut (impl BufRead + Seek), count: u32, length: u64) -> Result<bool> {
     reader.seek(SeekFrom::Start(PREFIX))?;
     let mut place = PREFIX;
@@ -122,7 +121,7 @@ fn text(reader: &mut impl BufRead, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut state = Text::default();
     let mut lines = Lines::new(reader);
     while let Some((number, line)) = lines.next_whole()? {
-        // Some writers pad the last block of a file.
+        // Some writers pad the end of a file with zeros.
         let end = line.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         let line = String::from_utf8_lossy(&line[..end]);
         state.line(&line).with_context(|| format!("line {number}"))?;
@@ -233,13 +232,13 @@ fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
     false
 }
 
-/// A name may contain the word.
+/// A solid's name may contain `facet`.
 fn starts_facet<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     let mut is = |name: &str| words.next().is_some_and(|word| word.eq_ignore_ascii_case(name));
     is("facet") && is("normal") && words.next().is_some_and(|word| real(word).is_some())
 }
 
-/// In order of first appearance.
+/// Vertices are in order of first appearance.
 #[derive(Default)]
 struct Corners {
     mesh: Mesh,
@@ -253,7 +252,7 @@ impl Corners {
             let next = u32::try_from(self.mesh.positions.len())
                 .ok()
                 .context("too many vertices: ids have 32 bits")?;
-            // −0 and +0 are one position.
+            // −0 and +0 are equal positions.
             let key = position.map(|value| if value == 0.0 { 0 } else { value.to_bits() });
             *vertex = *self.known.entry(key).or_insert(next);
             if *vertex == next {

@@ -45,7 +45,7 @@ struct Line {
     text: Vec<u8>,
 }
 
-/// The first row determines the separator, since names may contain blanks, semicolons or commas.
+/// The first row after the header determines the separator, since names may contain blanks, semicolons or commas.
 fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -> Result<Table> {
     let separator = Separator::of(first.as_ref().map_or(&header.text, |row| &row.text));
     let names: Vec<_> = separator.fields(&header.text).collect();
@@ -69,7 +69,8 @@ fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -
     Ok(table)
 }
 
-/// True for the header 0, 1, 2, … of a table without names. Two fields are more often a pair of ids, or a point.
+/// True for a line 0, 1, 2, …, the header of a table without names. Lines of two fields do not count: they are more
+/// often a pair of ids, or a point.
 fn numbers_columns(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text).zip(0_usize..);
     fields.clone().count() > 2 && fields.all(|(field, column)| field == column.to_string().as_bytes())
@@ -118,7 +119,6 @@ enum Separator {
     Semicolons,
     Commas,
     Tabs,
-    /// Runs of blanks and tabs.
     Blanks,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Numbered lines that end as on Unix, Windows, or an old Mac.
+/// Numbered lines that end in `\n`, `\r\n` or `\r`.
 pub struct Lines<R> {
     reader: R,
     number: u64,
@@ -208,7 +208,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line without its end and byte order mark.
+    /// The next line without line end and byte order mark.
     pub fn next_whole(&mut self) -> Result<Option<(u64, &[u8])>> {
         Ok(self.next_line()?.then_some((self.number, &self.line)))
     }
@@ -221,13 +221,13 @@ impl<R: BufRead> Lines<R> {
         }))
     }
 
-    /// The next line with more than blanks and a comment.
+    /// The next line that has more than blanks and a comment.
     fn next_with_text(&mut self) -> Result<Option<(u64, &[u8])>> {
         while self.next_line()? {
             let end = comment(&self.line).unwrap_or(self.line.len());
             if !self.line[..end].trim_ascii().is_empty() {
                 let mut text = &self.line[..end];
-                // Tabs stay, since a cell beside one may be empty.
+                // Keeps tabs at the ends, since a cell beside them may be empty.
                 while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
                     text = inner;
                 }
@@ -301,7 +301,7 @@ const NOT_FINITE: [(&str, f64); 4] = [
     ("SNAN", f64::NAN),
 ];
 
-/// C libraries on Windows write `1.#INF`, `-1.#IND000` or `-nan(ind)`.
+/// Also accepts `1.#INF`, `-1.#IND000` and `-nan(ind)`, which C libraries on Windows write.
 pub fn real(word: &str) -> Option<f64> {
     if let Ok(value) = word.parse() {
         return Some(value);
@@ -323,13 +323,12 @@ fn integer(field: &[u8]) -> Option<u32> {
     str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// True without any number. `1,5` counts as a number, although it is rejected.
+/// True if no field is a number. `1,5` counts as one; it is rejected later.
 fn is_header(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text);
     fields.all(|field| number(field).is_none() && !has_decimal_comma(field))
 }
 
-/// A number but for one comma between two digits.
 fn has_decimal_comma(field: &[u8]) -> bool {
     let Some(comma) = field.iter().position(|&byte| byte == b',') else {
         return false;
@@ -340,7 +339,7 @@ fn has_decimal_comma(field: &[u8]) -> bool {
     is_between && number(&[whole, b".", rest].concat()).is_some()
 }
 
-/// True for numbers such as `1,5`, separated by blanks or tabs. The error then says why.
+/// True for fields such as `1,5 2,5`, whose commas are no separators. The error can then say why.
 fn is_torn_by_commas(text: &[u8]) -> bool {
     let fields = text.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
     let mut count = 0;

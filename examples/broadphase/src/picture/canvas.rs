@@ -1,4 +1,4 @@
-//! Draws without a system font.
+//! Draws rectangles and text with a built-in font.
 
 use super::colour::{Colour, INK, LINE, PAPER};
 
@@ -76,7 +76,7 @@ impl Canvas {
         }
     }
 
-    /// `align` puts the text after, around or before `x`.
+    /// Text begins at, is centred on, or ends at `x`, by `align`.
     pub fn text(&mut self, x: usize, y: usize, text: &str, align: Align) {
         let x = x.saturating_sub(shift(text, align));
         for (along, across) in dots(text) {
@@ -84,7 +84,7 @@ impl Canvas {
         }
     }
 
-    /// As [`text`](Self::text), upwards along y.
+    /// Text that runs upward along y.
     pub fn text_up(&mut self, x: usize, y: usize, text: &str, align: Align) {
         let y = y + shift(text, align);
         for (along, across) in dots(text) {
@@ -122,7 +122,7 @@ fn dots(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Rows of five dots, the leftmost in the highest of five bits. Lower case only.
+/// One number per row of five dots, whose leftmost dot is the highest bit. Lower case only.
 fn glyph(letter: char) -> [u8; GLYPH_HEIGHT] {
     match letter {
         '0' => [0b01110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110],

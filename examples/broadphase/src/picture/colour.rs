@@ -1,4 +1,4 @@
-//! Inferno of Matplotlib, in the polynomial form by Matt Zucker.
+//! The colour map Inferno of Matplotlib, in the polynomial form by Matt Zucker.
 
 pub type Colour = [u8; 3];
 
@@ -16,7 +16,7 @@ const INFERNO: [[f64; 3]; 7] = [
     [25.131_126_224_8, -12.242_668_952_4, -23.070_325_002_9],
 ];
 
-/// Black over red to pale yellow for 0 to 1, in perceptually equal steps.
+/// Black through red to pale yellow for 0 to 1, in perceptually equal steps.
 pub fn inferno(share: f64) -> Colour {
     let share = share.clamp(0.0, 1.0);
     std::array::from_fn(|channel| {

@@ -1,4 +1,4 @@
-//! Bad inputs: status, and one line with file, place and reason.
+//! Bad inputs give status 2 and one line with file, place and reason.
 
 use crate::support::{Folder, npy, npy_header};
 
@@ -164,7 +164,6 @@ fn tables_as_text() {
     folder.refuses(&["pairs", "folder.csv"], &["folder.csv", "not a file"]);
 }
 
-/// Pipes fail without blocking.
 #[test]
 #[cfg(unix)]
 fn pipes() {
@@ -244,7 +243,7 @@ fn numpy_arrays() {
         ),
         ("header.npy", long_header, "truncated: a header of 4294967295 bytes"),
         ("deep.npy", npy(&deep, &data), "invalid header"),
-        // Each triples the parser's time.
+        // Each `{` tripled the time of an existing parser.
         (
             "braces.npy",
             npy(&format!("{{'shape': ({} 4", "{".repeat(15)), &data),

@@ -92,7 +92,6 @@ fn every_scene_gives_everyone_the_same_answer() {
     }
 }
 
-/// Compares with the output of `pairs`, hashed as documented.
 #[test]
 fn results_and_hashes_are_those_of_the_pairs() {
     let folder = Folder::new();
@@ -148,7 +147,7 @@ fn brute_force_runs_where_it_is_asked_for() {
         return;
     }
     let folder = Folder::new();
-    // Boxes that touch or just miss, in two tiles of the kernel; and boxes in half a group.
+    // Boxes that touch or just miss, in two tiles of the kernel; 1,001 boxes leave a workgroup partly empty.
     folder.generate(&["lattice", "--count", "16500", "--seed", "3", "-o", "lattice.npy"]);
     let engines = ["--runs", "1", "--engines", "gpu-broad-phase,brute-force"];
     let ran = folder.run(&[&["bench", "lattice.npy,power-law", "--count", "1001"], &engines[..]].concat());
@@ -259,7 +258,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
         String::from_utf8(folder.read("report.md")).unwrap()
     };
-    // The last exceeds any device's binding.
+    // The last size exceeds any device's binding.
     let text = report(&["--count", "300,700,4000000000", "--rays", "50", "--budget", "100000"]);
     for needle in [
         "# Results of ",
@@ -293,7 +292,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
             "{stage} in {text}"
         );
     }
-    // The report names what was not measured, and checks at least one scene.
+    // The report lists skipped measurements, and checks at least one scene.
     let text = report(&["--count", "300", "--budget", "1"]);
     assert!(text.contains("- Answers: passed"), "{text}");
     let scenes = ["uniform", "power-law"].map(|scene| {

@@ -311,7 +311,7 @@ fn the_first_pairs_are_written_and_the_need_is_told() {
             let expected = format!("incomplete: {needed} pairs, `--max-pairs` allows 100: raise it");
             assert!(few.stderr.contains(&expected), "{}", few.stderr);
             assert_eq!(pairs(&few.stdout), whole[..100], "{scheme} {backend}");
-            // The last two exceed one binding of a device.
+            // The last two sizes exceed one binding of a device.
             for most in [needed.as_str(), "20000000", "4294967295"] {
                 let enough = answer(most);
                 assert_eq!(
@@ -357,7 +357,7 @@ fn without_an_adapter_the_cpu_answers() {
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }
 
-/// They are slower than the CPU engine.
+/// Software adapters are slower than the CPU engine.
 #[test]
 #[cfg(target_os = "linux")]
 fn nobody_gets_a_software_adapter_unasked() {
@@ -411,7 +411,7 @@ fn a_step_is_one_line_and_its_stages_are_told_where_asked_for() {
     }
 }
 
-/// Mesa's layer looks for a display there.
+/// Mesa's device-select layer looks for a display in `XDG_RUNTIME_DIR`.
 #[test]
 fn nothing_is_complained_of_where_there_is_no_runtime_folder() {
     let folder = Folder::new();
@@ -497,7 +497,7 @@ fn boxes_grow_by_a_margin() {
         let rays = ["rays", "boxes.csv", "rays.csv", "--mode", "all", "--margin", margin];
         assert_eq!(folder.cpu(&rays), hits);
     }
-    // The query does not grow.
+    // The margin does not grow the query.
     assert_eq!(folder.cpu(&["query", "boxes.csv", "asked.csv", "--margin", "0.25"]), "");
     assert_eq!(
         folder.cpu(&["query", "boxes.csv", "asked.csv", "--margin", "0.5"]),
@@ -570,7 +570,7 @@ fn pairs_that_a_file_names_are_left_out() {
         folder.write("known.csv", text);
         folder.refuses(&pairs, &["known.csv", needle]);
     }
-    // Two triangles after six vertices and six edges.
+    // Triangles 12 and 13 follow six vertices and six edges.
     folder.write(
         "mesh.obj",
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 4 5 6\n",
@@ -712,7 +712,7 @@ fn stats_tell_cells_levels_and_candidates() {
         &["entries", "7"],
         &["pairs", "5"],
         &["entries", "per", "object", "1.000"],
-        // Level, cell, objects, entries, buckets, occupied, mean, most, table.
+        // Columns: level, cell, objects, entries, buckets, occupied, mean, most, table.
         &["0", "1.0", "4", "4", "5", "2", "2.000", "3", "dense"],
         &["1", "2.0", "1", "1", "1", "1", "1.000", "1", "dense"],
         &["1", "2", "2"],
@@ -735,7 +735,7 @@ fn stats_tell_cells_levels_and_candidates() {
             ran.stdout
         );
     }
-    // Cells of 1: 16 and 4 entries. Both boxes are in four common cells and are compared in the lowest.
+    // With cells of 1, the boxes have 16 and 4 entries. They share four cells, but are compared only in the lowest.
     let text = folder.cpu(&["stats", "flat.csv", "--scheme", "uniform", "--cell-size", "1"]);
     for row in [
         &["entries", "20"][..],
@@ -850,7 +850,7 @@ fn a_cache_of_pipelines_changes_no_answer_whatever_its_file_holds() {
         .filter_map(|adapter| wgpu::util::pipeline_cache_key(&adapter.get_info()));
     let files: Vec<_> = keys.map(|key| format!("kept/{key}.gz")).collect();
     std::fs::create_dir(folder.path("kept")).unwrap();
-    // Data of another device.
+    // Cache data of another device.
     let mut foreign = b"WGPUPLCH\x01\0\0\0\x08\0\0\0\x01".to_vec();
     foreign.resize(64, 0xff);
     for data in [&b""[..], b"no data of a cache", &foreign] {

@@ -1,4 +1,4 @@
-//! Meshes as other programs write them. Omissions always cause a warning.
+//! Meshes as other programs write them. Skipped content always causes a warning.
 
 use crate::support::Folder;
 
@@ -365,7 +365,7 @@ fn binary_stl_may_have_bytes_behind_and_between() {
             (2, "ignored 2 bytes after the 2 triangles"),
             (700, "ignored 700 bytes after"),
         ] {
-            // Colour values are not counts of bytes.
+            // A colour in the attribute field is not a number of bytes.
             for colour in [0, 0x8421] {
                 let bytes = [stl_bytes(start, &[], colour), vec![0x7a; spare]].concat();
                 folder.write("behind.stl", bytes);
@@ -375,7 +375,7 @@ fn binary_stl_may_have_bytes_behind_and_between() {
         folder.write("between.stl", stl_bytes(start, &[1, 2, 3, 4], 4));
         folder.answers(&["pairs", "between.stl"], "9,10\n", "ignored 8 bytes of attributes");
         let bytes = stl_bytes(start, &[], 0);
-        // Zeros may also follow a text.
+        // If cut shorter, the file is valid text: `endsolid`, then zeros.
         let lengths: &[usize] = if start.contains("endsolid") {
             &[183]
         } else {
@@ -408,7 +408,7 @@ fn gltf(primitives: &str, extra: &str) -> String {
 
 const GOOD: &str = r#"{"attributes":{"POSITION":0},"indices":1}"#;
 
-/// `fill` pads the JSON; the header's length excludes `behind`.
+/// `behind` is appended, but not counted in the header.
 fn glb(json: &str, fill: u8, behind: &[u8]) -> Vec<u8> {
     let mut json = json.as_bytes().to_vec();
     json.resize(json.len().next_multiple_of(4) + 4, fill);
@@ -459,7 +459,7 @@ fn glb_files_may_be_filled_up() {
     let whole = glb(&json, 0, &[]);
     folder.write("cut.glb", &whole[..whole.len() - 1]);
     folder.refuses(&["pairs", "cut.glb"], &["cut.glb: truncated: the header states"]);
-    // Zeros end the text but are not separators.
+    // Zeros are allowed at the end of the JSON, but not inside.
     folder.write("inner.glb", glb(&json.replacen(',', "\0,", 1), 0, &[]));
     folder.refuses(&["pairs", "inner.glb"], &["inner.glb: invalid JSON"]);
 }

@@ -1,5 +1,3 @@
-//! Box and mesh formats, and errors of the newer ones.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -54,7 +52,7 @@ fn tables_as_text_come_in_every_form() {
             "# made by hand\n# x y z\n  0 0.5  -1 1\t1.5 1e3  \n2 0 .25 3 1 inf # the last\n#",
         ),
         ("f.dat", "x y z a b c\r\r0 0.5 -1 1 1.5 1e3\r2 0 .25 3 1 inf\r"),
-        // The rows determine the separator of the names.
+        // Blanks separate the rows, commas only the names.
         ("g.xyz", "x, y, z, a, b, c\n0 0.5 -1 1 1.5 1e3\n2 0 .25 3 1 inf"),
         ("i.csv", "0, 0.5, -1, 1, 1.5, 1e3\n2, 0, .25, 3, 1, inf\n"),
         ("h.csv", "\"0\",\"0.5\",-1,+1,\" 1.5 \",1e3\n2,0,.25,3,1,inf\n"),
@@ -177,7 +175,7 @@ fn small_array() -> Vec<u8> {
     npy(&npy_header("<f4", false, "(2, 6)"), &data)
 }
 
-/// As Python 2 wrote it.
+/// An array with a header as Python 2 wrote it.
 fn old_array() -> Vec<u8> {
     let array = small_array();
     let data = &array[array.len() - 48..];
@@ -221,7 +219,7 @@ fn archives_hold_arrays() {
     folder.write("none.npz", "PK, but not quite");
     folder.refuses(&["pairs", "none.npz"], &["none.npz", "invalid archive"]);
 
-    // 80 MB of zeros in some 80 kB.
+    // 80 MB of zeros, packed into about 80 kB.
     let rows = 3_400_000_usize;
     let header = npy_header("<f4", false, &format!("({rows}, 6)"));
     let bomb = npz(&[("boxes.npy", &npy(&header, &vec![0; rows * 24]))], true);
@@ -231,7 +229,7 @@ fn archives_hold_arrays() {
         &["pairs", "bomb.npz"],
         &["bomb.npz", "too large: unpacks to 816000", "the limit is 67108864"],
     );
-    // A claimed size below the unpacked one.
+    // The archive claims a smaller size than it unpacks to.
     let claim = (npy(&header, &[]).len() + rows * 24) as u32;
     let mut lying = bomb.clone();
     replace(&mut lying, &claim.to_le_bytes(), &10_000_000_u32.to_le_bytes());
@@ -255,7 +253,7 @@ fn archives_hold_arrays() {
         folder.write("less.npz", less);
         folder.refuses(&["pairs", "less.npz"], &["less.npz", "row 1: truncated"]);
     }
-    // Detected only by the checksum.
+    // A flipped bit that only the checksum detects.
     let mut flipped = npz(&[("boxes.npy", &small)], false);
     let place = flipped.windows(small.len()).position(|window| window == small).unwrap();
     flipped[place + small.len() - 1] ^= 1;
@@ -348,7 +346,6 @@ fn corners_of_stl_files_are_vertices_once() {
     }
     let text = stl_text();
     let binary = stl_bytes();
-    // With a byte order mark, and with line ends of an old Mac.
     let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
     let returns = text.replace("\r\n", "\r").replace('\n', "\r");
     for (name, bytes) in [("marked.stl", marked), ("returns.stl", returns.into_bytes())] {
@@ -393,8 +390,8 @@ fn corners_of_stl_files_are_vertices_once() {
     }
 }
 
-/// Two primitives over the same positions, one a strip, then lines and points. The outer node moves; the inner node
-/// rotates.
+/// A triangle strip, triangles and lines over the same positions. The outer node translates the mesh; the inner node
+/// rotates it.
 fn gltf(uri: &str, extra: &str) -> String {
     format!(
         r#"{{"asset":{{"version":"2.0"}},"scene":1,"scenes":[{{}},{{"nodes":[2]}}],
@@ -467,7 +464,7 @@ fn scenes_of_gltf_are_placed_by_their_nodes() {
             assert!(close(a.min, b.min) && close(a.max, b.max), "{name}: {a:?} {b:?}");
         }
     }
-    // Other positions are other vertices; points add nothing else.
+    // Points over the same positions add nothing.
     let points = ",{\"attributes\":{\"POSITION\":0},\"mode\":0}";
     let (_, totals) = elements(&folder.write("points.glb", glb(&gltf("", points), &buffer)));
     assert_eq!(totals, [7, 9, 3]);
@@ -616,7 +613,7 @@ fn hostile_gltf_is_refused() {
         folder.write(name, bytes);
         folder.refuses(&["pairs", name], &[name, needle]);
     }
-    // 7,000 vertices at 3,000 places: some 250 MB from half a megabyte.
+    // 7,000 vertices in 3,000 nodes: about 250 MB from a small file.
     let (vertices, places) = (7_000, 3_000);
     let nodes = vec!["{\"mesh\":0}"; places].join(",");
     let roots = (0..places).map(|node| node.to_string()).collect::<Vec<_>>().join(",");
@@ -634,7 +631,7 @@ fn hostile_gltf_is_refused() {
     );
 }
 
-/// Every prefix, and every inverted byte, is read or rejected without a panic.
+/// Every prefix of a file, and every file with a changed byte, is read or rejected without a panic.
 #[test]
 fn broken_files_of_every_format_are_refused() {
     let folder = Folder::new();
@@ -673,7 +670,7 @@ fn broken_files_of_every_format_are_refused() {
             b"v 0 0 0\rv 1 0 0\rv 0 1 1.#IND # x\rf 1\rl 2\rf 1 2 3\r".to_vec(),
         ),
     ] {
-        // Text and arrays of another length may still be valid.
+        // A prefix of these files may be valid.
         let may_end_early = matches!(
             name,
             "a.txt" | "b.glb" | "b.npy" | "b.stl" | "c.stl" | "d.stl" | "e.stl" | "a.ply" | "a.obj"
@@ -699,7 +696,7 @@ fn broken_files_of_every_format_are_refused() {
     }
 }
 
-/// As [`broken_files_of_every_format_are_refused`], of points.
+/// For points, like [`broken_files_of_every_format_are_refused`].
 #[test]
 fn broken_files_of_atoms_are_refused() {
     let folder = Folder::new();
@@ -732,7 +729,6 @@ fn piped(folder: &Folder, arguments: &[&str], bytes: &[u8]) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // The command may fail before reading it all.
     let _ = child.stdin.take().unwrap().write_all(bytes);
     child.wait_with_output().unwrap().into()
 }

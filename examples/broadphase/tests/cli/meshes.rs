@@ -1,4 +1,4 @@
-//! Published scenes with known answers, and our own with brute force.
+//! Compares published scenes with known answers, and our own scene with brute force.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// Pairs of two kinds, without and with incident ones.
+/// Pairs between two kinds, without (`free`) and with incident ones.
 struct Known {
     between: &'static str,
     must_contain: &'static str,
@@ -50,8 +50,8 @@ fn cloth_ball() {
     );
 }
 
-/// All kinds of elements with WebGPU's default limits, in pages of one binding, and with room for 1,000 pairs. Runs on
-/// one adapter, since a software one takes a minute.
+/// Finds all pairs under WebGPU's default limits: in pages of one binding, and with room for 1,000 pairs. Runs on one
+/// adapter, since a software one takes a minute.
 #[test]
 fn cloth_ball_comes_whole_on_the_baseline_limits() {
     const ALL: u64 = 25_057_379;
@@ -183,7 +183,7 @@ fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize
     }
 }
 
-/// The CPU and every required adapter, with every scheme.
+/// The CPU engine and every required adapter, each with every scheme.
 fn engines() -> Vec<[&'static str; 4]> {
     let adapters = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
     let backends = ["vulkan", "gl", "metal", "dx12"];
@@ -198,7 +198,8 @@ fn engines() -> Vec<[&'static str; 4]> {
         .collect()
 }
 
-/// One engine per scheme, since a software adapter is slow for millions of pairs. The CPU gets the slowest scheme.
+/// One engine per scheme, since a software adapter is slow for millions of pairs. The CPU engine gets the slowest
+/// scheme.
 fn engines_by_turns() -> Vec<[&'static str; 4]> {
     let all = engines();
     (0..3).map(|scheme| all[(4 * scheme + 3) % all.len()]).collect()
@@ -215,7 +216,7 @@ fn mesh_pairs(scene: &Path, options: &[&str], totals: &str) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// From the variable, or beside the repository.
+/// From the environment, or beside the repository.
 fn scenes() -> Option<PathBuf> {
     match std::env::var_os("GPU_BROAD_PHASE_SCENES") {
         Some(folder) => Some(folder.into()),
@@ -348,7 +349,7 @@ fn wired_strip() -> [Frame; 2] {
     })
 }
 
-/// The first three edges are one line; vertex references take every form.
+/// The first three edges are one `l` statement; vertex references take every form.
 fn obj_text(frame: &Frame) -> String {
     let mut text = String::from("l 9/1 10/2 -4/3 -3/1\n").repeat(0);
     for [x, y, z] in &frame.positions {
@@ -413,7 +414,7 @@ fn loose_edges_are_edges() {
     let boxes = element_boxes(&frames);
     let all: Vec<_> = brute_force::pairs(&boxes).iter().map(|pair| [pair.a, pair.b]).collect();
     let edges = boxes.len() - 14 - 6;
-    // Edges of the strip, and the others of the wire.
+    // 13 edges of the strip, and 5 others of the wire.
     assert_eq!(edges, 13 + 5);
     let edge = 14..14 + edges as u32;
     let edge_edge = all.iter().filter(|pair| pair.iter().all(|id| edge.contains(id)));

@@ -8,7 +8,7 @@ const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\npr
                    element face 2\nproperty list uchar int vertex_indices\nend_header\n\
                    0 0 0\n1 0 0\n0 1 0\n0 0 5\n3 0 1 2\n3 0 1 3\n";
 
-/// Also by links of both kinds.
+/// Hard and symbolic links to an input are inputs too.
 #[test]
 fn no_output_replaces_an_input() {
     let folder = Folder::new();
@@ -82,7 +82,7 @@ fn no_output_replaces_an_input() {
             }
         }
     }
-    // Two outputs must differ too.
+    // Two results must not have the same file.
     folder.refuses(
         &["pairs", "boxes.csv", "-o", "hard_pairs.csv", "--snapshot", "pairs.csv"],
         &["two results have this file"],

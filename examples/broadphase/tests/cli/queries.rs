@@ -1,4 +1,4 @@
-//! The same answers from every scheme, on the CPU and on the adapter.
+//! Every scheme gives the same answers, on the CPU engine and on the adapter.
 
 use crate::support::{Folder, pairs};
 
@@ -31,7 +31,7 @@ fn answer(folder: &Folder, arguments: &[&str]) -> Vec<[u32; 2]> {
 fn queries_find_what_touches_them() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n1,0,0,2,1,1\nnan,0,0,1,1,1\n5,5,5,6,6,6\n");
-    // A box that only touches, a point in the second box, nothing, everything.
+    // A box that only touches, a point in the second box, a box that finds nothing, one that finds everything.
     folder.write(
         "asked.csv",
         "-1,0,0,0,1,1\n1.5,0.5,0.5,1.5,0.5,0.5\n3,3,3,4,4,4\n-9,-9,-9,9,9,inf\n",
@@ -62,7 +62,7 @@ fn queries_in_two_dimensions_and_with_layers() {
         answer(&folder, &["query", "flat.csv", "asked.csv"]),
         [[0, 0], [1, 0], [1, 1]]
     );
-    // A member of layer 1 that meets layer 1 alone, against one of layer 0 alone.
+    // The first query is in layer 1 and meets only that; the second, layer 0.
     folder.write(
         "layered.csv",
         "min_x,min_y,max_x,max_y,layers,owner\n4,4,6,6,131074,0\n4,4,6,6,65537,0\n",
@@ -82,7 +82,7 @@ fn neighbors_are_told_once_a_pair() {
         answer(&folder, &["neighbors", "points.csv", "--radius", "5"]),
         [[0, 1], [0, 2]]
     );
-    // Across the border of x.
+    // Points 0 and 3 are neighbours across the periodic border in x.
     let periodic = ["neighbors", "points.csv", "--radius", "1", "--period", "10,0,0"];
     assert_eq!(answer(&folder, &periodic), [[0, 1], [0, 3]]);
     folder.write("flat.csv", "0,0\n3,4\n0,9\n");
@@ -171,7 +171,6 @@ fn neighbors_tell_distances_images_and_both_sides() {
     };
     assert_eq!(neighbors(&["--radius", "5", "--distances"]), "0,2,5\n");
     assert_eq!(neighbors(&["--radius", "5", "--full"]), "0,2\n2,0\n");
-    // One number is the period of every axis.
     let periodic = ["--radius", "1", "--period", "10", "--distances", "--shifts"];
     assert_eq!(neighbors(&periodic), "0,1,1,-1,0\n0,3,1,2,0\n1,3,0,3,0\n");
     let full = neighbors(&[&periodic[..], &["--full"]].concat());
@@ -231,7 +230,7 @@ fn counts_are_those_of_the_rows() {
     for arguments in [
         &["pairs", "boxes.npy"][..],
         &["pairs", "boxes.npy", "--margin", "0.5"],
-        // More entries than the initial capacity.
+        // Needs more entries than the initial capacity.
         &["pairs", "boxes.npy", "--scheme", "uniform", "--cell-size", "0.3"],
         &["rays", "boxes.npy", "rays.npy", "--mode", "all"],
         &["query", "boxes.npy", "boxes.npy"],

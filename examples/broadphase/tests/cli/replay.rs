@@ -14,10 +14,10 @@ fn keep(folder: &Folder, name: &str, descriptor: &BroadPhaseDescriptor<'_>, scen
     folder.write(name, bytes);
 }
 
-/// Without the engine's name.
+/// Columns after the engine's name.
 fn columns(table: &str, row: usize) -> Vec<&str> {
     let line = table.lines().nth(row).unwrap();
-    // Names have single spaces.
+    // Names contain single spaces only.
     line.split("  ")
         .map(str::trim)
         .filter(|cell| !cell.is_empty())
@@ -29,7 +29,7 @@ fn has_adapter() -> bool {
     std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_some()
 }
 
-/// Replays on the CPU and a required adapter, compared with it. Returns the CPU's counts.
+/// Compares the CPU engine with a required adapter. Returns the CPU engine's counts.
 fn counts(folder: &Folder, name: &str) -> Vec<String> {
     let table = folder.cpu(&["replay", name]);
     assert_eq!(table.lines().count(), 2, "{table}");
@@ -82,7 +82,7 @@ fn what_a_command_keeps_is_what_it_was_asked() {
         let (_, counted) = kept(&["rays", "boxes.csv", "rays.csv", "--mode", mode]);
         assert_eq!(counted[3..6], ["0", hits, "0"], "{mode}");
     }
-    // The snapshot holds the original request.
+    // The snapshot asks for hits, although the command only counts.
     let arguments = [
         "rays",
         "boxes.csv",

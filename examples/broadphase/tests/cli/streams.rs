@@ -1,4 +1,4 @@
-//! Standard streams and result files that fail.
+//! Failing standard streams and result files.
 #![cfg(target_os = "linux")]
 
 use std::fs::OpenOptions;
@@ -10,7 +10,7 @@ use crate::support::{Folder, Ran};
 
 const BOXES: &str = "0,0,0,1,1,1\n0.5,0,0,2,1,1\n0.5,0,0,3,1,1\n";
 
-/// Every write to it fails.
+/// Every write to this output fails.
 fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }
@@ -39,7 +39,7 @@ fn printing() -> Vec<Vec<&'static str>> {
         vec!["--version"],
     ];
     static ADAPTERS: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok());
-    // A missing device of another backend would cause a warning.
+    // Names a backend, because a missing device of another would cause a warning.
     let names = ADAPTERS.iter().flat_map(|names| names.split(','));
     if let Some(backend) = names.map(str::trim).find(|name| !name.is_empty()) {
         commands.push(vec!["verify", "boxes.csv", "--quiet", "--backend", backend]);

@@ -1,8 +1,8 @@
-//! Tables and points as other programs write them, and neighbours in full precision.
+//! Tables and points as other programs write them, and neighbours in f64.
 
 use crate::support::{Folder, npy, npy_header};
 
-/// Vertices of two triangles with edges 4 to 8.
+/// Vertices of two triangles, whose edges have ids 4 to 8.
 const OBJ: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 5\n";
 
 #[test]
@@ -95,7 +95,7 @@ fn atoms_are_points() {
     folder.write("empty.xyz", "0\nnothing\n");
     near("empty.xyz", "", "");
 
-    // The atoms are neighbours only across the sides of y.
+    // The atoms are neighbours only across the periodic border in y.
     let cell = |lattice: &str| format!("2\n{lattice} Properties=species:S:1:pos:R:3\nO 0 0.5 0\nO 0 2.5 0\n");
     for (name, lattice, rows, warning) in [
         ("cell.xyz", "Lattice=\"9 0 0 0 3 0 0 0 9\"", "0,1\n", ""),
@@ -190,7 +190,7 @@ fn small_differences_of_tables_do_not_matter() {
         folder.write(name, text);
         folder.answers(&["pairs", name], "0,1\n", warning);
     }
-    // The first line stays ambiguous.
+    // Without a fraction in line 2, line 1 stays ambiguous.
     folder.write("integers.csv", "0,1,2,3,4,5\n3,3,3,4,4,5\n");
     folder.answers(
         &["pairs", "integers.csv"],
@@ -360,7 +360,7 @@ fn neighbours_are_exact_in_double_precision() {
             expected.lines().count().to_string()
         );
     }
-    // All six are equally near but for rounding.
+    // Except for rounding, all six neighbours are equally near.
     let nearest = [
         "neighbors",
         "lattice.csv",

@@ -1,6 +1,5 @@
 use crate::support::Folder;
 
-/// Output of a command that succeeds: one line.
 fn explanation(folder: &Folder, arguments: &[&str]) -> String {
     let ran = folder.run(&[&["why"], arguments].concat());
     assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
@@ -8,7 +7,6 @@ fn explanation(folder: &Folder, arguments: &[&str]) -> String {
     ran.stdout.trim_end().to_owned()
 }
 
-/// Expects status 2 and one line with all of `needles`.
 fn refused(folder: &Folder, arguments: &[&str], needles: &[&str]) {
     let ran = folder.run(&[&["why", "--quiet"], arguments].concat());
     assert_eq!(
@@ -144,7 +142,7 @@ fn elements_of_a_mesh_have_their_ids() {
         "mesh.obj",
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nv 9 8 9\nv 8 9 9\nf 1 2 3\nf 4 5 6\n",
     );
-    // Six vertices, six edges, two faces.
+    // Ids: six vertices, six edges, then two faces.
     let faces = explanation(&folder, &["mesh.obj", "12", "13"]);
     assert!(
         faces.starts_with("Element 12 (a face) and element 13 (a face) are not a pair: "),

@@ -1,16 +1,16 @@
-//! GPUs, as described in `gpus/`.
+//! Parameters of a GPU, read from `gpus/`.
 
 pub struct Gpu {
     pub sms: f64,
     pub clock_mhz: f64,
     /// Warp instructions that an SM issues per clock.
     pub schedulers: f64,
-    /// Resident invocations per SM, and their registers.
+    /// Most resident invocations per SM.
     pub threads: f64,
     pub registers: f64,
     pub l2_gb_s: f64,
     pub dram_gb_s: f64,
-    /// Minimum time of a dispatch.
+    /// Microseconds added to every dispatch.
     pub dispatch_us: f64,
 }
 

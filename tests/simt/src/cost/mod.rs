@@ -17,10 +17,10 @@ pub use steps::Work;
 #[cfg(test)]
 pub use steps::count;
 
-/// Of all dispatches of one pass in a step.
+/// Cost of all dispatches of a pass in one step.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
-    /// Of warps of 32.
+    /// Instructions of warps of 32 lanes.
     pub instructions: f64,
     /// Active lanes, summed over instructions.
     lane_sum: f64,
@@ -39,7 +39,7 @@ fn is_memory(op: &Op) -> bool {
     matches!(op.k, K::Load | K::Store) || op.k.is_atomic()
 }
 
-/// Instructions that warps issue, and their active lanes.
+/// Instructions that warps issue for an operation, and their mean number of active lanes.
 fn issued(program: &Program, stats: &Stats, pc: usize) -> (f64, f64) {
     let count = if is_memory(&program.ops[pc]) {
         stats.requests[pc] as f64
@@ -81,7 +81,7 @@ impl Cost {
         let shared = (cost.shared + cost.bank_conflicts) / (gpu.sms * clock);
         let l2 = cost.l2_bytes / (1e9 * gpu.l2_gb_s);
         let dram = cost.dram_bytes / (1e9 * gpu.dram_gb_s);
-        // Resident workgroups per SM, by threads and by registers.
+        // Threads and registers limit the resident workgroups per SM.
         let threads = f64::from(program.workgroup);
         let registers = f64::from(program.rows.clamp(32, 128));
         let resident = (gpu.threads / threads)
@@ -121,7 +121,6 @@ impl Cost {
     }
 }
 
-/// Sums costs by name, in order of first appearance.
 pub fn costs<'d>(
     dispatches: &'d [CostedDispatch],
     gpu: &Gpu,
@@ -148,7 +147,7 @@ impl CostedDispatch {
     }
 }
 
-/// Prints the `most` lines of a pass with most instructions: their share, active lanes, and bytes of L2.
+/// Prints the `most` source lines of a pass with the most instructions: their share, active lanes, and L2 bytes.
 fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     let mut by_line: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for CostedDispatch { program, stats, .. } in dispatches.iter().filter(|dispatch| dispatch.pass == pass) {
@@ -169,7 +168,7 @@ fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     }
 }
 
-/// Returns a header and a line per pass, rates per `count`.
+/// CSV with a row per pass. Instructions and bytes are per `count`.
 fn pass_rows(by_pass: &[(&str, Cost)], count: f64) -> String {
     let header = "pass,instructions,lanes,sectors,l2_bytes,dram_bytes,bank_conflicts,roofline_us,latency_us\n";
     let sum = ("step", sum(by_pass));
@@ -185,7 +184,7 @@ fn sum(costs: &[(&str, Cost)]) -> Cost {
     sum
 }
 
-/// A line per stage: scene, boxes, stage, roofline and latency in microseconds.
+/// CSV with a line per stage: scene, boxes, stage, and microseconds by roofline and with latency.
 pub fn stage_rows(scene: &str, boxes: usize, dispatches: &[CostedDispatch], gpu: &Gpu) -> String {
     let mut stages = costs(dispatches, gpu, CostedDispatch::stage);
     stages.push(("step", sum(&stages)));
@@ -205,7 +204,7 @@ pub struct Wanted<'a> {
     pub work: Work,
     pub gpu: &'a Gpu,
     pub csv: Option<&'a Path>,
-    /// Lines of [`stage_rows`] in place of rows of passes.
+    /// Prints [`stage_rows`] instead of a row per pass.
     pub by_stage: bool,
     pub lines: usize,
 }

@@ -1,4 +1,4 @@
-//! Steady steps and queries, recorded as in a frame loop.
+//! Steps and queries as recorded in a frame loop, after buffers have grown.
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, ObjectNames, OutputOptions, PairEvents,
@@ -13,16 +13,16 @@ use crate::wgpu_backend::{CostedDispatch, DispatchLog};
 
 pub enum Work {
     Pairs,
-    /// Rays through an existing table.
+    /// Number of rays through an existing table.
     Rays(usize, RayMode),
-    /// Boxes around objects of an existing table.
+    /// Number of queries with boxes of random objects.
     Queries(usize),
-    /// Points, and nearest objects of each.
+    /// Number of points, and of nearest objects of each.
     Nearest(usize, u32),
     /// Objects within a radius of each object.
     Neighbors(f32),
     Views(usize),
-    /// After a step in which every tenth box moved.
+    /// Pair events of a step in which every tenth box moved.
     Events,
 }
 
@@ -137,7 +137,7 @@ struct FrameLoop {
 }
 
 impl FrameLoop {
-    /// Steps until the outputs fit. Returns the number of pairs.
+    /// Number of pairs, after steps until the outputs fit.
     fn warm_up(&mut self, objects: &[Aabb]) -> usize {
         whole(&self.adapter, &mut self.gpu, scene(objects)).pairs.len()
     }

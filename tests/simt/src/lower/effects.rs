@@ -28,7 +28,7 @@ impl<'m> Lowerer<'m> {
         })
     }
 
-    /// No return except as the last statement.
+    /// True if only the last statement returns.
     pub(super) fn returns_last(block: &Block) -> bool {
         let count = block.len();
         block.iter().enumerate().all(|(at, statement)| {
@@ -60,7 +60,7 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// Approximate number of operations, if the block can be speculated.
+    /// Approximate number of operations; `None` if the block cannot be speculated.
     pub(super) fn cheap(&self, function: &Function, info: &FunctionInfo, block: &Block) -> Option<u32> {
         let mut cost = 0;
         for statement in block.iter() {
@@ -176,7 +176,7 @@ impl<'m> Lowerer<'m> {
         }
     }
 
-    /// Except its own variables.
+    /// Returns what `callee` stores to, except its own variables.
     pub(super) fn stores_of(&mut self, callee: Handle<Function>) -> HashSet<Stored> {
         if let Some(found) = self.stores_of_function.get(&callee) {
             return found.clone();

@@ -54,7 +54,7 @@ impl<'m> Lowerer<'m> {
                     ty,
                 })
             }
-            // Composed constants need no emission either.
+            // Composed constants are in no `Emit` statement, so they are evaluated here.
             _ => {
                 self.emit(frame, expr);
                 frame.vals[&expr].clone()

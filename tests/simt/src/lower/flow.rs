@@ -152,14 +152,14 @@ impl<'m> Lowerer<'m> {
         self.block(frame, body);
         let pending = self.joins.pop().unwrap();
         self.patch(pending);
-        // Lanes that continue early may have skipped computations.
+        // Lanes that `continue` early may have skipped computations, so these cannot be reused.
         self.cse.pop();
         self.line = line;
         self.joins.push(Vec::new());
         let at = self.push(K::LoopCont, vec![], vec![]);
         self.ops[at].imm = slot;
         self.joins.last_mut().unwrap().push(at);
-        // Continues come from anywhere in the body.
+        // A `continue` may come from anywhere in the body, so stored values are unknown.
         self.forget(frame, &stored);
         let known = before.clone();
         self.known.retain(|row, value| known.get(row) == Some(value));
@@ -211,7 +211,6 @@ impl<'m> Lowerer<'m> {
                 Some(init) => self.comps_of(&mut frame, init),
             };
             for (row, value) in (block..).zip(init) {
-                // Under speculation, values of outer rows are unknown.
                 self.known.insert(row, value);
                 self.push(K::Init, vec![row], vec![value]);
             }

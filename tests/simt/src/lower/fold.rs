@@ -39,7 +39,7 @@ fn taken(block: &Block, known: &impl Fn(Handle<Expression>) -> Option<bool>) -> 
             } => {
                 if let Some(value) = known(*condition) {
                     all.extend_block(taken(if value { accept } else { reject }, known));
-                    // Nothing after it runs.
+                    // Statements after an exit never run.
                     if matches!(
                         all.last(),
                         Some(Statement::Return { .. } | Statement::Break | Statement::Continue)

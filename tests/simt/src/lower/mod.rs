@@ -1,4 +1,4 @@
-//! From naga's IR to flat code: calls are inlined, vectors become scalars, control flow uses a mask.
+//! Lowers naga's IR to flat code: calls are inlined, vectors become scalars, control flow becomes lane masks.
 
 mod effects;
 mod expressions;
@@ -32,7 +32,7 @@ enum Val {
 
 #[derive(Clone, Copy, Debug)]
 enum Root {
-    /// First register of an invocation's variable.
+    /// First register of an invocation's variable, and its length.
     Local {
         block: u32,
         len: u32,
@@ -53,7 +53,7 @@ enum PtrTy {
     Scalar,
 }
 
-/// Words from `off` on, after a dynamic word.
+/// Pointer to the words from `dynamic + off` on.
 #[derive(Clone, Debug)]
 struct Ptr {
     root: Root,
@@ -87,7 +87,7 @@ struct Frame<'m> {
     vals: HashMap<Handle<Expression>, Val>,
     locals: HashMap<Handle<LocalVariable>, (u32, u32)>,
     args: Vec<Val>,
-    /// `None` if the only return is the last statement.
+    /// Results of a function with early returns.
     ret: Option<(Vec<u32>, u32)>,
     direct: Option<Vec<V>>,
 }
@@ -108,7 +108,7 @@ pub struct Lowerer<'m> {
     next: u32,
     known: Known,
     cse: Vec<HashMap<Key, Vec<u32>>>,
-    /// Jumps to the next join, by nesting.
+    /// Jumps to patch with the next join, by nesting.
     joins: Vec<Vec<usize>>,
     slot: u32,
     slots: u32,
@@ -118,9 +118,8 @@ pub struct Lowerer<'m> {
     buffer_of: HashMap<Handle<GlobalVariable>, u32>,
     privates: HashMap<Handle<GlobalVariable>, (u32, u32)>,
     builtins: Vec<(BuiltIn, u32, u32)>,
-    /// Rows stored to during speculation.
+    /// Registers that a speculated block stores to.
     spec: Option<BTreeSet<u32>>,
-    /// Stores except to own variables, once computed.
     stores_of_function: HashMap<Handle<Function>, HashSet<Stored>>,
     keep_loads: bool,
 }

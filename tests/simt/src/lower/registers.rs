@@ -62,7 +62,7 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
             break;
         }
     }
-    // Atomics with unused results return nothing.
+    // Atomics with unused results get no result register.
     for op in &mut lowerer.ops {
         if op.k.is_atomic() && op.k != K::AtomicLoad && op.d.iter().all(|&d| uses[d as usize] == 0) {
             op.d.clear();
@@ -239,7 +239,7 @@ pub fn finish(mut lowerer: Lowerer<'_>, workgroup: u32, name: &str, source: &str
                 out.b = mem.dynamic.map_or(NONE, row);
                 out.imm = mem.offs[0];
                 out.c = if op.s.is_empty() { NONE } else { s(0) };
-                // The comparand, and whether the exchange happened.
+                // Registers of the compared value and of the success flag.
                 out.list = if op.s.len() > 1 { s(1) } else { NONE };
                 out.imm2 = d(1);
             }

@@ -49,7 +49,7 @@ impl Folder {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// On the first required adapter, else on the CPU. By default, software adapters would be skipped.
+    /// Runs on the first required adapter, else on the CPU. Without `--backend`, software adapters would be skipped.
     pub fn run_on_adapter(&self, arguments: &[&str]) -> Ran {
         self.run(&[arguments, &["--backend", backend()]].concat())
     }
@@ -70,14 +70,14 @@ impl Folder {
         ran.stdout
     }
 
-    /// Only warnings are printed.
+    /// Uses `--quiet`, so that only warnings are printed.
     pub fn quietly(&self, arguments: &[&str]) -> Ran {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
         ran
     }
 
-    /// Expects the rows, and one warning with `warning` unless that is empty.
+    /// Expects `rows`, and one warning that contains `warning` unless that is empty.
     pub fn answers(&self, arguments: &[&str], rows: &str, warning: &str) {
         let ran = self.quietly(arguments);
         assert_eq!(ran.stdout, rows, "{arguments:?}: {}", ran.stderr);
@@ -91,7 +91,7 @@ impl Folder {
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
     }
 
-    /// Expects status 2 and one line with all of `needles`, and returns it.
+    /// Expects status 2 and one line with all of `needles`, and returns the line.
     pub fn refuses(&self, arguments: &[&str], needles: &[&str]) -> String {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
@@ -117,7 +117,7 @@ pub fn backend() -> &'static str {
         .unwrap_or("cpu")
 }
 
-/// Version 1 with this header text.
+/// An NPY file of version 1 with this header.
 pub fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
@@ -131,7 +131,6 @@ pub fn npy_header(dtype: &str, fortran: bool, shape: &str) -> String {
     format!("{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {shape}, }}\n")
 }
 
-/// Rows of CSV as pairs.
 pub fn pairs(text: &str) -> Vec<[u32; 2]> {
     text.lines()
         .map(|line| {
