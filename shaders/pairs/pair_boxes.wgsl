@@ -5,16 +5,16 @@
 
 override WORLDS: bool = true;
 
-struct BoxTest {
+struct BoxTestResult {
     meets: bool,
     is_pair: bool,
 }
 
-fn test_box(own: Own, record: u32, is_candidate: bool) -> BoxTest {
+fn test_box(own: Own, record: u32, is_candidate: bool) -> BoxTestResult {
     let low = records[2u * record];
     let high = records[2u * record + 1u];
     count_candidate();
     let meets = overlaps(own.low, own.high, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
     let in_world = !WORLDS || high.w == own.world;
-    return BoxTest(meets, visit_candidate(own, low.w, meets && is_candidate && in_world));
+    return BoxTestResult(meets, visit_candidate(own, low.w, meets && is_candidate && in_world));
 }

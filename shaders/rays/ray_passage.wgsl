@@ -15,7 +15,7 @@ const CELL_SLACK: f32 = 0x1p-10;
 const SLOWEST: f32 = 0x1p-80;
 const FARTHEST: f32 = 0x1p+100;
 
-// Cells of a slab and of the previous slab. x is in fine cells.
+// Cells of a slab and of the previous slab. Coordinates along x count fine cells.
 struct Visit {
     level: u32,
     lower: vec3<i32>,

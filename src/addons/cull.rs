@@ -152,7 +152,7 @@ struct Recorded {
     params: CullParams,
 }
 
-struct CullBlocks {
+struct CullUniforms {
     cull: Block,
     scan: Option<Scan>,
 }
@@ -267,7 +267,7 @@ impl Culling {
         let mut blocks = Blocks::new(device);
         let tables: Vec<_> = tables.map(|table| (table, blocks.push(&table.params))).collect();
         let words = params.view_count * params.words;
-        let blocks_of_call = CullBlocks {
+        let blocks_of_call = CullUniforms {
             cull: blocks.push(params),
             scan: (params.lists != 0).then(|| {
                 let status = Status::default();
@@ -398,7 +398,7 @@ fn objects_in(words: &[u32]) -> impl Iterator<Item = u32> {
     })
 }
 
-fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: CullBlocks) {
+fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: CullUniforms) {
     let words = params.view_count * params.words;
     let binds = [CULL.is_block(blocks.cull)];
     if params.lists != 0 {

@@ -172,7 +172,7 @@ impl DebugDraw {
         if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
         }
-        // Boxes are drawn whole, so the capacity may be 0.
+        // Only whole boxes are drawn, so the capacity is 0 if it is less than one box takes.
         let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
         let capacity = most / source.row_vertices * source.row_vertices;
         let capacity = capacity.min(

@@ -1,4 +1,4 @@
-//! Query results, found by walking most queries only once.
+//! Query results. Most queries walk the table once, since no walk that only counts is needed.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Returns the adapters of `backends`, GL adapters last, in the order of [`Backend::Adapter`](crate::Backend::Adapter).
-/// Empty if no wgpu backend was compiled in (feature `backends`).
+/// Returns the adapters of `backends` in the order in which [`Backend::Adapter`](crate::Backend::Adapter) numbers them,
+/// GL adapters last. Empty if no wgpu backend was compiled in (feature `backends`).
 pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     // wgpu panics if no backend is enabled.
     if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {

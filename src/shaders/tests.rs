@@ -770,8 +770,8 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
     Some((flow.chained, flow.operations))
 }
 
-/// Compilers may reorder sums, fuse products, and compare before rounding. If results depend on float bits, an integer
-/// operation must separate every two float operations. docs/promises.md lists the exceptions and their compensation.
+/// Compilers may reorder sums, fuse products, and compare before rounding. Where a result depends on exact float
+/// bits, an integer operation must separate every two float operations. docs/promises.md lists the exceptions and what makes up for each.
 #[test]
 fn float_operations_that_decide_answers_stand_alone() {
     // Pass, function, minimum number of float operations (so that the test is not vacuous), functions that may be

@@ -70,7 +70,7 @@ pub(crate) struct Ordered {
 }
 
 /// Uniform blocks: the output's parameters, digits of the second key, digits of the first key.
-pub(crate) struct OrderBlocks {
+pub(crate) struct OrderUniforms {
     params: Block,
     digits: Vec<Digit>,
     of_second: usize,
@@ -113,9 +113,9 @@ pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<Sort
     outputs.iter().map(of).collect()
 }
 
-pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderBlocks> {
+pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderUniforms> {
     let digits = digits(outputs, shape).into_iter();
-    let of = |(output, (of_second, digits)): (&Ordered, _)| OrderBlocks {
+    let of = |(output, (of_second, digits)): (&Ordered, _)| OrderUniforms {
         params: blocks.push(&output.params),
         digits: Digit::all(blocks, digits),
         of_second,
@@ -124,7 +124,7 @@ pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> 
 }
 
 impl Ordered {
-    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &OrderBlocks) {
+    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &OrderUniforms) {
         let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {
             strategy: shape.sort,

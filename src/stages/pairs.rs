@@ -123,7 +123,7 @@ pub(crate) struct PairPlan {
     pub exclusions: Option<Exclusions>,
 }
 
-pub(crate) struct PairBlocks {
+pub(crate) struct PairUniforms {
     scan: Option<Scan>,
     rounds: Vec<Block>,
     emit_rounds: Vec<Block>,
@@ -264,10 +264,10 @@ impl PairPlan {
         })
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape, static_params: Block) -> PairBlocks {
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape, static_params: Block) -> PairUniforms {
         let params = &shape.params;
         let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
-        PairBlocks {
+        PairUniforms {
             rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.cached_partners)),
             emit_rounds: all(&mut emit_rounds(shape)),
             static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_CACHED_PARTNERS)),
@@ -299,7 +299,7 @@ impl PairPlan {
         &self,
         recorder: &mut Recorder<'_>,
         shape: &Shape,
-        blocks: &PairBlocks,
+        blocks: &PairUniforms,
         sorted: KeyValueBuffers,
     ) {
         self.record_exclusions(recorder);
@@ -352,7 +352,7 @@ impl PairPlan {
         &self,
         recorder: &mut Recorder<'_>,
         shape: &Shape,
-        blocks: &PairBlocks,
+        blocks: &PairUniforms,
         sorted: KeyValueBuffers,
     ) {
         let params = &shape.params;
@@ -455,7 +455,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
         })
 }
 
-impl PairBlocks {
+impl PairUniforms {
     fn binds(&self, sorted: KeyValueBuffers, round: Block) -> Vec<Binds> {
         let mut binds = sorted.binds().to_vec();
         binds.push(ROUND.is_block(round));

@@ -60,7 +60,7 @@ pub(crate) struct QueryPlan {
     pub has_exclusions: bool,
 }
 
-pub(crate) struct QueryBlocks {
+pub(crate) struct QueryUniforms {
     pub copied: Option<Copied>,
     scan: Scan,
     rounds: Vec<WalkRound>,
@@ -197,9 +197,9 @@ impl QueryPlan {
         })
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryBlocks {
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryUniforms {
         let params = &shape.params;
-        QueryBlocks {
+        QueryUniforms {
             copied: self.copying.map(|copying| {
                 let of_copy = [buffer::LIMITS, buffer::SOURCE_QUERIES, buffer::QUERIES];
                 Copied::new(blocks, copying, of_copy)
@@ -232,7 +232,7 @@ impl QueryPlan {
         &self,
         recorder: &mut Recorder<'_>,
         shape: &Shape,
-        blocks: &QueryBlocks,
+        blocks: &QueryUniforms,
         sorted: KeyValueBuffers,
     ) {
         let params = &shape.params;
@@ -256,7 +256,7 @@ impl QueryPlan {
         &self,
         recorder: &mut Recorder<'_>,
         shape: &Shape,
-        blocks: &QueryBlocks,
+        blocks: &QueryUniforms,
         sorted: KeyValueBuffers,
         first: bool,
     ) {
@@ -287,7 +287,7 @@ const fn wants_nearest(params: &Params) -> bool {
     params.query_count > 0 && params.nearest > 0
 }
 
-impl QueryBlocks {
+impl QueryUniforms {
     fn binds(&self, params: &Params, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = round.binds(params, sorted);
         if params.self_query != self_query::NOBODY {

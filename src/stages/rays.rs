@@ -117,7 +117,7 @@ pub(crate) struct RayPlan {
     pub copying: Option<Copying>,
 }
 
-pub(crate) struct RayBlocks {
+pub(crate) struct RayUniforms {
     pub copied: Option<Copied>,
     hits: Scan,
     cells: Scan,
@@ -313,12 +313,12 @@ impl RayPlan {
         })
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayBlocks {
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayUniforms {
         let params = &shape.params;
         let of_copy = [buffer::LIMITS, buffer::SOURCE_RAYS, buffer::RAYS];
         let copied = self.copying.map(|copying| Copied::new(blocks, copying, of_copy));
         let mut scan = |data, output, capacity| Scan::of(blocks, data, params.ray_count + 1, output, capacity);
-        RayBlocks {
+        RayUniforms {
             copied,
             hits: scan(buffer::OFFSETS, &counters::HITS, params.hit_capacity),
             cells: scan(buffer::CELL_OFFSETS, &counters::RAY_CELLS, params.ray_cell_capacity),
@@ -331,7 +331,7 @@ impl RayPlan {
         &self,
         recorder: &mut Recorder<'_>,
         shape: &Shape,
-        blocks: &RayBlocks,
+        blocks: &RayUniforms,
         sorted: KeyValueBuffers,
     ) {
         let params = &shape.params;
@@ -376,7 +376,7 @@ impl RayPlan {
         &self,
         recorder: &mut Recorder<'_>,
         shape: &Shape,
-        blocks: &RayBlocks,
+        blocks: &RayUniforms,
         sorted: KeyValueBuffers,
         first: bool,
     ) {
@@ -403,7 +403,7 @@ impl RayPlan {
     }
 }
 
-fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
+fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayUniforms) {
     let params = &shape.params;
     let sort = Sort {
         strategy: shape.sort,
@@ -425,7 +425,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
 }
 
 /// Bindings of a round. The first binding of each name applies.
-fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
+fn binds(params: &Params, blocks: &RayUniforms, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
     // The uniform scheme, which reads the entries' values here, does not sort rays.
     let order = params
         .sorts_rays()

@@ -305,7 +305,8 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// Names of passes that no recent step dispatched, although every step runs them (with `uses`: may run them).
+    /// Names of expected passes that no recent step has dispatched. Without `uses`, the passes that every step needs are
+    /// expected; with `uses`, all that such a step may need.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));

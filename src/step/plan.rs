@@ -15,12 +15,12 @@ use crate::layout::digits::{counter_words, sum_words, table_digits};
 use crate::layout::grid::Params;
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
-use crate::stages::order::{self, OrderBlocks};
-use crate::stages::pairs::{self, PairBlocks, PairPlan};
-use crate::stages::queries::{QueryBlocks, QueryPlan};
-use crate::stages::rays::{self, RayBlocks, RayPlan};
+use crate::stages::order::{self, OrderUniforms};
+use crate::stages::pairs::{self, PairPlan, PairUniforms};
+use crate::stages::queries::{QueryPlan, QueryUniforms};
+use crate::stages::rays::{self, RayPlan, RayUniforms};
 use crate::stages::shape::{COUNTERS, Room, Shape};
-use crate::stages::table::{self, TableBlocks, TablePlan};
+use crate::stages::table::{self, TablePlan, TableUniforms};
 use crate::stages::{scan, sort};
 
 buffers! {
@@ -71,14 +71,14 @@ pub(crate) struct Plan {
     pub static_bytes: u64,
 }
 
-pub(crate) struct StepBlocks {
+pub(crate) struct StepUniforms {
     pub params: Block,
     pub static_params: Block,
-    pub table: TableBlocks,
-    pub pairs: PairBlocks,
-    pub rays: RayBlocks,
-    pub queries: QueryBlocks,
-    pub order: Vec<(order::Ordered, OrderBlocks)>,
+    pub table: TableUniforms,
+    pub pairs: PairUniforms,
+    pub rays: RayUniforms,
+    pub queries: QueryUniforms,
+    pub order: Vec<(order::Ordered, OrderUniforms)>,
 }
 
 impl Plan {
@@ -390,11 +390,11 @@ impl Plan {
         own.map(|(_, bytes)| rounded(bytes)).sum()
     }
 
-    pub fn write(&self, blocks: &mut Blocks) -> StepBlocks {
+    pub fn write(&self, blocks: &mut Blocks) -> StepUniforms {
         let Self { shape, .. } = self;
         let ordered = self.ordered();
         let static_params = blocks.push(&shape.params.of_statics());
-        StepBlocks {
+        StepUniforms {
             params: blocks.push(&shape.params),
             static_params,
             table: self.table.write(blocks, shape),

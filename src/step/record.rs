@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, caller_owned, check_own, check_own_queries, check_queries};
-use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks, StepSizes};
+use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepSizes, StepUniforms};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
@@ -497,7 +497,7 @@ impl GpuBroadPhase {
         plan: &Plan,
         inputs: &[Input],
         timed: Timed,
-        body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
+        body: impl FnOnce(&mut Recorder<'_>, &StepUniforms) -> T,
     ) -> (T, [Range; 2]) {
         let context = Arc::clone(&self.context);
         let device = context.device();
@@ -533,13 +533,13 @@ impl GpuBroadPhase {
     }
 }
 
-fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Plan) -> (StepBlocks, Uniforms) {
+fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Plan) -> (StepUniforms, Uniforms) {
     let mut blocks = Blocks::new(device);
     let step_blocks = plan.write(&mut blocks);
     (step_blocks, blocks.finish(device, bindings, label))
 }
 
-fn record_query_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: KeyValueBuffers) {
+fn record_query_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepUniforms, sorted: KeyValueBuffers) {
     stages::input::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
     plan.queries

@@ -211,7 +211,7 @@ impl Draw {
             ..Default::default()
         });
         let corners = if is_flat { 6 } else { 36 };
-        // 2D draws cells first. 3D draws blended lines last.
+        // In 2D, the cells are drawn first. In 3D, the blended lines are drawn last.
         let draw_boxes = |pass: &mut wgpu::RenderPass<'_>| {
             pass.set_pipeline(&self.boxes);
             pass.set_bind_group(0, &of_box, &[]);

@@ -41,8 +41,8 @@ pub(crate) fn build(app: &mut App) -> bool {
 }
 
 /// Runs between two frames. The previous frame is fully recorded, and all passes of the next one see this step. Inserts
-/// the output directly, because commands of this schedule wait for the next drawn frame, and a stopped renderer draws
-/// none.
+/// the output directly, not through `Commands`: those of this schedule are applied only at the next drawn frame, which
+/// never comes if the renderer has stopped.
 pub(crate) fn step(world: &mut World) {
     world.resource_scope(|world, mut main: Mut<MainWorld>| {
         main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {

@@ -113,7 +113,7 @@ function plain(parts: Parts): [PlainParts, Transferable[]] {
     }
     const rows = parts.host.map((rows) => {
         const words = asWords(rows);
-        // An array that was not repacked is still the caller's own, so it is copied before the transfer.
+        // If the words were packed already, `words` is the caller's own array: it is copied, since `postMessage` takes arrays away from their owner.
         return { part: rows.part, words: rows.isTight ? words : words.slice() };
     });
     return [{ rows, areSwept: parts.areSwept, question: parts.question }, rows.map(({ words }) => words.buffer)];

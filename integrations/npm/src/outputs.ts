@@ -49,8 +49,8 @@ export interface TableOutput {
 /** Results of rays and queries on the GPU. Reading a property that the input or options did not request throws. */
 export interface QueryOutput {
     /**
-     * 32 `u32`. Word 0: invalid objects, 1: excluded objects, 5 and 29: status. Counts of 64 bits, low word first: 10
-     * pairs, 12 hits, 22 query results.
+     * 32 `u32`. Word 0: invalid objects, 1: excluded objects, 5 and 29: status. The words 10, 12 and 22 begin
+     * 64-bit counts, low word first: pairs, hits, query results.
      */
     readonly counters: GPUBuffer;
     /**

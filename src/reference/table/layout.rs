@@ -92,7 +92,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     grid.large_table_below = level_below_large_table(params, level_statistics, grid.occupied);
     grid.large_table_shift = 0;
     if grid.large_table_below > 0 {
-        bound_large_table(&mut grid);
+        set_large_table_bounds(&mut grid);
     }
     grid.x_detail = params.x_detail();
     if !uniform {
@@ -134,7 +134,7 @@ fn level_below_large_table(params: &Params, level_statistics: &[u32], occupied: 
     }
 }
 
-fn bound_large_table(grid: &mut Grid) {
+fn set_large_table_bounds(grid: &mut Grid) {
     let (mut lower, mut upper) = ([i32::MAX; 3], [-i32::MAX; 3]);
     let below = grid.large_table_below;
     for (index, level) in grid.occupied_levels().filter(|&(index, _)| index < below) {

@@ -140,7 +140,7 @@ pub(crate) struct TablePlan {
     pub source_worlds: Option<SourceLayout>,
 }
 
-pub(crate) struct TableBlocks {
+pub(crate) struct TableUniforms {
     layout: Option<Block>,
     worlds: Option<Copied>,
     entries: Scan,
@@ -228,9 +228,9 @@ impl TablePlan {
         sizes
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableBlocks {
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableUniforms {
         let params = &shape.params;
-        TableBlocks {
+        TableUniforms {
             layout: self.layout.map(|layout| blocks.push(&layout)),
             worlds: self.source_worlds.map(|layout| {
                 let copying = Copying::of_words(layout, params.object_count);
@@ -247,7 +247,7 @@ impl TablePlan {
         }
     }
 
-    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> KeyValueBuffers {
+    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableUniforms) -> KeyValueBuffers {
         let params = &shape.params;
         let objects = params.object_count;
         if params.is_hierarchical() {

@@ -184,7 +184,7 @@ fn sum(costs: &[(&str, Cost)]) -> Cost {
     sum
 }
 
-/// CSV with a line per stage: scene, boxes, stage, and microseconds by roofline and with latency.
+/// CSV with a line per stage: scene, boxes, stage, and two estimates in microseconds: by roofline, and with latency.
 pub fn stage_rows(scene: &str, boxes: usize, dispatches: &[CostedDispatch], gpu: &Gpu) -> String {
     let mut stages = costs(dispatches, gpu, CostedDispatch::stage);
     stages.push(("step", sum(&stages)));
