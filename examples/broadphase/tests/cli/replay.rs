@@ -298,7 +298,7 @@ fn what_is_no_snapshot_or_cannot_be_replayed_is_refused() {
         ..plain
     };
     keep(&folder, "margin", &margin, &Scene::default());
-    folder.refuses(&["replay", "margin"], &["margin: margin is NaN"]);
+    folder.refuses(&["replay", "margin"], &["margin: the margin is NaN"]);
     let worlds = BroadPhaseDescriptor {
         worlds: u32::MAX,
         ..plain
