@@ -3,14 +3,13 @@
 //!
 //! `cargo bench -p measure --bench small -- [RUNS]`
 
-mod scene;
-
 use std::time::Instant;
 
 use gpu_broad_phase::wgpu::{Backends, PollType};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, OutputOptions, Ray, Scene, Source,
 };
+use measure::generate::{Distribution, Random};
 use pollster::block_on;
 
 struct Case {
@@ -24,7 +23,7 @@ struct Case {
 
 impl Case {
     fn new(count: u32) -> Self {
-        let objects = scene::uniform(count);
+        let objects = Distribution::Uniform.boxes(count, 3, &mut Random::new(1));
         let rays = objects
             .iter()
             .take(100)

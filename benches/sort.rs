@@ -3,12 +3,11 @@
 //!
 //! `cargo bench -p measure --bench sort -- [RUNS]`
 
-mod scene;
-
 use gpu_broad_phase::wgpu::{Backends, Device, PollType, Queue};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, Scene, SortStrategy, Source,
 };
+use measure::generate::{Distribution, Random};
 use pollster::block_on;
 
 const STRATEGIES: [SortStrategy; 3] = [
@@ -43,7 +42,7 @@ fn main() {
     let (device, queue, info) = (any.device().unwrap(), any.queue().unwrap(), any.adapter_info().unwrap());
     println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
     for count in [10_000, 100_000, 1_000_000, 4_000_000] {
-        let objects = scene::uniform(count);
+        let objects = Distribution::Uniform.boxes(count, 3, &mut Random::new(1));
         let mut broad_phases = STRATEGIES.map(|sort| {
             let descriptor = BroadPhaseDescriptor {
                 pairs: false,

@@ -112,7 +112,7 @@ impl SelfQuery {
 
 /// Values of `Params::self_query`.
 pub(crate) mod self_query {
-    pub const NOBODY: u32 = 0;
+    pub const NONE: u32 = 0;
     pub const NEIGHBORS: u32 = 1;
     pub const PARTNERS: u32 = 2;
 }

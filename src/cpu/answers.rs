@@ -175,7 +175,7 @@ impl<'a> Answer<'a> {
     fn answer_queries(&mut self, queries: &[Query]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let reads = self.table.reads(self.admits);
-        let walks = reads.queries(queries, params.self_query != self_query::NOBODY);
+        let walks = reads.queries(queries, params.self_query != self_query::NONE);
         if params.nearest > 0 {
             self.result.query_nearest = query_nearest(&params, &walks, overrides, &mut self.counters);
             return Ok(());

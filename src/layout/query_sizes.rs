@@ -55,7 +55,7 @@ impl QuerySizes {
             None => params.query_count,
         };
         let (kind, radius, half) = match self.self_query {
-            None => (self_query::NOBODY, 0.0, false),
+            None => (self_query::NONE, 0.0, false),
             Some(SelfQuery::Within { radius, half }) => (self_query::NEIGHBORS, radius, half),
             Some(SelfQuery::Overlaps { half }) => (self_query::PARTNERS, 0.0, half),
         };

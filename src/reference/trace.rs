@@ -291,7 +291,7 @@ fn answer_queries(
 ) -> Result<(), BroadPhaseError> {
     let mut params = trace.params;
     let mut counters = take(&mut trace.counters);
-    let walks = trace.reads().queries(queries, params.self_query != self_query::NOBODY);
+    let walks = trace.reads().queries(queries, params.self_query != self_query::NONE);
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {

@@ -508,7 +508,7 @@ fn constants_agree_with_the_host() {
         ("STATUS_LACKS_PAIRS", crate::Status::LACKS_PAIRS.bits()),
         ("NONE", crate::NONE),
         ("NO_OBJECT", crate::NONE),
-        ("SELF_QUERY_NONE", self_query::NOBODY),
+        ("SELF_QUERY_NONE", self_query::NONE),
         ("SELF_QUERY_NEIGHBORS", self_query::NEIGHBORS),
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
     ];
@@ -771,7 +771,8 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
 }
 
 /// Compilers may reorder sums, fuse products, and compare before rounding. Where a result depends on exact float
-/// bits, an integer operation must separate every two float operations. docs/promises.md lists the exceptions and what makes up for each.
+/// bits, an integer operation must separate every two float operations. docs/promises.md lists the exceptions and what
+/// makes up for each.
 #[test]
 fn float_operations_that_decide_answers_stand_alone() {
     // Pass, function, minimum number of float operations (so that the test is not vacuous), functions that may be

@@ -117,7 +117,7 @@ impl QueryPlan {
         let params = &shape.params;
         let queries = u64::from(params.query_count);
         let mut sizes = Sizes::new();
-        if queries > 0 && params.self_query == self_query::NOBODY {
+        if queries > 0 && params.self_query == self_query::NONE {
             let bytes = if params.wide_queries != 0 {
                 size_of::<Query>()
             } else {
@@ -218,7 +218,7 @@ impl QueryPlan {
                 // Inserting a nearest object takes up to `nearest` iterations.
                 params.nearest + 1,
                 params.nearest,
-                params.self_query != self_query::NOBODY,
+                params.self_query != self_query::NONE,
             ),
         }
     }
@@ -290,7 +290,7 @@ const fn wants_nearest(params: &Params) -> bool {
 impl QueryUniforms {
     fn binds(&self, params: &Params, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = round.binds(params, sorted);
-        if params.self_query != self_query::NOBODY {
+        if params.self_query != self_query::NONE {
             binds.push(buffer::QUERIES.is(match round.queried_by {
                 TableOf::Moving => table::buffer::RECORDS,
                 TableOf::Static => statics::buffer::RECORDS,

@@ -9,6 +9,7 @@ mod rng;
 mod wild;
 
 mod crowds;
+mod files;
 mod language;
 mod math_types;
 mod pair_rule;

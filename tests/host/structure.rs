@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+use crate::files::{files, root};
 
 fn modules(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).unwrap() {
@@ -106,20 +104,6 @@ fn imports_point_to_layers_below() {
     }
 }
 
-fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if !["target", "node_modules", "dist", "pkg"].contains(&name.as_str()) && !name.starts_with('.') {
-                test_files(&path, endings, found);
-            }
-        } else if endings.iter().any(|ending| name.ends_with(ending)) {
-            found.push(path);
-        }
-    }
-}
-
 /// Tests limit counts, not times, since a busy machine must not fail them. Watchdogs wait at least ten minutes.
 #[test]
 fn no_test_depends_on_a_clock() {
@@ -149,7 +133,7 @@ fn no_test_depends_on_a_clock() {
         ("integrations/python/tests/test_progress.py", "watchdogs"),
     ];
     let root = root();
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     let mut folders = vec![root.join("tests")];
     for parent in ["examples", "integrations", "integrations/mpi"] {
         for entry in fs::read_dir(root.join(parent)).unwrap() {
@@ -161,7 +145,7 @@ fn no_test_depends_on_a_clock() {
     }
     assert!(folders.len() > 5, "{folders:?}");
     for folder in folders {
-        test_files(&folder, &[".rs", ".py", ".js"], &mut files);
+        found.extend(files(&folder, &[".rs", ".py", ".js"]));
     }
     let clocks = [
         "Instant::now",
@@ -179,7 +163,7 @@ fn no_test_depends_on_a_clock() {
         ("recv_timeout(Duration::from_secs(", 600),
     ];
     let mut faults = Vec::new();
-    for path in files {
+    for path in found {
         let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
         let text = fs::read_to_string(&path).unwrap();
         for (number, line) in text.lines().enumerate() {

@@ -26,7 +26,6 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder
 use rayon::ThreadPool;
 
 use crate::{Gpu, Reporter, grouped};
-use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
 use measure::{Contestant, OnCpu, Question, Runs, measure, pools};
 use sort::{Keys, SortDevice, StageOfStep};
@@ -186,9 +185,7 @@ impl<'a> Bench<'a> {
             contestants.push(Box::new(brute_force::BruteForce::new(on_device)));
         }
         if self.options.contains(GRID) {
-            let tests = grid::one_level(boxes).tests();
-            let work = move || Ok(grid::one_level(boxes).pairs());
-            contestants.extend(self.grids(GRID, tests, boxes, work, notes));
+            contestants.extend(self.grid(boxes, notes));
         }
         #[cfg(feature = "peers")]
         for name in PEERS.into_iter().filter(|name| self.options.contains(name)) {
@@ -199,24 +196,18 @@ impl<'a> Bench<'a> {
         Ok(contestants)
     }
 
-    fn grids<'s>(
-        &self,
-        engine: &'static str,
-        tests: u64,
-        boxes: &[Aabb],
-        work: impl Fn() -> Result<Rows> + Copy + Send + Sync + 's,
-        notes: &mut Vec<String>,
-    ) -> Contestants<'s> {
+    fn grid<'s>(&self, boxes: &'s [Aabb], notes: &mut Vec<String>) -> Contestants<'s> {
+        let tests = grid::one_level(boxes).tests();
         if tests > MOST_TESTS * boxes.len() as u64 {
-            notes.push(format!("{engine} skipped: it would need {} box tests", grouped(tests)));
+            notes.push(format!("{GRID} skipped: it would need {} box tests", grouped(tests)));
             return Vec::new();
         }
         let on_pool = |pool: &Arc<ThreadPool>| {
             let contestant: Box<dyn Contestant + 's> = Box::new(OnCpu {
-                engine,
+                engine: GRID,
                 pool: Arc::clone(pool),
                 question: Question::Pairs,
-                work: Box::new(work),
+                work: Box::new(move || Ok(grid::one_level(boxes).pairs())),
             });
             contestant
         };

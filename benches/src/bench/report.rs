@@ -17,10 +17,7 @@ use crate::generate::Distribution;
 use crate::verify::{LARGEST, SCHEMES, Tally, Verified, compare_random};
 use crate::{Gpu, Reporter, grouped};
 
-const SCENES: [(&str, Distribution); 2] = [
-    ("uniform", Distribution::Uniform),
-    ("power-law", Distribution::PowerLaw),
-];
+const SCENES: [Distribution; 2] = [Distribution::Uniform, Distribution::PowerLaw];
 const MANY: u32 = 10_000_000;
 /// Most boxes for measuring the sort. It is checked against the CPU reference, which stores every buffer.
 const MOST_SORTED: u32 = 1_000_000;
@@ -67,9 +64,9 @@ pub fn report(
     report.check_answers(reporter)?;
     save(&report)?;
     let sizes = report.sizes();
-    for (place, &(scene, count)) in sizes.iter().enumerate() {
+    for (place, &(distribution, count)) in sizes.iter().enumerate() {
         let later: Vec<_> = sizes[place..].iter().map(|&(_, count)| count).collect();
-        report.measure_scene(scene, count, &later, reporter)?;
+        report.measure_scene(distribution, count, &later, reporter)?;
         save(&report)?;
     }
     Ok(report.faults)
@@ -140,7 +137,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn sizes(&mut self) -> Vec<((&'static str, Distribution), u32)> {
+    fn sizes(&mut self) -> Vec<(Distribution, u32)> {
         let mut counts = self.options.counts.clone();
         if counts.is_empty() {
             counts = COUNTS.to_vec();
@@ -155,19 +152,19 @@ impl Report<'_> {
         counts.dedup();
         counts
             .into_iter()
-            .flat_map(|count| SCENES.map(|scene| (scene, count)))
+            .flat_map(|count| SCENES.map(|distribution| (distribution, count)))
             .collect()
     }
 
     /// `later` holds the sizes of this and later scenes.
     fn measure_scene(
         &mut self,
-        (scene, distribution): (&str, Distribution),
+        distribution: Distribution,
         count: u32,
         later: &[u32],
         reporter: Reporter,
     ) -> Result<()> {
-        let title = format!("{scene}, {} boxes", grouped(count.into()));
+        let title = format!("{}, {} boxes", distribution.name(), grouped(count.into()));
         let left = self.left();
         if let Some(why) = self.lack_of_memory(count).or_else(|| self.lack_of_time(count, left)) {
             self.leave_out(title, why);
@@ -191,7 +188,7 @@ impl Report<'_> {
         bench.pools.drain(..bench.pools.len() - 1);
         bench.copy_rate = self.copy.map(|copy| copy.rate());
         bench.until = Some(begun + share(left, count, later));
-        let scene = Scene::random(scene, distribution, count, Dimensions::Three, self.options.seed)?;
+        let scene = Scene::random(distribution, count, Dimensions::Three, self.options.seed)?;
         let rays = scene.random_rays(self.options.rays.unwrap_or(rays), self.options.seed)?;
         match caught(|| bench.scene(&scene, Some(&rays), Scheme::Hierarchical)) {
             Ok((block, faults)) => {

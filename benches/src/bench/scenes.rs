@@ -19,13 +19,7 @@ pub struct Rays {
 }
 
 impl Scene {
-    pub fn random(
-        name: &str,
-        distribution: Distribution,
-        count: u32,
-        dimensions: Dimensions,
-        seed: u64,
-    ) -> Result<Self> {
+    pub fn random(distribution: Distribution, count: u32, dimensions: Dimensions, seed: u64) -> Result<Self> {
         let axes = dimensions.count() as usize;
         check_room(count, 2 * axes)?;
         let boxes = distribution.boxes(count, axes, &mut Random::new(seed));
@@ -35,7 +29,7 @@ impl Scene {
             _ => None,
         };
         Ok(Self {
-            name: name.to_owned(),
+            name: distribution.name().to_owned(),
             is_one_cell: distribution == Distribution::OneCell,
             world: side.map_or_else(|| bounds(&boxes), |side| [[0.0; 3], [side; 3]]),
             boxes,

@@ -102,7 +102,10 @@ impl SortDevice {
             ..GpuBroadPhase::required_limits()
         };
         #[cfg(feature = "peers")]
-        let (features, limits) = super::peers::lampshade::wanted(&adapter, features, limits);
+        let (features, limits) = {
+            let required = lampshade::KeyValueSoaSorter::requirements(&adapter);
+            (required.features(features), required.limits(limits))
+        };
         let request = DeviceDescriptor {
             required_features: features,
             required_limits: limits,

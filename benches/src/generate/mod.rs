@@ -20,6 +20,18 @@ pub enum Distribution {
 }
 
 impl Distribution {
+    /// As in reports and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::PowerLaw => "power-law",
+            Self::Clustered => "clustered",
+            Self::Planar => "planar",
+            Self::OneCell => "one-cell",
+            Self::Lattice => "lattice",
+        }
+    }
+
     /// A row per box: `axes` mins, then `axes` maxes.
     pub fn rows(self, count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
         let make = match self {

@@ -2,17 +2,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use clap::ValueEnum;
 use gpu_broad_phase::{BroadPhaseDescriptor, Dimensions};
 use measure::Gpu;
 use measure::bench::{
     self, Bench, Block, COUNTS, Options, Rays, ReportOptions, Scene, scaling_text, write_csv, write_markdown,
 };
+use measure::generate::Distribution;
 
 use crate::Status;
-use crate::args::{BenchArgs, Make, ReadingArgs};
+use crate::args::{BenchArgs, ReadingArgs};
 use crate::engine::{Engine, dimensions, scheme_of_boxes};
-use crate::generate::distribution;
 use crate::input;
 use crate::mesh::Kind;
 use crate::output::{OutputFile, is_device, print};
@@ -123,16 +122,16 @@ impl Files {
     }
 }
 
-const RANDOM: [Make; 5] = [
-    Make::Uniform,
-    Make::PowerLaw,
-    Make::Clustered,
-    Make::Planar,
-    Make::OneCell,
+const RANDOM: [Distribution; 5] = [
+    Distribution::Uniform,
+    Distribution::PowerLaw,
+    Distribution::Clustered,
+    Distribution::Planar,
+    Distribution::OneCell,
 ];
 
 enum Source {
-    Random(Make, u32),
+    Random(Distribution, u32),
     File(PathBuf),
     Folder(PathBuf),
 }
@@ -149,14 +148,13 @@ impl Source {
         if Path::new(names).exists() {
             return Ok(vec![of_path(Path::new(names))]);
         }
-        let values = RANDOM.map(|kind| kind.to_possible_value());
         let mut sources = Vec::new();
         for name in names.split(',') {
-            if let Some(place) = values.iter().flatten().position(|value| value.matches(name, false)) {
-                sources.extend(counts.iter().map(|&count| Self::Random(RANDOM[place], count)));
+            if let Some(distribution) = RANDOM.into_iter().find(|distribution| distribution.name() == name) {
+                sources.extend(counts.iter().map(|&count| Self::Random(distribution, count)));
                 continue;
             }
-            let names: Vec<_> = values.iter().flatten().map(|value| value.get_name()).collect();
+            let names = RANDOM.map(Distribution::name);
             ensure!(
                 input::exists(Path::new(name)),
                 "{name}: unknown scene: neither a file nor one of {}",
@@ -169,14 +167,12 @@ impl Source {
 
     fn load(&self, args: &BenchArgs, reporter: Reporter) -> Result<Scene> {
         match self {
-            &Self::Random(kind, count) => {
+            &Self::Random(distribution, count) => {
                 let dimensions = match args.reading.dimensions {
                     Some(2) => Dimensions::Two,
                     _ => Dimensions::Three,
                 };
-                let name = kind.to_possible_value().context("unnamed kind")?;
-                let distribution = distribution(kind).context("no boxes")?;
-                Scene::random(name.get_name(), distribution, count, dimensions, args.seed)
+                Scene::random(distribution, count, dimensions, args.seed)
             }
             Self::Folder(path) => {
                 let reading = ReadingArgs {

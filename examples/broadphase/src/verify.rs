@@ -10,63 +10,61 @@ use crate::output::print;
 use crate::report::Reporter;
 
 pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
+    if args.scene.scene.is_none() && args.random.is_none() {
+        bail!("verify needs a scene, or --random N");
+    }
+    let mut adapters = open(args, reporter)?;
     let mut status = Status::Done;
-    let adapters = match (&args.scene.scene, args.random) {
-        (Some(path), _) => {
-            let mut adapters = open(args, reporter)?;
-            let scene = input::scene(path, &args.scene.reading, reporter)?;
-            let rays = match &args.rays {
-                Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
-                None => Vec::new(),
-            };
-            let dimensions = dimensions(&scene);
-            let case = Case {
-                scene: Scene {
-                    objects: Source::Host(&scene.boxes),
-                    rays: rays.as_slice().into(),
-                    ..Scene::default()
-                },
-                descriptor: BroadPhaseDescriptor {
-                    dimensions,
-                    ..Default::default()
-                },
-                schemes: [
-                    Scheme::Hierarchical,
-                    args.cell_size.map_or_else(
-                        || Scheme::uniform_for(&scene.boxes, dimensions),
-                        |cell_size| Scheme::Uniform { cell_size },
-                    ),
-                    args.min_scale.map_or_else(
-                        || Scheme::adaptive_for(&scene.boxes, dimensions),
-                        |min_scale| Scheme::Adaptive { min_scale },
-                    ),
-                ],
-            };
-            let spinner = reporter.spinner("verifying");
-            let differences = compare(&mut adapters, &case)?;
-            spinner.finish_and_clear();
-            for difference in differences {
-                reporter.warn(difference);
+    if let Some(path) = &args.scene.scene {
+        let scene = input::scene(path, &args.scene.reading, reporter)?;
+        let rays = match &args.rays {
+            Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
+            None => Vec::new(),
+        };
+        let dimensions = dimensions(&scene);
+        let case = Case {
+            scene: Scene {
+                objects: Source::Host(&scene.boxes),
+                rays: rays.as_slice().into(),
+                ..Scene::default()
+            },
+            descriptor: BroadPhaseDescriptor {
+                dimensions,
+                ..Default::default()
+            },
+            schemes: [
+                Scheme::Hierarchical,
+                args.cell_size.map_or_else(
+                    || Scheme::uniform_for(&scene.boxes, dimensions),
+                    |cell_size| Scheme::Uniform { cell_size },
+                ),
+                args.min_scale.map_or_else(
+                    || Scheme::adaptive_for(&scene.boxes, dimensions),
+                    |min_scale| Scheme::Adaptive { min_scale },
+                ),
+            ],
+        };
+        let spinner = reporter.spinner("verifying");
+        let differences = compare(&mut adapters, &case)?;
+        spinner.finish_and_clear();
+        for difference in differences {
+            reporter.warn(difference);
+            status = Status::NotWhole;
+        }
+    }
+    // `--random` conflicts with a scene.
+    if let Some(count) = args.random {
+        let bar = reporter.bar(count, "verifying");
+        for number in 0..count {
+            let seed = args.seed.wrapping_add(number);
+            for difference in compare_random(&mut adapters, seed, args.largest)? {
+                bar.suspend(|| reporter.warn(difference));
                 status = Status::NotWhole;
             }
-            adapters
+            bar.inc(1);
         }
-        (None, Some(count)) => {
-            let mut adapters = open(args, reporter)?;
-            let bar = reporter.bar(count, "verifying");
-            for number in 0..count {
-                let seed = args.seed.wrapping_add(number);
-                for difference in compare_random(&mut adapters, seed, args.largest)? {
-                    bar.suspend(|| reporter.warn(difference));
-                    status = Status::NotWhole;
-                }
-                bar.inc(1);
-            }
-            bar.finish_and_clear();
-            adapters
-        }
-        (None, None) => bail!("verify needs a scene, or --random N"),
-    };
+        bar.finish_and_clear();
+    }
     print(|out| table(out, &adapters))?;
     Ok(status)
 }

@@ -1,20 +1,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Gpu;
-
 /// Copies an element to the host in the frame's encoder. The element arrives during a later submission.
 pub struct FrameReadback<T> {
-    /// Label in [`Gpu::traffic`].
-    what: &'static str,
+    label: &'static str,
     arrived: Arc<Mutex<Vec<wgpu::Buffer>>>,
     free: Vec<wgpu::Buffer>,
     latest: Option<T>,
 }
 
 impl<T: bytemuck::Pod> FrameReadback<T> {
-    pub fn new(what: &'static str) -> Self {
+    pub fn new(label: &'static str) -> Self {
         Self {
-            what,
+            label,
             arrived: Arc::default(),
             free: Vec::new(),
             latest: None,
@@ -22,12 +19,12 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
     }
 
     /// Copies the first element of `buffer`, which needs `COPY_SRC`.
-    pub fn record(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
+    pub fn record(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         self.poll();
         let bytes = size_of::<T>() as u64;
         let staging = self.free.pop().unwrap_or_else(|| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(self.what),
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(self.label),
                 size: bytes,
                 usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
@@ -40,7 +37,6 @@ impl<T: bytemuck::Pod> FrameReadback<T> {
                 arrived.lock().unwrap_or_else(PoisonError::into_inner).push(staging);
             }
         });
-        gpu.count_read(self.what, bytes);
     }
 
     pub fn latest(&mut self) -> Option<T> {

@@ -252,7 +252,8 @@ impl Gpu {
         Ok(rows)
     }
 
-    pub(crate) fn count_read(&self, what: &'static str, bytes: u64) {
+    /// Counts bytes copied to the host, for [`traffic`](Self::traffic).
+    pub fn count_read(&self, what: &'static str, bytes: u64) {
         *self.bytes_read.borrow_mut().entry(what).or_default() += bytes;
     }
 

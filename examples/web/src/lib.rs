@@ -9,6 +9,7 @@ mod demo;
 mod draw;
 mod failure;
 mod finder;
+#[path = "../../gallery/src/frame_readback.rs"]
 mod frame_readback;
 mod gpu;
 mod input;

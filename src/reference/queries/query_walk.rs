@@ -33,7 +33,7 @@ pub struct QueryReads<'a> {
 
 impl QueryReads<'_> {
     pub(crate) fn count(&self, params: &Params) -> u32 {
-        if params.self_query == self_query::NOBODY {
+        if params.self_query == self_query::NONE {
             params.query_count
         } else {
             self.self_query.len() as u32
@@ -42,7 +42,7 @@ impl QueryReads<'_> {
 
     /// Query at `index`, and the index of its result.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
-        if params.self_query == self_query::NOBODY {
+        if params.self_query == self_query::NONE {
             return (load_query(params, &self.queries[index as usize]), index);
         }
         let query = asked_by(params, self.objects, &self.self_query[index as usize]);

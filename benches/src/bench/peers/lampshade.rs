@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use gpu_broad_phase::wgpu::{
-    Adapter, Buffer, BufferDescriptor, BufferUsages, CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites,
-    Features, Limits, PollType, QuerySet, QuerySetDescriptor, QueryType,
+    Buffer, BufferDescriptor, BufferUsages, CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites,
+    PollType, QuerySet, QuerySetDescriptor, QueryType,
 };
-use lampshade::{KeyValueSoaSorter, KeyValueSorter};
+use lampshade::KeyValueSorter;
 
 use crate::bench::answer::Answer;
 use crate::bench::brute_force::download;
@@ -14,11 +14,6 @@ use crate::bench::measure::{Contestant, Question};
 use crate::bench::sort::{Keys, SortDevice};
 
 pub const NAME: &str = "lampshade";
-
-pub fn wanted(adapter: &Adapter, features: Features, limits: Limits) -> (Features, Limits) {
-    let wanted = KeyValueSoaSorter::requirements(adapter);
-    (wanted.features(features), wanted.limits(limits))
-}
 
 pub struct Lampshade<'a> {
     on: &'a SortDevice,

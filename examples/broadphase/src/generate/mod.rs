@@ -46,7 +46,7 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-pub fn distribution(kind: Make) -> Option<Distribution> {
+fn distribution(kind: Make) -> Option<Distribution> {
     Some(match kind {
         Make::Uniform => Distribution::Uniform,
         Make::PowerLaw => Distribution::PowerLaw,

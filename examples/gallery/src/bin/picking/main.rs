@@ -310,7 +310,8 @@ impl Demo for Picking {
         };
         gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
         let [cells, cell_args] = self.pick(gpu, frame.encoder, ray)?;
-        self.watch.record(gpu, frame.encoder, &self.found);
+        self.watch.record(&gpu.device, frame.encoder, &self.found);
+        gpu.count_read("picks", size_of::<Found>() as u64);
 
         let boxes = self.boxes.as_ref().context("a pick was recorded")?;
         let shared = [(0, &self.params), (1, &self.found)];

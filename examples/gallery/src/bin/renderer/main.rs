@@ -260,7 +260,8 @@ impl Demo for Renderer {
             pass.set_bind_group(0, &count_group, &[]);
             pass.dispatch_workgroups_indirect(&rows, 0);
         }
-        self.pick.record(gpu, frame.encoder, hits);
+        self.pick.record(&gpu.device, frame.encoder, hits);
+        gpu.count_read("picks", size_of::<RayHit>() as u64);
         let shown = if self.shows_cells { self.levels } else { 0 };
         let cells = self.debug_draw.record(
             frame.encoder,
