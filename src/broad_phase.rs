@@ -168,7 +168,8 @@ impl BroadPhase {
 
     /// Replaces the options, as [`GpuBroadPhase::set_descriptor`] does, and discards the table of the last step.
     ///
-    /// With [`Backend::Auto`], the CPU engine takes over if no step with these options fits the device.
+    /// With [`Backend::Auto`], the CPU engine takes over if even an empty step with these options exceeds the device's
+    /// limits.
     ///
     /// # Errors
     /// As [`with_backend`](Self::with_backend). The broad phase then stays unchanged.
@@ -199,8 +200,8 @@ impl BroadPhase {
     ///
     /// With [`Growth::Grow`](crate::Growth::Grow) the result is complete: the step is repeated with larger buffers, and
     /// results larger than one binding are read in pages. With [`Growth::Fixed`](crate::Growth::Fixed) the result is a
-    /// valid prefix, and the counters have the number of rows needed. Crowded scenes always get all the rounds they
-    /// need.
+    /// valid prefix, and the counters have the number of rows needed. In both cases, the step is repeated until its
+    /// walks have enough rounds of box tests.
     ///
     /// # Errors
     /// - [`Input`](BroadPhaseError::Input): the input exceeds a limit.
@@ -229,7 +230,7 @@ impl BroadPhase {
         self.answer(scene, None).await
     }
 
-    /// Like [`step_scene`](Self::step_scene), but with the pair filter also as a Rust function, for the CPU.
+    /// Like [`step_scene`](Self::step_scene), but also takes the pair filter as a Rust function, for the CPU.
     ///
     /// A device runs the WGSL of [`pair_filter`](BroadPhaseDescriptor::pair_filter). The CPU calls `admits_pair` with
     /// the smaller index first. Make sure that both return the same results.

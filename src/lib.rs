@@ -36,10 +36,10 @@
 //! - [`TableShader`] lets your own shader search the cell table.
 //! - [`DebugDraw`] draws boxes, cells, pairs and the cells that rays visit, as lines.
 //!
-//! The [`guide`] adds them to a frame loop: [device](guide#create-the-device), [objects](guide#pass-objects),
-//! [frame](guide#record-a-frame), [capacities](guide#size-the-outputs), [culling](guide#cull-views), [results on the
-//! host](guide#read-results-on-the-host), [failures](guide#handle-dropped-frames-and-lost-devices),
-//! [debugging](guide#profile-and-debug).
+//! The [`guide`] adds these components to a frame loop: [device](guide#create-the-device),
+//! [objects](guide#pass-objects), [frame](guide#record-a-frame), [capacities](guide#size-the-outputs),
+//! [culling](guide#cull-views), [results on the host](guide#read-results-on-the-host),
+//! [failures](guide#handle-dropped-frames-and-lost-devices), [debugging](guide#profile-and-debug).
 //!
 //! # Features
 //!
@@ -90,12 +90,12 @@
 //! - **No mixing**: inputs and steps of another device or broad phase are refused ([`StepError::OtherDevice`],
 //!   [`StepError::OtherBroadPhase`]).
 //!
-//! `docs/promises.md` lists the tests of each promise. Your responsibility:
+//! `docs/promises.md` lists the tests of each guarantee. Not guaranteed, so your responsibility:
 //!
 //! - **Other instances**: wgpu cannot distinguish buffers and layouts of another wgpu instance from your own. Do not
 //!   pass them.
-//! - **Encoders** do not reveal their device, so pass the right ones. An encoder that uses a bind group of
-//!   [`TableShader::bind`] is not tracked.
+//! - **Encoders** do not reveal their device: pass only those of the broad phase's device. An encoder that uses a bind
+//!   group of [`TableShader::bind`] is not tracked.
 //! - **Refused encoders**: if the device refuses an encoder because of your own commands, wgpu reports that only to
 //!   you. This crate takes the encoder for submitted, so the next read-back returns the results of the step before.
 //! - **Crowds**: `n` objects in one cell take time proportional to `n * n`, in short dispatches.
@@ -111,7 +111,7 @@
 //!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`PairOrder::Sorted`] cost time.
 //! - Prefer one step of many [`worlds`](BroadPhaseDescriptor::worlds) to many steps.
 //! - Use the CPU engine for a few hundred boxes: it finishes before a GPU would start.
-//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and no scene in `docs/measurements.md` is a bad case for it.
+//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and is nearly always fastest in `docs/measurements.md`.
 //! - Measure with [`timestamps`](OutputOptions::timestamps).
 //!
 //! # Platforms

@@ -77,7 +77,7 @@ struct Column {
     statistic: &'static str,
     title: &'static str,
     is_least: bool,
-    /// The driver's figure is divided by this.
+    /// Divisor of the driver's figure.
     unit: u32,
 }
 

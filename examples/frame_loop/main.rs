@@ -287,7 +287,7 @@ impl World {
                         in_flight.push_back(self.queue.submit([encoder.finish()]));
                     }
                 }
-                // The previous encoder was dropped, so this frame is skipped. The next frame is correct again.
+                // The previous encoder was dropped, so this frame is skipped. The next has results again.
                 Err(StepError::Dropped) => self.seen.skipped_frames += 1,
                 Err(error) => return Err(error.into()),
             }

@@ -154,7 +154,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     // Results are read back only for the check.
     let result = pollster::block_on(broad_phase.read_back())?;
     if !result.counters.is_complete() {
-        // A frame loop would continue here, because the next step has enough space.
+        // A frame loop continues here: the next step has enough space.
         return Err("there are more pairs than the first step has room for".into());
     }
     let rows = result.pairs.len();
@@ -205,7 +205,7 @@ fn download<T: bytemuck::Pod>(
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
     queue.submit([encoder.finish()]);
-    // Errors are reported by `get_mapped_range`.
+    // Mapping errors are reported by `get_mapped_range`.
     staging.map_async(wgpu::MapMode::Read, .., |_| {});
     device.poll(wgpu::PollType::wait_indefinitely())?;
     let rows = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..bytes)?);

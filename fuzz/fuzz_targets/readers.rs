@@ -16,10 +16,10 @@ use tempfile::TempDir;
 
 /// Separator between the two frames of a mesh.
 const NEXT_FRAME: &[u8] = b"\0next\0";
-/// Memory of any reader. The largest buffer is the PLY reader's initial list of up to 65,536 members.
+/// Bytes that any reader may hold. The largest buffer is the PLY reader's initial list of up to 65,536 members.
 const SMALLEST_MEMORY: usize = 1 << 20;
-/// Additional memory. A text face needs most: about eight bytes yield vertices, edges and boxes, in vectors that grow
-/// by doubling.
+/// Further bytes per byte of input. A text face needs most: about eight bytes yield vertices, edges and boxes, in
+/// vectors that grow by doubling.
 const MEMORY_PER_BYTE: usize = 128;
 /// Errors are a single readable line, whatever the file holds.
 const LONGEST_ERROR: usize = 600;
@@ -63,8 +63,8 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const EXTENSIONS: [&str; 4] = ["csv", "npy", "ply", "obj"];
-/// Additional memory for unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up
-/// to 1,032 times.
+/// Further bytes for unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up to
+/// 1,032 times.
 const UNPACKED: usize = 128 << 20;
 
 /// Selects the format by its first bytes, so that older inputs keep their meaning.

@@ -169,7 +169,7 @@ fn descriptor(u: &mut Unstructured<'_>) -> Result<BroadPhaseDescriptor<'static>>
         filters: !flag(5),
         outputs: OutputOptions {
             ray_mode: *u.choose(&[RayMode::All, RayMode::All, RayMode::Closest, RayMode::Any])?,
-            // With a wide ray, all cells would not fit in memory.
+            // The cells of a wide ray may exceed memory, so outputs with cells do not grow.
             ray_cells,
             capacities,
             growth: if is_fixed || ray_cells {
@@ -203,7 +203,7 @@ const EXTREMES: [f32; 16] = [
     8.507_059e37,
 ];
 
-/// Mostly coordinates of a lattice of 32 points, off by at most one float. Zeros have both signs.
+/// Returns mostly coordinates on a lattice of 32 points, some moved by one float. Zeros have both signs.
 fn coordinate(u: &mut Unstructured<'_>, step: f32) -> Result<f32> {
     let code: u16 = u.arbitrary()?;
     let at = (f32::from(code & 31) - 16.0) * step;

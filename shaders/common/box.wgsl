@@ -1,4 +1,4 @@
-// Boxes of two vec4s each, as `Aabb`. Bounds are compared as ordered integers.
+// Boxes of two vec4s each, in the layout of `Aabb`. Bounds are compared as integers of `ordered`.
 
 const ID_MASK: u32 = 0x1fffffffu;
 // Flags of an entry, one bit per axis. A bit is set if, on its axis, the entry's cell is that of the object's lower
@@ -15,7 +15,7 @@ const CLASS_INFINITE: u32 = 1u;
 const CLASS_INVALID: u32 = 2u;
 const CLASS_EXCLUDED: u32 = 3u;
 
-// Integers that compare like the floats with these bits. -0 equals +0. Denormals keep their order on hardware that
+// Integers in the order of the floats with these `bits`; -0 equals +0. Denormals keep their order even on hardware that
 // flushes them.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
     let is_positive = bits < vec3<u32>(0x80000000u);

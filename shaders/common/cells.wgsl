@@ -10,7 +10,7 @@ struct Placement {
     upper: vec3<i32>,
 }
 
-// Exact, since only the exponent changes.
+// Inverse cell size of a level. Exact, since only the exponent changes.
 fn level_inverse(base_inverse: f32, level: u32) -> f32 {
     return bitcast<f32>(bitcast<u32>(base_inverse) - (level << 23u));
 }
@@ -30,8 +30,8 @@ fn cell_reach() -> i32 {
     return select(0, 1, SCHEME == SCHEME_HIERARCHICAL);
 }
 
-// Rounding is harmless as long as the cell is monotone in the position. Adaptive cells are shifted by half a cell:
-// `inverse` is 1 / (half the cell size), and halves `2c - 1` and `2c` form cell `c`.
+// Cell of `position`. Rounding is harmless, since the cell stays monotone in the position. Adaptive cells are shifted
+// by half a cell: `inverse` is 1 / (half the cell size), and halves `2c - 1` and `2c` form cell `c`.
 fn cell_of(position: vec3<f32>, inverse: vec3<f32>) -> vec3<i32> {
     let limit = vec3<f32>(1073741824.0);
     let cell = vec3<i32>(floor(clamp(flush(position * inverse), -limit, limit)));
@@ -44,7 +44,7 @@ fn within_cell_limit(lower: vec3<i32>, upper: vec3<i32>) -> bool {
 }
 
 // Places an object that gets one entry. Hierarchical: on the first level on which its corners are at most one cell
-// apart (4 fine cells along x). Adaptive: in the first layer with a cell that holds the box.
+// apart (4 fine cells along x). Adaptive: on the first level with a cell that holds the box.
 fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
     let box_min = flush_bits(low);
     let box_max = flush_bits(high);
@@ -86,7 +86,7 @@ fn bucket_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     return unmasked_bucket_of(level, x, y, z, world) & level.table_mask;
 }
 
-// `bucket_of` before masking. Grows by a fixed stride from one row of cells to the next.
+// `bucket_of` before the mask. Grows by a fixed stride from one row of cells to the next.
 fn unmasked_bucket_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     return u32(x - (level.lower_x >> level.x_shift)) + u32(y - level.lower_y) * level.stride_y
         + u32(z - level.lower_z) * level.stride_z + world * level.stride_world;
@@ -96,8 +96,8 @@ fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
     return level.table_base + bucket_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
 }
 
-// The large list's keys follow those of all cells. Worlds may share a key. The last key of all is that of ignored
-// objects.
+// Key of a world's bucket in the large list; worlds may share it. These keys follow those of all cells. The key of
+// ignored objects is next.
 fn large_key(table_cells: u32, world: u32) -> u32 {
     return table_cells + (world & params.large_mask);
 }

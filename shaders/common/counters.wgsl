@@ -1,4 +1,4 @@
-// Words of the counter buffer, and status bits. A 64-bit count takes two words, low first.
+// Word indices of the counter buffer, and status bits. A 64-bit count takes two words, low first.
 
 const COUNTER_INVALID: u32 = 0u;
 const COUNTER_EXCLUDED: u32 = 1u;

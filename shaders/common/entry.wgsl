@@ -12,7 +12,6 @@ fn entry_record(entry: u32) -> u32 {
     return values[entry] & ID_MASK;
 }
 
-// True if the object of `record` is valid, not excluded and not in the large list.
 fn is_in_cells(record: u32) -> bool {
     let low = objects[2u * (params.first_object + record)];
     let high = objects[2u * (params.first_object + record) + 1u];
@@ -56,7 +55,6 @@ fn may_have_clusters() -> bool {
     return SCHEME != SCHEME_UNIFORM;
 }
 
-// Initial `members_end` of a walk over the candidates `first .. end`.
 fn members_end_at(first: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return end;
@@ -64,7 +62,7 @@ fn members_end_at(first: u32, end: u32) -> u32 {
     return select(end, first, grid.is_crowded != 0u);
 }
 
-// End of the cluster of `entry` in a walk's candidates, at most `end`. `entry` is candidate number `place`.
+// Number of the candidate after the cluster of `entry`, at most `end`. `entry` is the walk's candidate number `place`.
 fn cluster_end(place: u32, entry: u32, end: u32) -> u32 {
     if (SCHEME == SCHEME_UNIFORM) {
         return place + 1u;

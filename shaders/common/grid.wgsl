@@ -50,6 +50,5 @@ struct Grid {
 // Statistics of levels, eight words per level: number of objects, then `2^31 - lower` and `2^31 + upper` of x, y and z,
 // which start from zero and only grow. The eighth words of the first two levels belong to the whole grid.
 const BIAS: u32 = 0x80000000u;
-// Word of the statistics that holds the grid's `base_inverse`.
 const BASE_INVERSE: u32 = 7u;
 const CROWDED_LEVELS: u32 = 15u;

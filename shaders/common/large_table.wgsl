@@ -18,7 +18,7 @@ fn large_table_tiles() -> u32 {
     return (params.object_count + LARGE_TABLE_TILE - 1u) / LARGE_TABLE_TILE;
 }
 
-// Index of the word with a tile's sum. The totals, two words per cell size, precede all sums.
+// Index of the word with a tile's number of entries. The totals, two words per cell size, precede all sums.
 fn large_table_sum(shift: u32, tile: u32) -> u32 {
     return 2u * LARGE_TABLE_SHIFTS + (shift - 1u) * large_table_tiles() + tile;
 }
@@ -51,8 +51,8 @@ struct LargeCellBounds {
     last: vec3<i32>,
 }
 
-// Before the cell size is chosen, `grid.large_table` has bounds in cells of level `large_table_below - 1`, afterwards
-// in cells of the table.
+// Bounds of the table for a cell size. Until one is chosen, `grid.large_table` has them in cells of level
+// `large_table_below - 1`, afterwards in cells of the table.
 fn covering_of(shift: u32) -> LargeCellBounds {
     let shifts = large_table_shifts(shift);
     let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
@@ -73,7 +73,7 @@ fn large_cell_count(cover: LargeCells) -> u32 {
     return cover.size.x * cover.size.y * cover.size.z;
 }
 
-// Finest occupied level that is too coarse for the table or, if no level is, NO_LEVEL.
+// Finest occupied level that is too coarse for the table, or NO_LEVEL.
 fn level_past_large_table(shift: u32) -> u32 {
     let first = grid.large_table_below + shift + LARGE_TABLE_OCTAVES;
     if (first >= MAX_LEVELS) {

@@ -7,7 +7,6 @@ const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;
 
-// Place after the page, at most the largest u32.
 fn page_end(first: u32, capacity: u32) -> u32 {
     return saturating_sum(first, capacity);
 }
@@ -26,7 +25,6 @@ fn shows_next(first: u32, capacity: u32) -> bool {
     return place_of_next >= first && place_of_next - first < capacity && place_of_next != NO_PLACE;
 }
 
-// NO_PLACE stays unchanged.
 fn advance_place() {
     place_of_next += select(1u, 0u, place_of_next == NO_PLACE);
 }

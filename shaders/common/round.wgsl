@@ -1,7 +1,7 @@
 // Splits walks into rounds, one dispatch each, so that no dispatch takes long. A round makes a bounded number of box
-// tests per walk, from test number `first` on. For fields, see src/layout/blocks.rs. Some drivers end loops early.
-// llvmpipe allows 65,535 iterations for all loops of a group of lanes in total, also if different lanes make them at
-// different times. Later loops end after one iteration.
+// tests per walk, from test number `first` on. For fields, see src/layout/blocks.rs. Some drivers end loops early:
+// llvmpipe allows a group of lanes 65,535 iterations of all loops in total, even if the lanes make them at different
+// times. Later loops end after one iteration.
 
 struct Round {
     first: u32,
@@ -15,7 +15,7 @@ struct Round {
 
 @group(0) @binding(10) var<uniform> round: Round;
 
-// Tests passed so far, including those of other rounds. All loops carry this count. Other counts are derived from it.
+// Number of tests passed so far, including those of other rounds. All loops carry this count and derive others from it.
 var<private> tests_passed: u32;
 
 // True in the first round of the first table.
@@ -36,7 +36,6 @@ fn begin_round() {
 // stays short.
 var<private> iterations_left: f32;
 
-// Reserves `iterations`. Returns false if fewer are left.
 fn takes_iterations(iterations: f32) -> bool {
     if (!(iterations <= iterations_left)) {
         return false;

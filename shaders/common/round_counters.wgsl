@@ -5,8 +5,8 @@
 // False if the adapter is surely a GPU. Software drivers may end loops early.
 override DRIVER_CUTS_LOOPS: bool = true;
 
-// Returns false if a driver ended loops early. Runs after the walk. Compilers keep the loop, as its bound is unknown to
-// them.
+// Returns false if a driver ended loops early. Call it after the walk. Compilers keep this loop, since they do not know
+// its bound.
 fn all_iterations_taken() -> bool {
     var iterations = 0u;
     for (var k = 0u; k < round.canary_iterations; k += 1u) {
@@ -29,14 +29,12 @@ fn record_rounds() {
     }
 }
 
-// Counts invalid rays or queries, in the first round only.
 fn count_invalid(is_valid: bool, word: u32) {
     if (!is_valid && is_first_of_all()) {
         atomicAdd(&counters[word], 1u);
     }
 }
 
-// Adds the walk's box tests to the 64-bit counter at `word`.
 fn add_candidates(word: u32) {
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[word], candidates);

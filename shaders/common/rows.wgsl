@@ -20,8 +20,8 @@ fn row_entry(row: Row, k: u32) -> u32 {
     return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
-// Entries of the cells `x_from ..= x_to` (fine x) in row `y`, `z`. The row must be within the level's bounds of y and
-// z, with fewer cells than a hashed level has buckets. Hashed buckets also hold entries of other cells and worlds.
+// Entries of the cells `x_from ..= x_to` (fine x) in row `y`, `z`. `y` and `z` must be within the level's bounds. On a
+// hashed level, the row must not have more cells than buckets, which also hold entries of other cells and worlds.
 fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;

@@ -39,7 +39,7 @@ fn sum_upward(value: u32, length: u32) -> u32 {
         return 0u;
     }
     let magnitude = u32(abs(sum));
-    // Denormals have the same unit as the smallest normal float.
+    // Denormals have the unit of the smallest normal float, so the shift has a minimum.
     let shift = max(i32(firstLeadingBit(magnitude)) - 23, 7 - i32(top));
     let right = u32(max(shift, 0));
     let kept = magnitude >> right;

@@ -20,7 +20,6 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     var instances = counters[CULL_SEEN + local];
     if (cull.lists != 0u) {
-        // Draws only the objects that fit in the list.
         let begin = min(places[local * cull.words], cull.list_capacity);
         instances = min(places[(local + 1u) * cull.words], cull.list_capacity) - begin;
     }

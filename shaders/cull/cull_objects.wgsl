@@ -26,7 +26,7 @@ var<workgroup> crossed: array<atomic<u32>, 8>;
 const SIGN: u32 = 0x80000000u;
 const MAGNITUDE: u32 = 0x7fffffffu;
 const INFINITE: u32 = 0x7f800000u;
-// The slack is 2^-21 times the size that `equation_of` returns.
+// A box is outside a plane only beyond the slack: 2^-SLACK times the size that `equation_of` returns.
 const SLACK: u32 = 21u;
 // A common box has twice the slack, so that despite rounding each box in it is also outside by its own test.
 const COMMON_SLACK: u32 = 20u;
@@ -108,7 +108,8 @@ fn is_outside(plane: vec4<u32>, bounds: Bounds) -> bool {
     return is_below(equation_of(plane, select(corner, vec3<u32>(0u), is_infinite), bounds.largest), SLACK);
 }
 
-// Side of the plane that holds the box and all boxes in it. Returns COMMON_CROSSED if a product may overflow.
+// Side of the plane that holds a common box, and so all boxes in it. COMMON_CROSSED if there is none, or if a product
+// may overflow.
 fn side_of_common(plane: vec4<u32>, bounds: Bounds) -> u32 {
     let low = bounds.low & vec3<u32>(MAGNITUDE);
     let high = bounds.high & vec3<u32>(MAGNITUDE);
@@ -165,7 +166,6 @@ fn join_bounds(local: u32) {
     workgroupBarrier();
 }
 
-// Each invocation tests the common box against one plane of one view.
 fn test_common_bounds(local: u32) {
     let view = local / MAX_PLANES;
     let plane = local % MAX_PLANES;

@@ -61,7 +61,7 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
             }
         }
     }
-    // Not found: the search was cut short, or the table had no room for the entry.
+    // `record` was not found: the search was cut short, or the table had no room for its entry.
     return is_cut;
 }
 

@@ -10,7 +10,6 @@ struct DrawParams {
 }
 
 @group(0) @binding(10) var<uniform> draw: DrawParams;
-// Per vertex, three words of position and one of colour.
 @group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
 
 // Indirect draw: drawn vertices, instances, first vertex, first instance. The fifth word is the number of vertices of
@@ -23,7 +22,6 @@ fn write_vertex(place: u32, position: vec3<f32>, color: u32) {
     lines[place] = vec4<u32>(bitcast<vec3<u32>>(position), color);
 }
 
-// Writes the twelve edges of a box, four along each axis.
 fn write_box(first: u32, low: vec3<f32>, high: vec3<f32>, color: u32) {
     for (var vertex = 0u; vertex < BOX_VERTICES; vertex += 1u) {
         let end = vertex & 1u;

@@ -20,7 +20,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             (step_counters[COUNTER_STATUS] | step_counters[COUNTER_UNFINISHED]) & STATUS_LACKS_PAIRS;
     }
     if (pair < count) {
-        // `marks` are scanned: `marks[pair]` is the number of earlier pairs that persist.
+        // `marks` holds prefix sums: `marks[pair]` is the number of earlier pairs that persist.
         let before = marks[pair];
         let place = select(persisting + pair - before, before, marks[pair + 1u] != before);
         rows[place] = row_of(pair);

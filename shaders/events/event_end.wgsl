@@ -15,7 +15,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (row == 0u) {
         counters[EVENT_ENDED] = count - counters[EVENT_MATCHED];
     }
-    // `matched` is scanned: `matched[row]` is the number of earlier rows found again.
+    // `matched` holds prefix sums: `matched[row]` is the number of earlier rows found again.
     if (row < count && matched[row + 1u] == matched[row]) {
         ended[row - matched[row]] = previous_rows[row];
     }

@@ -1,13 +1,12 @@
 // uses: common/counters, common/wide, events/event
 
-// Rows of a step: its pairs, by index and generation of both objects.
+// Rows of a step's pairs.
 
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(2) var<storage, read> static_generations: array<u32>;
 @group(0) @binding(3) var<storage, read> generations: array<u32>;
 @group(0) @binding(4) var<storage, read> step_counters: array<u32>;
 
-// Set in the index of a static object.
 const STATIC_BIT: u32 = 0x80000000u;
 
 fn permanent_id(object: u32) -> vec2<u32> {

@@ -1,9 +1,9 @@
 // uses: common/murmur
 
-// Exclusions other than layer and owner filters, stored after the objects, since pair passes already bind the maximum
-// number of buffers:
-//   hash table   the caller's excluded pairs, two words per slot, open addressing, at most half full
-//   data         words for the caller's function
+// Excluded pairs, besides the layer and owner filters. They follow the boxes in the buffer `objects`, since pair passes
+// already bind the maximum number of buffers:
+//   hash table  pairs that the caller lists, two words per slot, open addressing, at most half full
+//   data        words that the caller's function `admits_pair` may read
 
 // For fields, see src/layout/blocks.rs.
 struct Exclusions {

@@ -1,7 +1,7 @@
 // uses: common/box, common/candidates, common/rows, pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
-// Tests the box of a candidate or cluster exactly against that of the subject, `own`.
+// Exact overlap test of the subject `own` with the box of a candidate or cluster.
 
 override WORLDS: bool = true;
 

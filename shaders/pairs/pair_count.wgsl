@@ -2,7 +2,7 @@
 // uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
-// Counts the pairs of each entry. A 0 follows the counts, so that the places of pairs end with the total.
+// Counts the pairs of each entry. A last count of 0 follows: its exclusive prefix sum is the total.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     var is_pair = meets;

@@ -1,8 +1,8 @@
 // uses: common/prelude, common/workgroup, pairs/pair_sums_single_cell, pairs/pair_test_clusters
 // uses: pairs/pair_walk_single_cell
 
-// Counts the pairs of crowded scenes by clusters, one entry per object. Each box in an entry's rows has a bit, even if
-// untested. The bit is set if the box makes a pair.
+// Counts the pairs of crowded scenes in schemes with one entry per object. Tests the box of a cluster before its
+// members. Each candidate of an entry appends one bit, also a skipped one: 1 if it makes a pair.
 
 @group(0) @binding(6) var<storage, read_write> pair_bits: array<u32>;
 
@@ -34,7 +34,7 @@ fn end_rows(entry: u32) {
     }
 }
 
-// An indirect dispatch, since the device runs only one counting variant.
+// The dispatch is indirect: the device leaves the other counting variant without workgroups.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }

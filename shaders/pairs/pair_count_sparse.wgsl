@@ -1,8 +1,8 @@
 // uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
-// Counts the pairs of scenes that are not crowded, one entry per object. Caches each entry's first partners, so that
-// writing seldom needs a second walk.
+// Counts the pairs of scenes that are not crowded, one entry per object. Caches the first partners of each entry, so
+// that `pair_emit` seldom needs a second walk.
 
 // Upper bound of `params.cached_partners`.
 const MAX_CACHED: u32 = 12u;
@@ -58,7 +58,7 @@ fn store_partners(index: u32, before: u32, count: u32) {
     store_partner(index, 11u, partners.last.w, before, count);
 }
 
-// An indirect dispatch, since the device runs only one counting variant.
+// The dispatch is indirect: the device leaves the other counting variant without workgroups.
 fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return flat_indirect(group);
 }

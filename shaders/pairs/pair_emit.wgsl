@@ -2,8 +2,8 @@
 // uses: pairs/pair_own, pairs/pair_write
 // needs: walk_count, walk_pairs, walking_entry, walking_group
 
-// Writes the pairs of entries with more partners than were cached, by a second walk. Progress of each entry, from
-// earlier rounds and `pair_replay`, is stored after the offsets.
+// Writes the pairs of entries whose partners are not all cached, by a second walk. The next place of each entry, from
+// earlier rounds or `pair_replay`, follows the offsets.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     if (meets) {

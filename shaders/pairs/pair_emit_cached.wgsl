@@ -1,7 +1,7 @@
 // uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_write_cached
 
-// Writes the pairs of entries whose partners are all cached. Lists the other entries for a second walk in another
-// dispatch: here, CPU drivers would execute the walk even if no lane needs it.
+// Writes the pairs of entries whose partners are all cached. Lists the other entries for a second walk in a later
+// dispatch. In this pass, CPU drivers would execute the walk even if no lane needs it.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
@@ -38,7 +38,7 @@ fn main(
     if (entry >= params.entry_capacity) {
         return;
     }
-    // No partners are cached if counting stored bits instead.
+    // `pair_count_crowded` stores bits instead of partners.
     if (write_cached(entry, select(params.cached_partners, 0u, keeps_bits(grid.is_crowded)))) {
         list_walk(entry);
     }

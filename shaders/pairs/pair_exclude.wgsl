@@ -1,7 +1,8 @@
 // uses: common/workgroup, pairs/exclusions
 
-// Inserts each listed pair once into the hash table, and copies the caller's function data. Ignores rows with equal ids
-// or an id out of range. A pair's slot depends on the order of invocations, but lookups always find it.
+// Inserts each pair of `excluded_pairs` once into the hash table, and copies the data of the caller's function. Ignores
+// pairs of equal ids or with an id out of range. The slot of a pair depends on the order of invocations, but lookups
+// always find it.
 
 @group(0) @binding(1) var<storage, read> excluded_pairs: array<vec2<u32>>;
 // For each slot, the index of its row in `excluded_pairs` plus one; 0 if free.
@@ -9,7 +10,7 @@
 @group(0) @binding(3) var<storage, read_write> objects: array<u32>;
 @group(0) @binding(4) var<storage, read> pair_filter_data: array<u32>;
 
-// Tries beyond one per slot, since a weak exchange may fail spuriously.
+// Attempts beyond one per slot, since a weak compare-exchange may fail spuriously.
 const SPARE_TRIES: u32 = 64u;
 
 fn pair_of(row: u32) -> vec2<u32> {

@@ -1,7 +1,8 @@
 // uses: pairs/admits_pair, pairs/exclusions
 // needs: objects
 
-// Excludes pairs by the caller's list or function. The function may call `pair_data` and the next three functions.
+// Excludes pairs by the caller's list or function. The function may call `pair_data`, `pair_data_count`, `pair_layers`
+// and `pair_owner`.
 
 override EXCLUDES: bool = false;
 
@@ -21,7 +22,7 @@ fn pair_layers(object: u32) -> u32 {
     return objects[2u * min(object, exclusions.object_count - 1u)].w;
 }
 
-// Owner of an object, with its flags.
+// Owner id of an object, with its flags.
 fn pair_owner(object: u32) -> u32 {
     return objects[2u * min(object, exclusions.object_count - 1u) + 1u].w;
 }

@@ -1,11 +1,10 @@
 // uses: common/prelude, common/rows, common/workgroup, pairs/pair_own, pairs/pair_walk_single_cell
 // uses: pairs/pair_write
 
-// Writes the pairs of crowded scenes from the bits that counting stored, without box tests. `pair_emit` writes the
-// pairs past those bits.
+// Writes the pairs of crowded scenes from the bits of `pair_count_crowded`, without box tests. `pair_emit` writes the
+// pairs past the last stored bit.
 
 @group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
-// Number of listed entries, then the entries, unordered.
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;
 
 var<private> bits_read: u32;

@@ -1,6 +1,7 @@
 // uses: common/box, common/candidates, common/prelude, queries/query_walk
 
-// Queries the static table, which `params` describes, with a moving object. Boxes are compared as in other pairs.
+// Queries the static table, which `params` describes, with the box of a moving object. The box test is that of other
+// pairs.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(9) var<storage, read> own_records: array<vec4<u32>>;
@@ -16,13 +17,13 @@ struct Query {
     owner: u32,
     world: u32,
     querier: u32,
-    // Always false.
+    // Always false: moving objects compare boxes.
     seeks_corners: bool,
     search_min: vec3<f32>,
     search_max: vec3<f32>,
 }
 
-// Number of moving objects. Their rows of counts follow those of entries.
+// Number of moving objects, and of their rows of counts.
 fn static_rows() -> u32 {
     return params.pair_rows - params.entry_capacity;
 }

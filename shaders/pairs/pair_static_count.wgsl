@@ -1,8 +1,8 @@
 // uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_sums_{variant}, queries/query_image_own
 
-// Counts the static partners of each moving object. Their rows of counts follow those of entries. A 0 follows all
-// counts, so that the places of pairs end with the total. The first tile may also hold rows of entries.
+// Counts the static partners of each moving object. These counts follow those of entries. A last count of 0 follows:
+// its exclusive prefix sum is the total. The first tile may also hold counts of entries.
 
 var<private> row: u32;
 

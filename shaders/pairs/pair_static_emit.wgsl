@@ -2,7 +2,7 @@
 // uses: pairs/pair_write_cached, queries/query_image_own
 
 // Writes the pairs of moving and static objects: from cached partners, or by a second walk if a moving object has more
-// partners. Each object's progress in earlier rounds is stored after the offsets.
+// partners. The next place of each moving object, from earlier rounds, follows the offsets.
 
 fn entry_object(index: u32) -> u32 {
     return own_records[2u * (index - params.entry_capacity)].w;

@@ -1,14 +1,15 @@
 // uses: common/prelude, common/wide, common/workgroup
 // needs: counted
 
-// Layout of pair counts. Places of pairs follow from it without a scan.
+// Layout of `pair_offsets` in schemes with one entry per object. Places of pairs follow from tiles and sums, without a
+// scan pass.
 //   tiles   one per workgroup of rows: the place of each row's pairs in the tile, then the tile's number of pairs
 //   sums    one per tile after the first, as 64 bits, low word first
-//   words   progress of each entry between rounds
+//   words   next place of each entry between rounds
 //
-// Sum n covers the tiles before n, down to n with its last nonzero hex digit set to 0: sum 0x230 covers tiles 0x200 to
-// 0x22f. So the count before tile 0x231 is sum 0x200 + sum 0x230 + sum 0x231. Counting adds a tile's count to each sum
-// that covers it.
+// Sum n adds up the tiles below n, from n with its last nonzero hex digit set to 0: sum 0x230 covers tiles 0x200 to
+// 0x22f. So the count before tile 0x231 is sum 0x200 + sum 0x230 + sum 0x231. A counting pass adds a tile's count to
+// each sum that covers the tile.
 
 const TILE_WORDS: u32 = 257u;
 const DIGIT_BITS: u32 = 4u;

@@ -1,6 +1,6 @@
 // uses: common/workgroup
 
-// Stores the counts, which a scan later sums: walks of the uniform scheme leave no binding for sums.
+// Stores the counts for a scan pass: walks of the uniform scheme leave no binding free for sums.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 

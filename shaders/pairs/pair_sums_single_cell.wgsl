@@ -47,8 +47,8 @@ fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
     }
 }
 
-// Stores a row's count or, in the last round, its place in the tile. Rows of other passes (`is_row` is false) have
-// count 0. `is_shared`: the tile also has rows of an earlier pass.
+// Stores the `count` of a row or, in the last round, the place of its pairs in the tile. Without a row (`is_row` is
+// false), `count` is 0. `is_shared` is true if an earlier pass counted rows of the same tile.
 fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     let row = tile * WORKGROUP + local;
     if (round.is_last == 0u) {

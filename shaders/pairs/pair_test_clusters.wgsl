@@ -1,7 +1,7 @@
 // uses: common/clusters, common/round, common/rows, pairs/pair_boxes, pairs/pair_own
 // needs: append_bits
 
-// Tests the boxes of a row. In a crowded scene, members of a cluster are tested only if its box is met.
+// Tests the boxes of a row. In a crowded scene, members of a cluster are tested only if the subject meets its box.
 
 // One test per iteration keeps neighbouring invocations equally busy.
 fn visit_row(own: Own, row: Row, first: u32) {

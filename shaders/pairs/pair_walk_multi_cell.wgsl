@@ -7,8 +7,8 @@
 //   other entries   the entries of later groups in the bucket
 //   large object    the later entries of the large list
 //
-// A pair counts only in the bucket of its primary cell, which both boxes cover: on each axis, the larger of the cell
-// coordinates of both lower corners.
+// A pair counts only in the bucket of its primary cell. On each axis, the cell's coordinate is the larger one of both
+// lower corners, so boxes that overlap both cover the cell.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;

@@ -2,9 +2,9 @@
 // needs: filters_of, visit_row
 
 // Visits every candidate partner of one object. Each unordered pair is visited from one object only.
-//   large objects       the whole large list; for a large object, the rest of it
+//   large objects       the whole large list; for a large object, its later entries
 //   large-object table  the one cell that holds the object's lower corner
-//   own level           the rest of the object's row of cells, then the half shell
+//   own level           the later entries of the object's row of cells, then the rows of the half shell
 //   coarser levels      the cells from `reach` before the object's lower corner to its upper corner;
 //                       levels in the large-object table are skipped
 
@@ -49,8 +49,9 @@ fn walk_pairs(index: u32) {
         let inverse = axis_inverse(level.inverse, detail);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
-        // Rows differ only by strides. Computing shared values first takes fewer registers than keeping the level. On
-        // the own level, the first row is that of the object and begins at the object's cell.
+        // The buckets of two rows differ only by strides. Values common to all rows come first, as keeping `level`
+        // through the loops takes more registers. On its own level, the object's row comes first, from the object's
+        // cell on.
         let x_begin = max(lower.x - (reach << detail), level.lower_x);
         let x_end = min(upper.x, level.upper_x);
         let y_begin = max(lower.y - reach, level.lower_y);

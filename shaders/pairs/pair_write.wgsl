@@ -10,7 +10,8 @@ fn counted(word: u32) -> u32 {
     return pair_offsets[word];
 }
 
-// Begin and end of a row's pairs. Call it once: each call reads the buffer, since the pass also writes it.
+// First place of a row's pairs, and the place after them. Call it once: each call reads the buffer, since the pass also
+// writes it.
 fn places_of(row: u32) -> vec2<u32> {
     if (params.scheme == SCHEME_UNIFORM) {
         return vec2<u32>(pair_offsets[row], pair_offsets[row + 1u]);
@@ -27,7 +28,7 @@ fn write_pair(own: u32, other: u32) {
     advance_place();
 }
 
-// Index of the word that stores an entry's progress for the next round. Here and below, an entry is any row of counts.
+// Index of the word that stores the next place of an entry between rounds. From here on, any row of counts is an entry.
 fn progress_of(entry: u32) -> u32 {
     return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
 }
@@ -40,14 +41,12 @@ fn all_cached(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
-// Moves to an entry's first pair. Returns true if any of its pairs fall in the page.
 fn begin_entry(entry: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;
     return shows_pairs(places);
 }
 
-// Continues where an earlier round ended. Returns true if the entry has pairs left.
 fn resume_entry(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     if (!shows_pairs(places) || all_cached(places, kept)) {

@@ -17,7 +17,8 @@ fn count_of(row: u32) -> u32 {
     return pair_offsets[word + 1u] - pair_offsets[word];
 }
 
-// Rows of moving objects follow those of entries. There is a record per entry, in the uniform scheme per object.
+// Record of the object whose pairs a row counts. Rows of moving objects follow those of entries. The uniform scheme has
+// a record per object, others per entry.
 fn record_of(row: u32) -> u32 {
     if (row >= params.entry_capacity) {
         return row - params.entry_capacity;

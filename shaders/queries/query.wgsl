@@ -15,7 +15,7 @@ const FAR_BITS: u32 = (127u + 60u) << 23u;
 const NEAR_BITS: u32 = (127u - 40u) << 23u;
 const SMALLER: f32 = 0x1p-66;
 const LARGER: f32 = 0x1p+66;
-// Exponent bias of squared distances beyond that of floats.
+// Exponent bias of squared distances, added to that of floats.
 const DISTANCE_BIAS: u32 = 126u;
 // Smaller scaled gaps count as 0. The largest scaled gap is then at least 2^20 times as long, so their squares are lost
 // in rounding.

@@ -36,7 +36,7 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let is_dense = level.table_mask == DENSE;
     // With more cells than hashed buckets, some buckets would be read repeatedly.
     let is_repeated = !is_dense && rows * counts.x >= f32(level.table_size);
-    // Cells of images may overlap. In dense levels, each world has its own cells.
+    // Images may read cells twice: in total, more cells than a world has on a dense level.
     let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
     let bounds = Cells(bounds_lower, vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);

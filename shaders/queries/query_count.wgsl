@@ -1,7 +1,7 @@
 // uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: queries/query, queries/query_input
 
-// Counts the results of each query. A 0 follows the counts, so that the scan ends with the total.
+// Counts the results of each query. A last count of 0 follows: its exclusive prefix sum is the total.
 
 @group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
 
@@ -23,7 +23,7 @@ fn main(
     if (index < params.querier_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
-        // Done before the walk, which then need not carry `query.valid`.
+        // Counted before the walk, so that loops need not carry `query.valid`.
         count_invalid(query.valid, COUNTER_QUERIES_INVALID);
         begin_round();
         if (!is_first_of_all()) {

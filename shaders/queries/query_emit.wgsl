@@ -1,6 +1,6 @@
 // uses: common/page, common/prelude, common/round, common/workgroup, queries/query_input
 
-// Writes the results that are in the page, by a second walk. Each query's progress in earlier rounds is stored after
+// Writes the results that are in the page, by a second walk. The next place of each query, from earlier rounds, follows
 // the offsets.
 
 @group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;

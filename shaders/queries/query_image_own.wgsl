@@ -1,6 +1,6 @@
 // needs: Query
 
-// Functions of periodic images, for queriers that have none.
+// Stubs of the functions of query_input, for queriers without periodic images.
 
 fn second_images(query: Query) -> u32 {
     return 0u;

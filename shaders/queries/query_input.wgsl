@@ -122,7 +122,7 @@ fn nearest_of_all(original: Query) -> Query {
     return query;
 }
 
-// With periodic images, the distance to a cluster's box does not bound those to its members.
+// Only without periodic images: otherwise, the distance to a cluster's box is no lower bound for its members.
 const MAY_TEST_CLUSTERS: bool = true;
 
 fn tests_clusters(query: Query) -> bool {

@@ -5,7 +5,8 @@
 // Finds the `params.nearest` nearest objects of each query, by distance, then index. A result is an object and a
 // squared distance, an integer until the walk is done, then a float.
 //
-// Results bound the rest of the walk, so rounds resume at a ring. The state for later rounds follows the results.
+// Results shorten the rest of the walk, so a round resumes at a stored ring, not at a test number. The state for later
+// rounds follows the results.
 
 @group(0) @binding(7) var<storage, read_write> query_nearest: array<vec2<u32>>;
 
@@ -200,7 +201,7 @@ fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     if (is_periodic(query) && spans(image_of(within, 0u), level)) {
         return LOOKS_AT_ALL;
     }
-    // Rows through the previous ring are visited on both sides of it.
+    // A row through the previous ring is visited in two parts, one on each side.
     let counts = cell_counts(cells_of(query_within(query, ring.inner), level), level);
     let more_iterations = select(row_iterations() * counts.y * counts.z, 0.0, ring.inner < 0.0);
     if (look != LOOKS_AT_ALL && !takes_iterations(1.0 + more_iterations)) {
@@ -353,7 +354,7 @@ fn main(
         }
         update_limit();
     }
-    // Done before the walk, which then need not carry `query.valid`.
+    // Counted before the walk, so that loops need not carry `query.valid`.
     count_invalid(query.valid, COUNTER_QUERIES_INVALID);
     begin_round();
     var ring = begun_ring();

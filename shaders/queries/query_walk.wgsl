@@ -9,8 +9,9 @@ fn walks_clusters() -> bool {
     return MAY_TEST_CLUSTERS && may_have_clusters();
 }
 
-// Distance to a candidate, or to its cluster's box, which is a lower bound for the members. MISS beyond
-// `distance_limit`. A cluster's box belongs to no object and any world. Members' lower corners may be anywhere in it.
+// Distance to a candidate or, if `is_member` is false, to the box of its cluster: a lower bound for the members. MISS
+// beyond `distance_limit`. A cluster's test ignores querier and world, and compares whole boxes, since lower corners of
+// members may be anywhere in the box.
 fn distance_of(original: Query, record: u32, is_member: bool) -> u32 {
     var query = original;
     var low = records[2u * record];

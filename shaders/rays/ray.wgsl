@@ -21,12 +21,13 @@ const FAR_WIDENING: f32 = 0x1.000008p+0;
 const WIDENED_TO_LARGEST: i32 = 0x7f7ffff7;
 const SIGN: u32 = 0x80000000u;
 const SMALLEST_NORMAL: i32 = 0x00800000;
-// 2^-97. Half differences below it are short. Denormals cannot change longer ones, whose half unit in the last place is
-// at least 2^-122.
+// 2^-97. `enter_box` is unsure about half differences below it. Denormals cannot change longer ones: half a unit in
+// their last place is at least 2^-122.
 const SHORT: u32 = 0x0f000000u;
-// 2^-100. Grown bounds below it may have lost denormals. They are moved outward, to less than 2^-97, so they are short.
+// 2^-100. Smaller grown bounds may have lost denormals. `grown_widely` moves them outward, to less than 2^-97, so that
+// `enter_box` is unsure about them.
 const SMALL_BOUND: i32 = 0x0d800000;
-// Smaller parameters may have been denormals before rounding.
+// `enter_box` is unsure about smaller far parameters, which may have been denormals before rounding.
 const LEAST_LIMIT: i32 = 0x00800010;
 const NO_HIT: f32 = -1.0;
 const UNSURE: f32 = -2.0;

@@ -1,7 +1,7 @@
 // uses: common/candidates, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
 // uses: rays/ray_cells, rays/ray_walk
 
-// Counts the cells that each ray visits. A 0 follows the counts, so that the scan ends with the total.
+// Counts the cells that each ray visits. A last count of 0 follows: its exclusive prefix sum is the total.
 
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 

@@ -2,7 +2,7 @@
 // uses: rays/ray_walk
 
 // Writes the visited cells that are in the page, by a second walk: level by level, slab by slab along the ray, x
-// fastest within a slab. The place where the static table's cells continue is stored after the offsets.
+// fastest within a slab. The first place of each ray's cells in the static table follows the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 @group(0) @binding(9) var<storage, read_write> ray_cells: array<vec4<u32>>;

@@ -6,7 +6,7 @@
 // one is too small to change the rounded difference.
 const LIFTED_BELOW: u32 = 0x18800000u;
 const LIFT: u32 = 48u;
-// Parameters are integer keys: float bits with a nine-bit exponent, where 0 stands for 2^-300.
+// Parameters are integer keys: float bits with a nine-bit exponent, whose value 0 stands for 2^-300.
 const KEY_SHIFT: u32 = 173u << 23u;
 const KEY_SMALLEST_NORMAL: u32 = 174u << 23u;
 const KEY_INFINITY: u32 = 428u << 23u;

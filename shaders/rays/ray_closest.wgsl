@@ -1,8 +1,9 @@
 // uses: common/box, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
 // uses: rays/ray_hits, rays/ray_walk
 
-// Finds the first object that each ray hits: the smallest t, then the smallest object index. Each hit bounds the rest
-// of the walk, including its path through later levels, so rounds resume at parts of the walk.
+// Finds the first object that each ray hits: the smallest t, then the smallest object index. Each hit shortens the rest
+// of the walk, including its path through later levels. So a round resumes at a stored part of the walk, not at a test
+// number.
 
 @group(0) @binding(7) var<storage, read_write> ray_hits: array<vec2<u32>>;
 

@@ -1,8 +1,8 @@
 // uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
 // uses: common/workgroup, rays/ray_hits, rays/ray_walk
 
-// Counts the objects that each ray hits, and caches the first hits. A 0 follows the counts, so that the scan ends with
-// the total.
+// Counts the objects that each ray hits, and caches the first hits. A last count of 0 follows: its exclusive prefix sum
+// is the total.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 

@@ -1,7 +1,7 @@
 // uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_walk
 
-// Writes the hits that are in the page: from cached hits, or by a second walk if a ray has more. Each ray's progress in
-// earlier rounds is stored after the offsets.
+// Writes the hits that are in the page: from cached hits, or by a second walk if a ray has more. The next place of each
+// ray, from earlier rounds, follows the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> ray_hits: array<vec2<u32>>;

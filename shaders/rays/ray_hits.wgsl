@@ -15,7 +15,7 @@ var<private> row_tested: u32;
 var<private> row_y: i32;
 var<private> row_z: i32;
 
-// Index of an invocation's ray; many rays are sorted by `ray_keys`.
+// Index of the ray of invocation `place`; many rays are walked in the order of `ray_keys`.
 fn ray_at(place: u32) -> u32 {
     if (SCHEME != SCHEME_UNIFORM && params.rays_sorted != 0u && place < params.ray_count) {
         return values[place];
@@ -35,7 +35,8 @@ fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     }
 }
 
-// Tests a candidate and accepts a hit, or tests its cluster. Returns true if the tested box is hit near enough.
+// Tests a candidate and accepts a hit or, if `is_member` is false, tests its cluster. Returns true if the ray hits the
+// tested box and `is_too_far` is false.
 fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit, y: i32, z: i32) -> bool {
     let record = tested_record(entry_record(entry), is_member);
     let low_word = records[2u * record];

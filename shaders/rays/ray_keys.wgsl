@@ -17,7 +17,6 @@ fn spread(bits: vec3<u32>) -> vec3<u32> {
     return (wide | (wide << vec3<u32>(2u))) & vec3<u32>(0x00249249u);
 }
 
-// Origins outside the level's bounds are clamped to them.
 fn ray_key(index: u32) -> u32 {
     let level = grid.levels[min(grid.fullest_level, MAX_LEVELS - 1u)];
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);

@@ -31,7 +31,6 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
 // Path of a ray through a level, in cells. The major axis is that of fastest motion. The minor axes are y and z, but x
 // (in fine cells) replaces one that is the major axis.
 struct Passage {
-    // True to test the level's objects without cells.
     without_cells: bool,
     is_walked: bool,
     major: u32,
@@ -173,7 +172,6 @@ fn way_through(passage: Passage, slab: i32) -> vec2<f32> {
     let side_high = f32(slab + 1 + cell_reach()) + passage.major_slack - passage.major_origin;
     let enter = max(select(side_high, side_low, forward) * passage.major_inverse, passage.t_begin);
     let leave = min(select(side_low, side_high, forward) * passage.major_inverse, passage.t_end);
-    // A ray at rest is in all its few slabs at once.
     let rests = passage.major_inverse == 0.0;
     return vec2<f32>(select(enter, passage.t_begin, rests), select(leave, passage.t_begin, rests));
 }

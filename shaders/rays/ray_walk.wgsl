@@ -3,8 +3,8 @@
 
 // Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //
-// If true, `resumes_slab` visits the same slab again, `drops_level` drops the level's walk, and `walks_again` restarts
-// it. `begins_part` is false for parts that earlier rounds finished.
+// The walk visits the same slab again if `resumes_slab` is true, drops the level if `drops_level` is, and restarts it
+// if `walks_again` is. `begins_part` is false for parts that earlier rounds finished.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 

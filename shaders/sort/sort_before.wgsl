@@ -11,7 +11,7 @@ fn value_at(index: u32) -> u32 {
     return values[index];
 }
 
-// Number of keys with this digit in earlier tiles.
+// Number of keys with the value `digit` in earlier tiles.
 fn keys_before(tile: u32, digit: u32) -> u32 {
     let own_group = tile / sort.group_tiles;
     var before = 0u;

@@ -1,8 +1,8 @@
 // uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
-// Moves the keys and values of a tile to their sorted places. The tile is first sorted in workgroup memory, in two
-// rounds of four bits, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting
-// Algorithms for Manycore GPUs", 2009). This sort moves only digits and places. Keys are read again at the end.
+// Moves the keys and values of a tile to their sorted places. The tile is first sorted in workgroup memory, by four
+// bits at a time, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms
+// for Manycore GPUs", 2009). This inner sort moves only digits and places. Keys are read again at the end.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -54,7 +54,8 @@ fn scan_counts(local: u32) -> u32 {
     return total;
 }
 
-// Two digit values per thread: number of keys with lower values, plus keys of this value in earlier tiles.
+// Writes `targets`, two digit values per thread: number of keys with lower values, plus keys of this value in earlier
+// tiles.
 fn find_targets(local: u32, tile: u32) {
     var pair: array<u32, 2>;
     for (var k = 0u; k < 2u; k += 1u) {

@@ -30,7 +30,7 @@ fn main(
     if (tile >= sort.tiles) {
         return;
     }
-    // The tile's counts become the sorted places of its next keys.
+    // By digit value, the tile's prefix sum becomes the sorted place of its next key.
     let totals = sort.tiles << sort.bits;
     var below = 0u;
     for (var digit = 0u; digit < digits(); digit += 1u) {

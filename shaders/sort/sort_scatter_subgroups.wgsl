@@ -140,7 +140,7 @@ fn main(
         workgroupBarrier();
     }
 
-    // Each count becomes the sum of earlier histograms' counts. The totals are the tile's counts.
+    // Each count becomes its exclusive prefix sum over the histograms. The totals are the tile's counts.
     if (thread < HISTOGRAM_WORDS) {
         var running = 0u;
         for (var word = thread; word < HISTOGRAMS * HISTOGRAM_WORDS; word += HISTOGRAM_WORDS) {

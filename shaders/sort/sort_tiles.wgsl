@@ -1,8 +1,8 @@
 // uses: sort/sort
 
-// Counts of a tile are contiguous. So are the sums of a group of tiles, which the histogram pass adds up. A scatter
-// pass finds the number of keys in earlier tiles from few words, so the counts need no scan pass. The number of groups
-// is about the number of tiles per group.
+// Layout of the counts by digit value. The counts of a tile are contiguous, and so are the sums of a group of tiles.
+// The scatter pass adds up the sums of earlier groups and the counts of earlier tiles in its group, so no scan pass is
+// needed. There are about as many groups as tiles per group.
 
 // Maximum bits of a digit (also read by Rust code), and number of its values.
 const MAX_DIGIT_BITS: u32 = 8u;

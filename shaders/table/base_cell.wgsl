@@ -9,8 +9,8 @@
 const MAX_NEIGHBOURS: u32 = 4u;
 // A level is crowded if a box shares its cell with more boxes than this, on average.
 const CROWDED: u32 = 12u;
-// For `costs_less`: cost of a pair in rows of finer cells, fixed cost in pairs, and maximum number of octaves between
-// coarse and fine cells.
+// Constants of `costs_less`: cost of a pair in rows of finer cells, fixed cost in pairs, and maximum number of octaves
+// between coarse and fine cells.
 const COST_OF_PAIRS: u32 = 2u;
 const FIXED_PAIR_COST: u32 = 9u;
 const MAX_OCTAVES: u32 = 12u;
@@ -31,7 +31,7 @@ var<workgroup> well_split_octaves: atomic<u32>;
 var<workgroup> coarser_octave: atomic<u32>;
 var<workgroup> crowded_levels: atomic<u32>;
 
-// Cell volume: 16 (square) or 64 (cube) for fraction 0.
+// Cell volume, in units of which fraction 0 has 16 (square) or 64 (cube).
 fn volume_of(fraction: u32) -> u32 {
     let side = fraction + 4u;
     return side * side * select(side, 1u, params.dimensions == 2u);
@@ -115,8 +115,8 @@ fn octave_after(first: u32, parted: u32) -> u32 {
     return min(first + countTrailingZeros(~(parted >> first)), OCTAVES - 1u);
 }
 
-// True if a box shares a cell with more than `neighbours` boxes, on average. First subtracts `pairs_by_chance` and a
-// margin for its error.
+// True if a box shares a cell with more than `neighbours` boxes, on average. Leaves out `pairs_by_chance` and a margin
+// for the error of this estimate.
 fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     let entered = entered_in(octave);
     let one = select(64u, 16u, params.dimensions == 2u);
@@ -124,7 +124,7 @@ fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u;
 }
 
-// All invocations must call this. A barrier must follow before `crowded_levels_found`.
+// Inverse of the finest cell size. All invocations must call this. A barrier must follow before `crowded_levels_found`.
 fn base_inverse_of(local: u32) -> f32 {
     if (local < 4u) {
         atomicStore(&fractions[local], 0u);

@@ -1,7 +1,7 @@
 // uses: common/clusters, common/counters, common/grid, common/prelude, common/workgroup
 
 // In crowded scenes, sorts the entries of each cell by lower y, in blocks of 256 entries, and writes the boxes of
-// clusters. These are small, since entries are already in order along x.
+// clusters. These boxes are small, since entries are already in order along x.
 // In all scenes, writes the dispatches of both variants of the pair count, one of them empty, and reports the choice.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/prelude, common/workgroup
 
-// Uniform scheme: counts the cells that each object covers, one list per group of entries. Large objects count 1,
-// ignored ones 0.
+// Uniform scheme: counts the cells that each object covers, in one list of counts per group of entries. Large objects
+// count 1, ignored ones 0.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> entry_offsets: array<u32>;

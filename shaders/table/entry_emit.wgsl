@@ -11,7 +11,7 @@
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values: array<u32>;
 
-// A saturated offset exceeds every capacity. It is checked before the sum, which may wrap.
+// Drops entries past the capacity. `first` may be saturated, so it is checked before the sum, which may wrap.
 fn write_entry(first: u32, place: u32, key: u32, value: u32) {
     if (first < params.entry_capacity && first + place < params.entry_capacity) {
         keys[first + place] = key;

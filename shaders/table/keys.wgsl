@@ -2,7 +2,7 @@
 // uses: table/worlds
 
 // Hierarchical and adaptive schemes: writes one key per object, that of the cell of its lower corner. Large and ignored
-// objects have keys past the cells. Values are not written: the first digit of the sort derives them.
+// objects have keys past the cells. Values are not written: the sort by the first digit derives them.
 // Also counts the entries of the large-object table, per tile of objects and cell size.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
@@ -51,7 +51,7 @@ fn main(
     if (local < LARGE_TABLE_SHIFTS) {
         atomicStore(&sums[local], 0u);
     }
-    // The last choice has the largest cells and enters the most levels.
+    // The last choice has the largest cells and enters boxes of the most levels.
     let larger = larger_keys(LARGE_TABLE_SHIFTS);
     let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
     let by_2 = covering_of(1u);

@@ -24,7 +24,6 @@ var<workgroup> partial: array<u32, 64>;
 // Entered objects of the tile in any order, each with the place of its first entry.
 var<workgroup> found: array<vec2<u32>, 1024>;
 var<workgroup> found_count: atomic<u32>;
-// Number of entries of earlier tiles.
 var<workgroup> entries_before: atomic<u32>;
 
 // The table as a level, with a bucket for each cell that may be looked up. Its keys follow all others.
@@ -57,7 +56,7 @@ fn fits(cover: Level) -> bool {
     return is_loose && cover.count <= params.large_table_capacity && cover.table_size <= room;
 }
 
-// Returns 0 for no table.
+// Shift of the chosen cell size, or 0 for no table.
 fn chosen_shift() -> u32 {
     if (grid.large_table_below > 0u) {
         for (var shift = 1u; shift <= LARGE_TABLE_SHIFTS; shift += 1u) {

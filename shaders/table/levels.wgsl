@@ -157,7 +157,6 @@ fn lay_out(local: u32) {
     workgroupBarrier();
     let levels = atomicLoad(&occupied);
     if (local < MAX_LEVELS && (levels & (1u << local)) != 0u) {
-        // Buckets of coarser levels come first.
         var table_base = 0u;
         for (var index = local + 1u; index < MAX_LEVELS; index += 1u) {
             table_base += grid.levels[index].table_size;

@@ -20,10 +20,9 @@ fn octave_buckets() -> u32 {
     return 2u << (32u - countLeadingZeros(max(params.sample_count, 2u) - 1u));
 }
 
-// Maximum of a sample's bounded pairs, in objects. A sample stands for `sample_stride` objects.
+// Maximum number of bounded pairs per sample, in objects. A sample stands for `sample_stride` objects.
 const BOUNDED: u32 = 64u;
 
-// Maximum number of bounded pairs per sample.
 fn most_pairs() -> u32 {
     return 1u + min(BOUNDED / params.sample_stride, params.sample_count / 4u);
 }

@@ -198,7 +198,6 @@ fn test_next(hits: ptr<function, Cast>) -> f32 {
     return t;
 }
 
-// Accepts the candidate if a closer test confirms it and filters admit it.
 fn takes_hit(hits: ptr<function, Cast>, seeming_t: f32) -> bool {
     let record = (*hits).candidate;
     let low = records[2u * record];
@@ -300,7 +299,6 @@ fn list_level(hits: ptr<function, Cast>, level: Level) {
     take_row(hits, Row(listing.first, listing.count, 0u, listing.count));
 }
 
-// Moves to the next level, or ends the cast.
 fn go_to_level(hits: ptr<function, Cast>) {
     let rest = (*hits).levels_left;
     if (rest == 0u) {

@@ -6,24 +6,23 @@ use crate::layout::grid::{Class, Params, classify};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
-/// Maximum ratio of the largest box to the smallest scale. The 32 layers span a ratio of 2^31. The last four layers are
-/// left for boxes across cell borders.
+/// Maximum ratio of the largest box's side to the smallest scale of the adaptive scheme. Its 32 layers span a ratio of
+/// 2^31; the coarsest four are left for boxes that cross cell borders.
 const LAYERED: f64 = (1u32 << 27) as f64;
-/// Smallest and largest lengths that a descriptor allows, with room for rounding.
+/// Length limits of descriptors, tightened for rounding to `f32`.
 const SMALLEST_LENGTH: f64 = 1e-30;
 const LARGEST_CELL: f64 = 1e30;
 const LARGEST_SCALE: f64 = 1e27;
-/// Maximum factor by which a cell may be smaller than one that a few boxes share. Walks find smaller cells mostly
-/// empty.
+/// Maximum ratio of the reference cell's side to the cell size. Walks find smaller cells mostly empty.
 const FINER_CELL: f64 = 2.0;
 const FINER_SCALE: f64 = 8.0;
 
 impl Scheme {
     /// Returns [`Scheme::Uniform`] with the median of the boxes' longest sides as cell size.
     ///
-    /// The size is at least half the side of a cell that a few boxes share; if the median is less, as for points, it is
-    /// that whole side. Such a cell is the finest of [`Scheme::Hierarchical`] or, if smaller, a cube (in 2D a square)
-    /// that holds one box on average.
+    /// If the median is less than half the side of the reference cell, as for points, that side is the cell size. The
+    /// reference cell is the finest cell of [`Scheme::Hierarchical`] or, if smaller, a cube (in 2D a square) that holds
+    /// one box on average.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let mut sides = longest_sides(objects, dimensions);
         let middle = sides.len() / 2;
@@ -36,11 +35,11 @@ impl Scheme {
         }
     }
 
-    /// Returns [`Scheme::Adaptive`] with the smallest positive longest side of `objects` as smallest scale, raised if
-    /// the largest box would have no layer.
+    /// Returns [`Scheme::Adaptive`] with the smallest positive longest side of `objects` as smallest scale. The scale
+    /// is raised if the largest box would exceed the coarsest layer.
     ///
-    /// If a cell that a few boxes share, as in [`uniform_for`](Self::uniform_for), is more than eight times as long,
-    /// its side is the scale instead.
+    /// If the scale is less than an eighth of the side of [`uniform_for`](Self::uniform_for)'s reference cell, that
+    /// side is the scale.
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);
@@ -56,7 +55,6 @@ fn axes(dimensions: Dimensions) -> usize {
     dimensions.count() as usize
 }
 
-/// Finite, included boxes with unused axes set to 0.
 fn finite(objects: &[Aabb], dimensions: Dimensions) -> impl Iterator<Item = Aabb> {
     objects.iter().filter_map(move |object| {
         let mut object = *object;

@@ -74,7 +74,7 @@ impl Component {
     pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<DeviceContext>, StepError> {
         let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));
         context.check(&step.table.context)?;
-        // Submissions cannot return errors, so the next call does.
+        // Reports an earlier call's wrong submission, since submissions return no errors.
         if self.pending.take_error() || needs.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
@@ -119,7 +119,7 @@ impl Component {
         Ok(written)
     }
 
-    /// Registers a copy of a call's output. `None` before the first call.
+    /// Returns the recording of a copy of the output `written`. `None` before the first call.
     pub fn end_copy(&self, encoder: &wgpu::CommandEncoder, written: &Dependency) -> Option<Dependency> {
         Some(self.recordings.as_ref()?.beside().make(encoder, [written.clone()]))
     }
@@ -152,7 +152,7 @@ impl Component {
         }
     }
 
-    /// Drops all buffers, since invalid ones cannot be recognized.
+    /// Drops all buffers. After an error, any of them may be invalid.
     pub fn clear(&mut self) {
         self.buffers.clear();
         self.bindings.clear();

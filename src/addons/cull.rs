@@ -49,7 +49,7 @@ buffers! {
     FRUSTA = "frusta": Inputs;
     VIEWS = "views": Inputs;
     VISIBLE = "visible": Results;
-    /// Number of 1 bits in each word of `visible`. After the scan, the list row of the word's first object.
+    /// Number of set bits in each word of `visible`. The scan turns it into the list row of the word's first object.
     PLACES = "places": Results;
     LISTS = "lists": Results;
     OFFSETS = "offsets": Fixed;
@@ -97,8 +97,9 @@ pub struct CullOutput {
     pub lists: Option<Lists>,
     /// One indirect draw per view if [`CullOptions::draw`] is set. Has the usage `INDIRECT`, too.
     ///
-    /// The draw of view `v` starts at byte `16 * v`, or `20 * v` with indices. Its instances are the view's visible
-    /// objects or, with lists, those in its list. Offsets and first instance are 0.
+    /// The draw of view `v` starts at byte `16 * v`, or `20 * v` with indices. Its instance count is the number of
+    /// visible objects or, with lists, of objects in the view's list. First vertex or index, base vertex and first
+    /// instance are 0.
     pub draws: Option<wgpu::Buffer>,
     /// 40 `u32`. Word 0: number of invalid views. Words 2 and 3: 64-bit number of list rows needed, low word first
     /// (only with lists). Word `8 + v`: number of objects that view `v` sees. Others are reserved.
@@ -108,9 +109,9 @@ pub struct CullOutput {
 /// Finds the objects of a step that each of several views sees, on the GPU. Views are cameras, shadow cascades,
 /// cube-map faces, portals, or regions to simulate closely.
 ///
-/// Culling reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, a box is
-/// tested with its lower corner in `0 <= p < period`, not across the border. Invalid and
-/// [excluded](crate::Aabb::EXCLUDED) objects are never visible; [`Frustum`] defines which others are.
+/// Culling reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, a box has
+/// its lower corner in `0 <= p < period`; its periodic images are not tested. [`Frustum`] defines which objects are
+/// visible; invalid and [excluded](crate::Aabb::EXCLUDED) ones never are.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, Scene, wgpu};
@@ -192,8 +193,8 @@ impl Culling {
     /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): visibility bits or lists exceed the binding
     ///   limit.
     /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::Dropped`]: the step's encoder was dropped, a later step was submitted, or (reported once) the
-    ///   last call was submitted out of order.
+    /// - [`StepError::Dropped`]: the step's encoder was dropped, a later step was submitted, or the last call was
+    ///   submitted out of order (reported once).
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
     pub fn record(
         &mut self,
@@ -295,8 +296,8 @@ impl Culling {
         record_outputs(&mut recorder, params, blocks_of_call);
     }
 
-    /// Frees all memory and the bind groups that keep outputs of up to eight past steps alive. Call it with
-    /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory. Also drops the bind groups of up to eight past steps, which keep their outputs alive. Call it
+    /// with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
         self.own.clear();

@@ -72,7 +72,7 @@ impl DispatchArgs {
     /// Sets all four arguments to 0 if the output is incomplete, so that a solver runs on all contacts or none.
     ///
     /// With [`Growth::Grow`](crate::Growth::Grow), a later step has enough capacity. Call [`record`](Self::record)
-    /// before a [`query`](GpuBroadPhase::query) of the same broad phase: queries replace the status. A
+    /// before a [`query`](GpuBroadPhase::query) of the same broad phase: a query overwrites the step's status. A
     /// [page](GpuBroadPhase::page) of an output that did not fit is also incomplete.
     #[must_use]
     pub const fn complete_only(mut self) -> Self {
@@ -92,8 +92,8 @@ impl DispatchArgs {
     /// - [`StepError::NoOutput`]: the step has no such output.
     /// - [`InputError::Zero`]: `workgroup_rows` is 0.
     /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::Dropped`]: the rows will never be written, or (reported once) the last call was submitted out of
-    ///   order.
+    /// - [`StepError::Dropped`]: the rows will never be written, or the last call was submitted out of order (reported
+    ///   once).
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
     pub fn record(
         &mut self,

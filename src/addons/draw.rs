@@ -79,7 +79,7 @@ pub struct DebugOutput {
     /// [`LineVertex`]es, two per line. Usages: `VERTEX`, `STORAGE`, `COPY_SRC`.
     pub vertices: wgpu::Buffer,
     /// Five `u32`: an indirect draw (vertices, instances, first vertex, first instance), then the number of vertices
-    /// that all lines would need. Pairs and ray cells outside the output buffer do not count. Usages: `INDIRECT`,
+    /// that all lines would need. Only pairs and ray cells in the step's output buffers count. Usages: `INDIRECT`,
     /// `STORAGE`, `COPY_SRC`.
     pub args: wgpu::Buffer,
 }
@@ -112,7 +112,7 @@ struct Source {
     rows: u32,
     first: u32,
     row_vertices: u32,
-    /// Maximum number of cells drawn per object. 1 for other kinds of lines.
+    /// Maximum number of cells drawn per object; 1 for boxes, pairs and ray cells.
     row_cells: u32,
     levels: u32,
     needs: Vec<Dependency>,
@@ -149,16 +149,16 @@ impl DebugDraw {
     }
 
     /// Records at most `max_lines` lines of `step`, 32 bytes each. Boxes and cells are drawn completely or not at all.
-    /// If not all lines fit, the first boxes, pairs or ray cells are drawn, or arbitrary occupied cells. `color` is
-    /// RGBA; cells use only its alpha.
+    /// If not all fit, the first boxes, pairs or ray cells are drawn. Of occupied cells, an arbitrary part is drawn.
+    /// `color` is RGBA; cells use only its alpha.
     ///
     /// # Errors
     /// - [`StepError::NoOutput`]: the step has no such output.
     /// - [`StepError::OtherTable`]: the step has another scheme than this component.
     /// - [`InputError::BufferTooLarge`]: the lines exceed the binding limit.
     /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::Dropped`]: the output will never be written, or (reported once) the last call was submitted out
-    ///   of order.
+    /// - [`StepError::Dropped`]: the output will never be written, or the last call was submitted out of order
+    ///   (reported once).
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
     pub fn record(
         &mut self,
@@ -172,7 +172,7 @@ impl DebugDraw {
         if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
         }
-        // Only whole boxes are drawn, so the capacity is 0 if it is less than one box takes.
+        // Rounds down to whole rows, such as the 24 vertices of a box.
         let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
         let capacity = most / source.row_vertices * source.row_vertices;
         let capacity = capacity.min(

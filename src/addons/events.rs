@@ -37,7 +37,8 @@ use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
-/// Copies of begun and ended pairs have a multiple of this number of rows (64 KiB).
+/// Copies of begun and ended pairs are rounded up to a multiple of this number of rows (64 KiB), so that buffers are
+/// seldom replaced.
 const FEW_CHANGES: u32 = 4096;
 
 passes! {
@@ -147,8 +148,8 @@ pub struct Events {
 /// Finds the pairs that begin, persist and end from one step to the next, on the GPU.
 ///
 /// Pairs are identified by the names of their objects ([`ObjectNames`]). A pair ends when one of its objects is
-/// removed. Another pair begins if a new object with that index overlaps. Events have the order of the step's pairs.
-/// They continue after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a
+/// removed. A new object that reuses the index begins new pairs. Events have the order of the step's pairs. They
+/// continue after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a
 /// [`reset`](Self::reset).
 ///
 /// ```no_run
@@ -170,8 +171,8 @@ pub struct Events {
 /// # }
 /// ```
 ///
-/// Memory: 64 to 72 bytes per row of pair capacity, including the previous step's rows, and 4 bytes per object for
-/// generations on the host, which each call uploads.
+/// Memory: 64 to 72 bytes per row of pair capacity, including the previous step's rows. Generations from the host take
+/// 4 bytes per object; each call uploads them.
 pub struct PairEvents {
     own: Component,
     uploads: Staging,
@@ -326,7 +327,7 @@ impl PairEvents {
         sizes: Sizes,
         recorded: RowBuffers,
     ) {
-        // Passes read the previous step's table even if `fit` replaces it.
+        // Kept for the passes, which read the previous step's table even if `fit` replaces it.
         let table = self.own.buffers.existing(buffer::TABLE).cloned();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         let own = |id| self.own.buffers.get(id);
@@ -436,8 +437,8 @@ impl PairEvents {
         self.last.as_ref().map(|last| last.rows)
     }
 
-    /// Frees all memory, forgets the previous step, and frees the bind groups that keep outputs of up to eight past
-    /// steps alive. Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory and forgets the previous step. Also drops the bind groups of up to eight past steps, which keep
+    /// their outputs alive. Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.reset();
         self.own.clear();
@@ -488,7 +489,6 @@ impl PairEvents {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
-        // The room is rounded up, so that buffers are seldom replaced.
         let room = |last: u32, most: u32| {
             let steps = last.saturating_add(last / 4) / FEW_CHANGES + 1;
             steps.saturating_mul(FEW_CHANGES).min(most)
@@ -540,7 +540,7 @@ impl PairEvents {
             if let Ok(counters) = read_counters(reading) {
                 for (late, word) in changes.iter().zip([word::BEGUN, word::ENDED]) {
                     let before = late.load(Ordering::Relaxed);
-                    // The recent number decays slowly, since bursts tend to return.
+                    // Falls by at most a sixteenth per result, since bursts tend to return.
                     let after = counters.get(word).copied().unwrap_or(0).max(before - before / 16);
                     late.store(after, Ordering::Relaxed);
                 }

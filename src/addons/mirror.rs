@@ -49,7 +49,7 @@ struct Resident {
 }
 
 impl Mirror {
-    /// `changed` lists each new or changed slot once. The number of slots never falls.
+    /// Records the upload of changes. `changed` lists each new or changed slot once; the number of slots never falls.
     pub fn update(
         &mut self,
         device: &wgpu::Device,
@@ -58,7 +58,7 @@ impl Mirror {
         changed: &[u32],
     ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
         self.uploaded = 0;
-        // A lost device creates an invalid buffer, and the step that binds it fails.
+        // Hides the invalid buffer of a lost device: the step that binds it fails.
         let scopes = Scopes::begin(device);
         let updated = self.update_buffer(device, encoder, boxes, changed);
         drop(scopes.end());
@@ -138,7 +138,7 @@ impl Resident {
         self.changes.begin();
     }
 
-    /// Returns the old buffer if it was too small.
+    /// Replaces a buffer too small for `count` boxes. Returns the old one.
     fn fit(&mut self, count: u64, limit: u64) -> Option<wgpu::Buffer> {
         let held = self.buffer.size() / BOX_BYTES;
         if count <= held {

@@ -18,8 +18,8 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 
 /// Identifies an object of one [`ObjectSet`]. Once the object is removed, the handle is stale forever.
 ///
-/// A handle is also stale in other sets: with up to 1,024 sets in a program, no handles coincide before a slot has held
-/// a million objects. Handles of moving objects sort before those of static ones, then by index.
+/// A handle is also stale in other sets. With up to 1,024 sets in a program, no two sets return equal handles before a
+/// slot has held a million objects. Handles of moving objects sort before those of static ones, each kind by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
@@ -113,9 +113,9 @@ const fn is_live(generation: u32) -> bool {
 ///
 /// # Static objects
 ///
-/// Use [`insert_static`](Self::insert_static) for objects that seldom change: steps reuse their table until one changes
-/// (see [`Statics`]). They never pair with each other. To make one a moving object, remove it and
-/// [`insert`](Self::insert) it.
+/// Use [`insert_static`](Self::insert_static) for objects that seldom change: steps reuse the table of static objects
+/// until one of them changes (see [`Statics`]). They never pair with each other. To make one a moving object, remove it
+/// and [`insert`](Self::insert) it.
 ///
 /// In results, static object `i` has index `i`; a moving object's index is its slot plus the number of [static
 /// slots](Self::static_slots) at that step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) convert.
@@ -210,7 +210,7 @@ impl ObjectSet {
     /// [`StaleHandle`]: no such object.
     pub fn get(&self, handle: Handle) -> Result<&Aabb, StaleHandle> {
         let (part, index) = (self.part(handle), handle.index() as usize);
-        // Handles from events or files may hold any number.
+        // Handles from events or files may have any index.
         match part.generations.get(index) {
             Some(&generation) if generation == handle.generation && is_live(generation) => Ok(&part.boxes[index]),
             _ => Err(StaleHandle(handle)),
@@ -288,8 +288,8 @@ impl ObjectSet {
     /// Returns the handle of the object with this index in results. `None` for free slots, indices past the slots, and
     /// [`NONE`](crate::NONE).
     ///
-    /// Indices are the current ones. Since the step, slots may have been reused, and each new static slot has shifted
-    /// moving objects by one.
+    /// Indices refer to the current slots. Since an earlier step, slots may have been reused, and each new static slot
+    /// has shifted the indices of moving objects by one.
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
@@ -333,7 +333,8 @@ impl ObjectSet {
     /// Boxes of the moving slots, for [`Source::Host`] and [`cpu::step`](crate::cpu::step). Free slots are excluded
     /// points at the origin and count in [`Counters::excluded`](crate::Counters::excluded).
     ///
-    /// The number of slots never falls. It is the peak number of objects, plus one per slot retired after 2^31 objects.
+    /// The number of slots never falls. It is the peak number of objects, plus one per slot retired because it has held
+    /// 2^31 objects.
     pub fn slots(&self) -> &[Aabb] {
         &self.moving.boxes
     }
@@ -480,7 +481,6 @@ impl Default for ObjectSet {
 
 /// Generation of new slots in set number `set`. Those of the first `2^n` sets differ by at least `2^(32 - n)`.
 const fn first_generation(set: u32) -> u32 {
-    // New slots are free, so their generation is even.
     set.reverse_bits() & !1
 }
 

@@ -16,8 +16,8 @@ use crate::step::output::StepOutput;
 /// [`update`](Self::update) returns the changes of that step.
 ///
 /// If pairs did not fit, or an encoder was dropped or submitted out of order, events restart in the next step. The
-/// tracker then reports the difference to the pairs it knows, without pairs that began and ended in between. An encoder
-/// that is never finished delays the events of all later steps.
+/// tracker then returns the difference to the last known pairs. Pairs that began and ended in between are left out. An
+/// encoder that is never finished delays the events of all later steps.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairTracker, wgpu};
@@ -45,7 +45,6 @@ pub struct PairTracker {
     pairs: HashSet<PairEvent>,
     /// True if `pairs` are those of the last arrived step.
     is_synced: bool,
-    /// True if events restart in the next step.
     restarts: bool,
 }
 
@@ -74,8 +73,8 @@ impl PairTracker {
     /// Records the events of `step`, directly after it, and their copy to the host. Never submits, waits or polls.
     ///
     /// # Errors
-    /// As [`PairEvents::record`], but [`StepError::Dropped`] and [`StepError::OtherBroadPhase`] only if the step itself
-    /// is unusable. Otherwise events restart.
+    /// As [`PairEvents::record`]. [`StepError::Dropped`] and [`StepError::OtherBroadPhase`] are returned only if the
+    /// step itself is unusable; otherwise events restart.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

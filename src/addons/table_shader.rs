@@ -38,9 +38,9 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// Each object is found once, in no defined order. Layers and owners apply if filters are on. Object indices are those
 /// of results, static objects first, in either table.
 ///
-/// Walks are not split into rounds: a large query may take a few times as long as testing every object. Some drivers
-/// silently end long loops, such as Mesa's software drivers after 65,535 iterations of a few invocations together.
-/// `bp_walk_is_complete` is then false, as after a `break`.
+/// Walks are not split into rounds: a large query may take a few times as long as a test of every object. Some drivers
+/// silently end long loops. Mesa's software drivers end them after 65,535 iterations, summed over a few invocations.
+/// `bp_walk_is_complete` is then false, as after a `break` of your loop.
 ///
 /// Static objects have their own table, [`StepOutput::static_table`](crate::StepOutput::static_table). Search it in a
 /// second dispatch or, with [`second_table`](Self::second_table), in the same one. WebGPU guarantees eight storage
@@ -69,8 +69,8 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `hits.object`, `hits.t`, `hits.record` | current hit; hits have no defined order |
 ///
 /// Rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay); invalid rays hit nothing. `t` has the same
-/// bits as in [`RayHit`](crate::RayHit), except that [`RayHit::MISS`](crate::RayHit::MISS) is infinite. WGSL reserves
-/// the word `cast`.
+/// bits as in [`RayHit`](crate::RayHit), except that [`RayHit::MISS`](crate::RayHit::MISS) is infinite. No variable can
+/// be named `cast`: WGSL reserves this word.
 ///
 /// For both tables, cast the same ray in each and take the hit with the smaller `t`, then the smaller object. Do not
 /// shorten `t_max` for the second cast: `t` is clamped to it.
@@ -129,8 +129,9 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// # validator.validate(&module).unwrap();
 /// ```
 ///
-/// `bp_cell_entries` omits objects on the large list and, except in the uniform scheme, boxes that only reach in from
-/// another cell; walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table lacks objects.
+/// `bp_cell_entries` omits objects on the large list, which are in no cell, and, except in the uniform scheme, boxes
+/// that only reach in from another cell; walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table
+/// lacks objects.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
@@ -243,7 +244,7 @@ impl TableShader {
         ] {
             text = with_constant(&text, name, &value);
         }
-        // Uniform blocks do not count as storage buffers.
+        // A uniform block leaves one more storage buffer to the caller.
         text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
         // Code that reads the unbound variables is unreachable.
         if !reads_objects(kind) {
@@ -367,7 +368,6 @@ fn declares(line: &str, variable: &str) -> bool {
     line.contains(&format!("> {variable}:"))
 }
 
-/// Makes a bound variable a private array of one element.
 fn unbound(text: &str, variable: &str, element: &str) -> String {
     let lines = text.lines().map(|line| match declares(line, variable) {
         true => format!("var<private> {variable}: array<{element}, 1>;\n"),
@@ -432,7 +432,6 @@ fn begins_names(prefix: &str) -> bool {
         && !prefix.starts_with("__")
 }
 
-/// Renames outside of comments.
 fn renamed(text: &str, names: &[(String, String)]) -> String {
     let mut all = String::with_capacity(2 * text.len());
     for line in text.lines() {

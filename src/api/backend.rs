@@ -6,9 +6,9 @@ pub enum Backend<'a> {
     /// The best hardware GPU on Vulkan, Metal, DX12 or WebGPU. Without one, the [CPU engine](crate::cpu).
     ///
     /// Software adapters are never chosen, since the CPU engine is faster. The CPU engine also takes over permanently
-    /// if the device cannot be opened, cannot bind a step's input, or cannot hold even a step without objects;
-    /// [`query`](crate::BroadPhase::query) never changes the engine. A program that once found no hardware does not
-    /// search again.
+    /// if the device cannot be opened, if even a step without objects exceeds a limit, or if a step needs a larger
+    /// buffer than the device can bind. [`query`](crate::BroadPhase::query) never changes the engine. Once a program
+    /// finds no hardware, it does not search again.
     #[default]
     Auto,
     /// The best adapter of these backends. Hardware is preferred to software.

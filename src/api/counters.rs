@@ -2,7 +2,7 @@
 
 use crate::api::error::BroadPhaseError;
 
-/// Word indices in the counter buffer, from `shaders/common/counters.wgsl`. The second word of a 64-bit count follows.
+/// Word indices in the counter buffer, from `shaders/common/counters.wgsl`; the low word of a 64-bit count.
 #[allow(missing_docs, reason = "documented with `Counters`")]
 pub(crate) mod word {
     use crate::shared::wgsl::number;
@@ -41,7 +41,7 @@ pub(crate) mod word {
 pub struct Status(u32);
 
 impl Status {
-    /// Cell entries overflowed the table. Rows may be missing in any output.
+    /// Cell entries overflowed the cell table. Rows may be missing in any output.
     pub const ENTRIES: Self = Self(1);
     /// Pairs overflowed their buffer.
     pub const PAIRS: Self = Self(2);
@@ -58,15 +58,14 @@ impl Status {
     pub const RAY_CELLS: Self = Self(32);
     /// The driver ended shader loops early. Pairs, hits and query results may be missing.
     ///
-    /// Mesa's llvmpipe does so after 65,535 iterations. Discrete and integrated GPUs are not checked, so they never set
-    /// this bit. Once these counters arrive, the next step makes its rounds eight times shorter.
-    /// [`BroadPhase`](crate::BroadPhase) repeats until no loop is cut.
+    /// Mesa's llvmpipe does so after 65,535 iterations. Discrete and integrated GPUs are not checked and never set this
+    /// bit. Once the host has these counters, the next step makes its rounds eight times shorter.
+    /// [`BroadPhase`](crate::BroadPhase) repeats the step until no loop is cut.
     pub const CUT: Self = Self(64);
 
-    /// Bits that mean: rows of any output may be missing.
+    /// Bits after which rows may be missing in any output.
     pub(crate) const WALKS: Self = Self(Self::ENTRIES.0 | Self::ROUNDS.0 | Self::CUT.0);
 
-    /// Bits that mean: pairs may be missing.
     pub(crate) const LACKS_PAIRS: Self = Self::WALKS.union(Self::PAIRS);
 
     const NAMES: [(Self, &'static str); 7] = [
@@ -143,7 +142,6 @@ impl std::fmt::Debug for Status {
 
 /// An output whose rows are counted before they are written.
 pub(crate) struct CountedOutput {
-    /// Name of the output in errors.
     pub name: &'static str,
     /// Counter word with the low half of the 64-bit number of rows needed.
     pub word: usize,
@@ -204,12 +202,12 @@ pub struct Counters {
     pub invalid: u32,
     /// Objects ignored because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED), whatever their bounds.
     pub excluded: u32,
-    /// Objects on the large list, which all objects are tested against: infinite boxes, or boxes too large for every
-    /// cell.
+    /// Objects on the large list. Each is tested against all objects, because its box has an infinite bound or is too
+    /// large for the cells of every level.
     pub large: u32,
-    /// Levels that have objects, summed over the moving and the static objects' tables.
+    /// Number of grid levels with objects, summed over the moving and the static objects' tables.
     pub levels: u32,
-    /// Cells, summed over the moving and the static objects' tables.
+    /// Number of cells, summed like [`levels`](Self::levels).
     pub table_cells: u32,
     /// Cell entries needed, without those of static objects.
     pub entries_needed: u64,
@@ -228,11 +226,11 @@ pub struct Counters {
     pub hits_needed: u64,
     /// Hits that the output can hold.
     pub hits_capacity: u32,
-    /// Cells of rays needed ([`ray_cells`](crate::OutputOptions::ray_cells)). Each ray adds at most 2^32 - 1.
+    /// Rows needed for cells of rays ([`ray_cells`](crate::OutputOptions::ray_cells)). Each ray adds less than 2^32.
     pub ray_cells_needed: u64,
     /// Cells of rays that the output can hold.
     pub ray_cells_capacity: u32,
-    /// Results of queries needed with [`QueryMode::All`](crate::QueryMode::All). Exact if
+    /// Query results found, even those that did not fit, with [`QueryMode::All`](crate::QueryMode::All). Exact if
     /// [`pairs_needed`](Self::pairs_needed) is.
     pub results_needed: u64,
     /// Results of queries that the output can hold.
@@ -245,7 +243,7 @@ pub struct Counters {
     pub rays_invalid: u32,
     /// Box tests of pairs, if [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) is on.
     ///
-    /// In a crowded scene, one test of the common box of eight objects may replace their eight tests. It counts once.
+    /// In a crowded scene, a test of the bounding box of eight objects may replace eight tests. It counts as one test.
     pub pair_candidates: u64,
     /// Box tests of rays, counted like [`pair_candidates`](Self::pair_candidates).
     pub ray_candidates: u64,
@@ -258,7 +256,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns the outputs, each with the rows needed and its capacity.
     pub(crate) const fn outputs(&self) -> [(CountedOutput, u64, u32); 4] {
         [
             (PAIRS, self.pairs_needed, self.pairs_capacity),

@@ -19,8 +19,8 @@ pub enum Scheme {
     /// Hierarchical hash grid (after Schornbaum's thesis): each object is entered into one cell, on the level that fits
     /// its size.
     ///
-    /// Nothing to tune: cell sizes and levels follow from the sizes and density of the objects. If a few objects are
-    /// far larger than most, a second table holds them in each cell they cover, where small objects find them.
+    /// Cell sizes and levels follow from the sizes and density of the objects, without tuning. If a few objects are far
+    /// larger than most, a second table holds them in each cell they cover. A small object then finds them in one cell.
     #[default]
     Hierarchical,
     /// Spatial hash with one cell size: each object is entered into every cell it covers.
@@ -31,11 +31,11 @@ pub enum Scheme {
         /// Edge of a cell in the units of the boxes, from 2^-100 to 2^100.
         cell_size: f32,
     },
-    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): each object is entered into one cell, on the
-    /// finest layer that has a cell around its whole box.
+    /// Layers of half-shifted cells with power-of-two edges (after AHGrid, a Nim library): each object is entered into
+    /// one cell, on the finest layer that has a cell around its whole box.
     ///
-    /// Layer `s` has cells of edge `s` with borders at odd multiples of `s / 2`, so borders of different layers never
-    /// coincide. Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested.
+    /// Cells of edge `s` have borders at odd multiples of `s / 2`, so borders of different layers never coincide.
+    /// Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested.
     Adaptive {
         /// Edge of a cell of the finest layer, from 2^-100 to 2^90, rounded up to a power of two.
         ///
@@ -62,7 +62,8 @@ pub enum RayMode {
 /// Order of pairs, of the hits of a ray ([`RayMode::All`]) and of the results of a query
 /// ([`QueryMode::All`](crate::QueryMode::All)).
 ///
-/// Lists stay in the order of rays and queries. Closest hits, nearest objects and cells of rays are not affected.
+/// The lists of different rays or queries stay in input order. Closest hits, nearest objects and cells of rays are not
+/// affected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -106,7 +107,7 @@ pub enum Growth {
     /// The buffer grows, with [`headroom`](OutputOptions::headroom), in the first step recorded after the counters of
     /// the overflow arrive on the host.
     ///
-    /// The buffer shrinks once 64 to 127 steps in a row needed, with headroom, at most half of it.
+    /// The buffer shrinks after 64 to 127 consecutive steps whose rows, with headroom, fill at most half of it.
     #[default]
     Grow,
     /// The buffer keeps its capacity. If a step finds more rows, those that fit are written and all are counted.
@@ -134,9 +135,9 @@ pub struct Capacities {
     /// Rounds: number of dispatches that share the box tests of an object, a ray or a query, so that no dispatch takes
     /// long. At most 4,096. `None`: 1.
     ///
-    /// - **Length of a round**: at most 16,384 box tests per object, ray or query. This maximum falls to 1,024 for many
-    ///   more than 262,144 objects, rays or queries, to 40,000 / (k + 1) for the `k` nearest objects, and after
-    ///   [`Status::CUT`](crate::Status::CUT).
+    /// - **Length of a round**: at most 16,384 box tests per object, ray or query. Above 262,144 objects, rays or
+    ///   queries, this maximum falls in proportion, down to 1,024. For the `k` nearest objects, it is at most
+    ///   40,000 / (k + 1). It also falls after [`Status::CUT`](crate::Status::CUT).
     /// - **Too few rounds**: only very crowded scenes need more than one. A step with too few sets
     ///   [`Status::ROUNDS`](crate::Status::ROUNDS). [`BroadPhase`](crate::BroadPhase) adds rounds itself.
     pub rounds: Option<u32>,
@@ -149,9 +150,8 @@ pub struct Uses {
     pub statics: bool,
     /// Numbers of objects, rays or queries that only the device knows ([`DeviceCount`](crate::DeviceCount)).
     pub device_counts: bool,
-    /// Objects, worlds, rays or queries in your buffers that passes cannot read in place:
-    /// [`Source::at`](crate::Source::at), [`Source::stride`](crate::Source::stride),
-    /// [`Source::layout`](crate::Source::layout).
+    /// Objects, worlds, rays or queries that the step must pack first, because of [`Source::at`](crate::Source::at),
+    /// [`Source::stride`](crate::Source::stride) or [`Source::layout`](crate::Source::layout).
     pub strided: bool,
     /// Rays ([`Rays::Plain`](crate::Rays::Plain)), in the descriptor's [`ray_mode`](OutputOptions::ray_mode).
     pub rays: bool,
@@ -267,8 +267,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// - **Objects are wrapped**: along each periodic axis on which its bounds are finite, a box moves by whole periods
     ///   until its lower corner is in `0 <= x < period`. The new corner is exact for `x >= 0`, else rounded once. If it
     ///   rounds to the period, as −1e-9 does with a period of 1, it becomes 0.
-    /// - **Across the border**: only [`SelfQuery::Within`](crate::SelfQuery::Within) finds objects across it. Pairs do
-    ///   not cross it. Rays and other queries are not wrapped.
+    /// - **Across borders** of periods: only [`SelfQuery::Within`](crate::SelfQuery::Within) finds objects on the other
+    ///   side. Pairs do not cross borders. Rays and other queries are not wrapped.
     pub periods: [f32; 3],
     /// Number of worlds: independent scenes in one step. Objects of different worlds never pair. Default: 1.
     ///
@@ -363,7 +363,6 @@ impl BroadPhaseDescriptor<'_> {
         self.dimensions == Dimensions::Two || self.margin > 0.0 || self.has_worlds() || self.periods != [0.0; 3]
     }
 
-    /// Fails if there are several worlds and the number of world ids is not the number of objects.
     pub(crate) fn check_worlds(&self, worlds: u64, objects: u64) -> Result<(), InputError> {
         if self.has_worlds() && worlds != objects {
             return Err(InputError::WorldsMissing { worlds, objects });
@@ -382,7 +381,6 @@ pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u6
     Ok(())
 }
 
-/// Fails if a value is out of range for every device and input.
 pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), DescriptorError> {
     // The inverse of a cell size must be a normal float on all levels.
     let lengths = |largest: u32| f32::from_bits((127 - 100) << 23)..=f32::from_bits((127 + largest) << 23);

@@ -153,8 +153,8 @@ pub enum InputError {
     },
     /// An input of a [`Scene`](crate::Scene) is in a device buffer, but the call needs it on the host.
     ///
-    /// Read the buffer back and pass the copy. If a [`DeviceCount`](crate::DeviceCount) is named, shorten the sources
-    /// to that count.
+    /// Read the buffer back and pass the copy. Instead of a [`DeviceCount`](crate::DeviceCount), pass only that many
+    /// elements.
     #[error("the {what} must be on the host: read the buffer back and pass the copy")]
     NotOnHost {
         /// Name of the input.
@@ -196,7 +196,7 @@ pub enum InputError {
     /// A buffer of yours lacks the usage `STORAGE`.
     #[error("the buffer of {what} lacks the usage STORAGE: create it with wgpu::BufferUsages::STORAGE")]
     Usage {
-        /// The input.
+        /// Name of the input.
         what: &'static str,
     },
     /// An offset or a stride in your buffer is not a multiple of 4 bytes.
@@ -283,7 +283,7 @@ pub enum CreateError {
     /// The device is lost. Browsers do not report this here, but to the device's lost callback.
     #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
-    /// A component was used on another device before, or preparations of two devices were merged.
+    /// The component was first used on another device, or preparations of two devices were merged.
     #[error("prepared for another device: create one per device")]
     OtherDevice,
 }
@@ -318,15 +318,16 @@ pub enum StepError {
     ///
     /// - **If earlier work never ran**, record it again. [`PairEvents`](crate::PairEvents) need a
     ///   [`reset`](crate::PairEvents::reset) first.
-    /// - **If the previous call ran at the wrong time**, after a later step or before the step that it reads, its
-    ///   output is wrong. Unless a read-back reported that, the next call returns this error once and records nothing.
-    ///   Then calls work again.
+    /// - **If the previous recording ran out of order**, after a later step or before the step that it reads, its
+    ///   output is wrong. Unless a read-back reported the fault, the next call returns this error once and records
+    ///   nothing. Later calls work again.
     #[error(
         "an encoder that this call depends on was dropped or submitted out of order: record again; pair events \
          need a reset first"
     )]
     Dropped,
-    /// The input or the step is on another device than the called object, or than the object's first step.
+    /// The input or the step is on another device than the called object. A component's device is that of its first
+    /// call.
     #[error("the step or its input is on another device: create a broad phase and its components per device")]
     OtherDevice,
     /// The step is of another broad phase than the [`QuerySet`](crate::QuerySet), or than earlier steps of
@@ -339,7 +340,7 @@ pub enum StepError {
     /// [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost. This call found that, or [`mark_lost`](crate::GpuBroadPhase::mark_lost) reported it.
+    /// The device is lost: this call detected it, or [`mark_lost`](crate::GpuBroadPhase::mark_lost) reported it.
     ///
     /// Drop the encoder.
     #[error("device lost: create a device and a broad phase again")]
@@ -422,7 +423,7 @@ pub enum BroadPhaseError {
     /// The device is lost.
     #[error("device lost: create a device and a broad phase again")]
     DeviceLost,
-    /// The driver ends shader loops early, even the shortest that passes can use.
+    /// The driver ends shader loops early ([`Status::CUT`](crate::Status::CUT)), even in the shortest rounds.
     #[error("the driver ends loops of shaders early, however short they are")]
     LoopsCut,
     /// The result has more rows than 32-bit offsets can address.

@@ -29,7 +29,8 @@ pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
 ///   farthest along the normal, and `e` is the largest of 2 and all finite magnitudes of the bounds and the normal. If
 ///   the sum in brackets overflows, the box is kept. All devices agree bit for bit.
 /// - **Infinite bounds**: a box with an infinite bound on the inner side of a plane is not outside that plane. A box
-///   that is infinitely far away on the outer side is. Bounds along an axis with a zero normal component are ignored.
+///   that is infinitely far away on the outer side is outside. Bounds along an axis with a zero normal component are
+///   ignored.
 /// - **Two dimensions**: boxes are at z = 0, and z of the normals is ignored.
 /// - **Invalid**: a NaN or an infinity in a used plane, more than eight planes, or a world that does not exist. The
 ///   view sees nothing and is counted in [`Visible::invalid`].
@@ -55,7 +56,7 @@ pub struct Frustum {
 
 const _: () = assert!(size_of::<Frustum>() == 16 * number("cull/view", "VIEW_VECTORS") as usize);
 
-/// Each plane is the sum of two matrix rows. A normal below this share of the rows' normals is only rounding error.
+/// Planes are sums of two matrix rows. A plane's normal below this share of the rows' normals is only rounding error.
 const LOST: f32 = 1.0 / (1 << 21) as f32;
 
 impl Frustum {
@@ -101,7 +102,7 @@ impl Frustum {
         let near = (z, (0..3).all(|at| z[at] == 0.0));
         let mut view = Self::default();
         for (plane, is_lost) in [sum(1.0, x), sum(-1.0, x), sum(1.0, y), sum(-1.0, y), near, sum(-1.0, z)] {
-            // A plane without a normal contains all points, or none.
+            // A plane without a normal contains all points if `d >= 0`, else none.
             let has_no_effect = is_lost && plane[3] >= 0.0;
             if !has_no_effect {
                 view.planes[view.plane_count as usize] = plane;

@@ -28,7 +28,7 @@ pub enum Source<'a, T> {
     },
 }
 
-/// Offset, stride and layout of elements in a buffer, and the recording that fills it.
+/// Offset, stride and layout of elements in a buffer, and the [`ObjectSet`](crate::ObjectSet) upload that fills it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a, T> {
     recording: Option<&'a Dependency>,
@@ -168,7 +168,6 @@ impl<'a, T> Source<'a, T> {
         self.len() as u64
     }
 
-    /// Range to bind if offsets must be multiples of `alignment`.
     pub(crate) fn placement(&self, alignment: u32) -> Placement {
         let Self::Device { count: 1.., origin, .. } = self else {
             let bytes = self.count() * size_of::<T>() as u64;
@@ -249,7 +248,7 @@ impl<T> Default for Source<'_, T> {
     }
 }
 
-/// Size of a [`Ray`] and a [`SweptRay`] in vectors of four words, from `shaders/rays/ray_walk.wgsl`.
+/// Size of a [`Ray`] in vectors of four words, from `shaders/rays/ray_walk.wgsl`.
 pub(crate) const RAY_STRIDE: u32 = number("rays/ray_walk", "RAY_STRIDE");
 pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_walk", "SWEPT_STRIDE");
 
@@ -299,7 +298,6 @@ impl Rays<'_> {
         }
     }
 
-    /// Size of a ray in vectors of four words.
     pub(crate) const fn stride(&self) -> u32 {
         match self {
             Self::None | Self::Plain(_) => RAY_STRIDE,
@@ -417,7 +415,7 @@ impl<'a> From<Source<'a, Query>> for Queries<'a> {
     }
 }
 
-/// Fails if passes cannot bind the source directly.
+/// Fails if passes cannot bind the source in place, without a copy.
 pub(crate) fn check_bound<T>(
     what: &'static str,
     source: &Source<'_, T>,
@@ -472,7 +470,7 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
     }
     let bound = source.placement(limits.min_storage_buffer_offset_alignment);
     let (needed, limit) = (bound.bytes, binding_limit(limits));
-    // A source in the default layout is as large as the internal buffer that it replaces, whose size the plan checks.
+    // A source without a `layout` replaces an internal buffer of the same size, which `Plan` checks.
     if bound.layout.is_some() && needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }
@@ -484,7 +482,6 @@ pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
     count_within(what, count, LARGEST_COUNT as u32 - 1)
 }
 
-/// Returns `count` as `u32`. Fails with [`InputError::TooMany`] if it exceeds `limit`.
 pub(crate) fn count_within(what: &'static str, count: u64, limit: u32) -> Result<u32, InputError> {
     let fits = u32::try_from(count).ok().filter(|&count| count <= limit);
     let limit = limit.into();

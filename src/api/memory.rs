@@ -6,11 +6,11 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct MemoryUse {
-    /// Uploads from the host: boxes, worlds, rays, queries, views and generations.
+    /// Uploads from the host, and copies of inputs in your buffers.
     ///
-    /// Your own buffers are read in place and add nothing, with two exceptions. Boxes are copied if a pass changes them
-    /// (margin, periods, worlds, two dimensions) or if there are static objects. Rays and queries are copied if their
-    /// count is on the device.
+    /// Inputs are copied if their count is on the device or if passes cannot read them in place. Boxes are also copied
+    /// if a pass changes them (margin, periods, worlds, two dimensions), or if there are static objects, excluded pairs
+    /// or filter data.
     pub inputs: u64,
     /// The cell table, and data per object for finding pairs.
     pub objects: u64,

@@ -82,7 +82,6 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// True if the WGSL function `name` synchronizes or exchanges values with other invocations.
 fn is_cross_invocation(name: &str) -> bool {
     let exchanges = |prefix| {
         let rest: Option<&str> = name.strip_prefix(prefix);
@@ -117,7 +116,7 @@ pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
                 "fn" | "struct" | "const" | "alias" => {
                     let name = match tokens.token()? {
                         Some((_, Token::Word(name))) => name,
-                        // The compiler reports a missing name.
+                        // The device's compiler reports a declaration without a name.
                         _ => continue,
                     };
                     if !name.starts_with(PREFIX) {
@@ -193,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Such calls could hang: other invocations may be elsewhere in their walks, or have ended.
+    /// Such calls could hang, because other invocations may test no pair at that time, or have ended.
     #[test]
     fn calls_that_wait_for_other_invocations_are_refused_by_name() {
         let names = [
@@ -213,7 +212,7 @@ mod tests {
                 let (line, name) = (2, name.to_owned());
                 assert_eq!(check(&text), Err(PairFilterError::Calls { line, name }), "{text}");
             }
-            // The name alone is no call.
+            // Without parentheses, the name is not a call.
             let text =
                 format!("fn admits_pair(a: u32, b: u32) -> bool {{ // {name}()\nlet {name} = true; return {name}; }}");
             assert_eq!(check(&text), Ok(()), "{text}");

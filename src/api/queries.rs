@@ -95,7 +95,8 @@ pub enum SelfQuery {
     /// - **Same rules as pairs**: margin, filters, [`excluded_pairs`](crate::Scene::excluded_pairs) and
     ///   [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) apply. Boxes do not overlap across the border of a
     ///   [period](crate::BroadPhaseDescriptor::periods).
-    /// - **Cost**: it takes longer than finding pairs, which you can turn [off](crate::BroadPhaseDescriptor::pairs).
+    /// - **Cost**: this query takes longer than finding pairs. You can turn [pairs](crate::BroadPhaseDescriptor::pairs)
+    ///   off.
     /// - **Nearest**: with [`QueryMode::Nearest`] all distances are 0, so the result is the `k` smallest indices.
     Overlaps {
         /// True to list only objects of larger index.
@@ -126,9 +127,9 @@ pub enum QueryMode {
     All,
     /// The nearest `k` objects, at most 1,024, by distance and then by index.
     ///
-    /// The search goes outward and ends when nothing nearer can follow, so a small radius saves little time. The search
-    /// tests all objects if there are fewer than `k` results, or if cells are far smaller than the distance to the
-    /// results, as in a void between dense clusters.
+    /// The search goes outward and ends when farther cells cannot have nearer objects, so a small radius saves little
+    /// time. All objects are tested if there are fewer than `k` results, or if cells are far smaller than the distance
+    /// to the results, as in a void between dense clusters.
     Nearest(u32),
 }
 
@@ -148,7 +149,7 @@ pub struct NearestObject {
 }
 
 impl NearestObject {
-    /// No object.
+    /// Row after the last result.
     pub const NONE: Self = Self {
         object: NONE,
         squared_distance: f32::INFINITY,

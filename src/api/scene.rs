@@ -12,8 +12,8 @@ use crate::shared::bounds::binding_limit;
 ///
 /// - **Indices** in results: static object `i` has index `i`, moving object `i` has index `n + i`, where `n` is the
 ///   number of static objects.
-/// - **Pairs**: static objects never pair with each other. They count as marked with [`Aabb::STATIC`], whatever their
-///   owner word, so moving objects with that mark do not pair with them either, unless
+/// - **Pairs**: static objects never pair with each other. They always have the flag [`Aabb::STATIC`], whatever their
+///   owner word. Moving objects with this flag do not pair with them either, unless
 ///   [`filters`](crate::BroadPhaseDescriptor::filters) are off. Otherwise results are as if all objects were in one
 ///   list.
 /// - **Rebuild**: the table is rebuilt when [`generation`](Self::generation) or their number changes, when
@@ -98,7 +98,8 @@ pub struct Scene<'a> {
     pub ray_count: Option<DeviceCount<'a>>,
     /// Queries. Default: none.
     pub queries: Queries<'a>,
-    /// Number of [`Queries::Boxes`] or [`Queries::General`] to run, with the rules of [`ray_count`](Self::ray_count).
+    /// Number of [`Queries::Boxes`] or [`Queries::General`] to run, if only the device knows it: as
+    /// [`ray_count`](Self::ray_count).
     ///
     /// Self-queries run for the objects of [`object_count`](Self::object_count).
     pub query_count: Option<DeviceCount<'a>>,
@@ -165,7 +166,7 @@ impl QueryInput<'_> {
     }
 }
 
-/// Fails if passes cannot read the count.
+/// Fails if passes cannot bind the buffer up to the count.
 pub(crate) fn check_limit(
     what: &'static str,
     limit: Option<DeviceCount<'_>>,
@@ -174,7 +175,7 @@ pub(crate) fn check_limit(
     let Some(DeviceCount { buffer, word }) = limit else {
         return Ok(());
     };
-    // Passes get the index plus one; 0 means no count.
+    // Number of words up to and including the count.
     let count = word.saturating_add(1);
     check(what, &Source::<u32>::device(buffer, count), limits)?;
     let (needed, limit) = (4 * u64::from(count), binding_limit(limits));

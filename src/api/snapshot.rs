@@ -136,7 +136,7 @@ struct Input {
 enum InputRays {
     Plain(#[serde(with = "rows")] Vec<Ray>),
     Swept(#[serde(with = "rows")] Vec<SweptRay>),
-    // `None` is last, so that the other variants keep their numbers in files.
+    // Files store indices of variants. `None` is last, so that the others keep theirs.
     None,
 }
 
@@ -280,7 +280,7 @@ impl Snapshot {
 /// Maximum characters of a version in an error, since a damaged file may have any text.
 const LONGEST_VERSION: usize = 40;
 
-/// A writer that computes the checksum and keeps the error that postcard drops.
+/// A writer that computes the checksum, and keeps I/O errors, which postcard replaces with its own.
 struct Summed<W> {
     writer: W,
     sum: Hasher,

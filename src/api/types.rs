@@ -153,8 +153,8 @@ impl Dimensions {
 ///   objects at the origin.
 /// - **`t_max`** may be infinite. A positive denormal counts as 0. With a negative value, even a denormal one, the ray
 ///   hits nothing.
-/// - **No misses**: every hit of exact arithmetic is found, except with `t` above [`f32::MAX`]. In return, boxes up to
-///   `t_max * (1 + 2^-21)` may be hit.
+/// - **No misses**: a ray hits every box that it meets in exact arithmetic, except with `t` above [`f32::MAX`].
+///   Rounding may add boxes up to `t_max * (1 + 2^-21)`.
 /// - **Invalid**: a NaN, an infinite origin or direction, or a direction component beyond 2^126. The ray hits nothing
 ///   and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid).
 /// - **Two dimensions**: z counts as 0.
@@ -321,7 +321,7 @@ pub struct RayHit {
 }
 
 impl RayHit {
-    /// No hit.
+    /// Row of a [`RayMode::Closest`](crate::RayMode::Closest) ray that hits nothing.
     pub const MISS: Self = Self {
         object: NONE,
         t: f32::INFINITY,

@@ -57,7 +57,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Turns counts into offsets. Returns the number of rows to write, and the capacity.
+    /// Turns `counts` into offsets. Returns the number of rows to write and the row capacity.
     fn scan(
         &mut self,
         output: &CountedOutput,

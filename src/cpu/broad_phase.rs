@@ -112,7 +112,7 @@ impl<'a> CpuBroadPhase<'a> {
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
         let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
         if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
-            // Reports an invalid filter as a descriptor error.
+            // First, so that an invalid filter is a descriptor error.
             self.descriptor.validate()?;
             return Err(BroadPhaseError::PairFilterOnCpu);
         }

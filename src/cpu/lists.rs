@@ -1,4 +1,5 @@
-//! One list of items per row, found by walking most rows only once. GPU passes walk twice: to count and to write.
+//! One list of items per row. Items are cached, so most rows are walked only once; GPU passes walk twice, to count and
+//! to write.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
-/// Maximum items cached per run of rows; `MOST` is for all runs. Runs with more items are walked again.
+/// Maximum items cached per run of consecutive rows, and for all runs together. Runs with more items are walked again.
 const MAX_OF_RUN: usize = 1 << 20;
 const MOST: usize = 1 << 27;
 
@@ -16,7 +17,6 @@ pub(crate) trait WalkRows: Sync {
     fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
 }
 
-/// Counts for all rows, and cached items of some rows.
 pub(crate) struct Lists<T> {
     /// Number of items of each row, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,
@@ -87,7 +87,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
         }
     }
 
-    /// Writes items at their `offsets`, as far as `all` has room. The first offset may be above 0.
+    /// Writes each row's items to `all` at the row's offset. Drops items beyond the end of `all`.
     pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl WalkRows<Found = T>) {
         let room = all.len();
         let place = |row: u32| (offsets[row as usize] as usize).min(room);

@@ -76,7 +76,7 @@ pub fn step_scene_where(
 }
 
 /// Returns the boxes as passes compare them, static ones first: flat in 2D, grown by the margin, wrapped into the
-/// periods, invalid if their world does not exist. Split these boxes to divide a world between devices.
+/// periods, invalid if their world does not exist. For programs that divide a world between devices.
 ///
 /// # Errors
 /// As [`step_scene`].

@@ -1,4 +1,4 @@
-//! Query results. Most queries walk the table once, since no walk that only counts is needed.
+//! Query results. Objects are cached while they are counted, so most queries walk the table once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,9 +10,8 @@ use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
-/// Maximum objects cached for all queries. Further runs of queries are walked again.
+/// Maximum objects cached for all queries, and per run of consecutive queries. Runs with more are walked again.
 const MOST: usize = 1 << 27;
-/// Maximum objects cached per run of queries.
 const MAX_OF_RUN: usize = 1 << 20;
 
 pub(crate) struct QueryLists<'a> {

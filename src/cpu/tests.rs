@@ -581,7 +581,7 @@ fn traces_hold_what_the_passes_promise() {
                 .collect();
             expected.sort_by_key(|entry| entry.0);
             if trace.grid.is_crowded == 1 {
-                // In a crowded scene, clusters reorder the entries of a cell.
+                // Clusters of a crowded scene reorder a cell's entries, so order is not compared.
                 sorted.sort_unstable();
                 expected.sort_unstable();
             }
@@ -687,7 +687,7 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
                 for descriptor in variants(scheme) {
                     let worlds: Vec<_> = objects
                         .iter()
-                        // Few worlds are used. Some of these do not exist.
+                        // Few distinct worlds, some of which do not exist.
                         .map(|_| {
                             [0, 1, 3, 4, 299, descriptor.worlds - 1, descriptor.worlds, u32::MAX]
                                 [random.below(8) as usize]

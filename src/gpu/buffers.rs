@@ -117,7 +117,7 @@ impl Buffers {
         outgrown
     }
 
-    /// Begins a step. Drops and returns buffers of which the last [`KEPT`] steps used at most half.
+    /// Begins a step. Drops and returns buffers of which each of the last [`KEPT`] steps requested at most half.
     pub fn begin_step(&mut self) -> Vec<wgpu::Buffer> {
         for held in self.by_name.values_mut() {
             held.idle = if held.is_spacious_for(held.requested) {
@@ -134,7 +134,7 @@ impl Buffers {
         drop(self.give_up(|held| held.is_spacious_for(planned_bytes(&planned, held.id).unwrap_or(0))));
     }
 
-    /// Drops and returns buffers whose size is not as planned, and `caller_owned` ones, except those in `kept`.
+    /// Drops and returns buffers of another size than in `planned`, and `caller_owned` ones. Keeps those in `kept`.
     pub fn release(&mut self, planned: Sizes, caller_owned: &[BufferId], kept: &[BufferId]) -> Vec<wgpu::Buffer> {
         self.give_up(|held| {
             let as_planned = |bytes| rounded(bytes) == held.buffer.size();
@@ -163,8 +163,6 @@ impl Buffers {
         self.by_name.clear();
     }
 
-    /// # Panics
-    /// If [`fit`](Self::fit) did not allocate the buffer.
     pub fn get(&self, id: BufferId) -> &wgpu::Buffer {
         self.named(id.name)
             .unwrap_or_else(|| panic!("the buffer {} has no size in this step", id.name))

@@ -11,7 +11,7 @@ pub(crate) struct KnownDevice {
     adapter: wgpu::AdapterInfo,
 }
 
-/// A device and its queue. A broad phase and its query sets share one.
+/// Shared by a broad phase and its query sets.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     known: KnownDevice,
@@ -31,7 +31,8 @@ impl KnownDevice {
         &self.device
     }
 
-    /// Also compares adapters and error scopes, because devices of two wgpu instances may have equal ids.
+    /// Returns true for the same device. Compares adapters and error scopes too, because devices of two wgpu instances
+    /// may have equal ids.
     pub fn is(&self, device: &wgpu::Device) -> bool {
         self.device == *device && self.adapter == device.adapter_info() && share_errors(&self.device, device)
     }
@@ -40,13 +41,13 @@ impl KnownDevice {
 /// Returns true if both devices report errors to the same error scopes, so they are one device. Also true if the device
 /// is lost, because it then reports none.
 fn share_errors(one: &wgpu::Device, other: &wgpu::Device) -> bool {
-    // In browsers, `==` compares device objects, and errors arrive later.
+    // In browsers, `==` suffices, and errors arrive too late for this test.
     if cfg!(target_arch = "wasm32") {
         return true;
     }
     let of_one = Scopes::begin(one);
     let of_other = Scopes::begin(other);
-    // A buffer without usages is rejected before anything is allocated.
+    // Causes an error without an allocation: buffers need usages.
     drop(one.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: 4,
@@ -110,7 +111,7 @@ impl DeviceContext {
         submission::is_lost(self.device())
     }
 
-    /// Error of a recording. Returns `DeviceLost` on a lost device, which causes many different errors.
+    /// Returns `error` as a step error, or `DeviceLost` on a lost device.
     pub fn refusal(&self, error: String) -> StepError {
         if self.is_lost() {
             StepError::DeviceLost

@@ -21,8 +21,8 @@ impl Group {
     }
 }
 
-/// At the second debug group of a command buffer, Vulkan drivers of Mesa 22 write through a stale pointer if the first
-/// group held labelled passes.
+/// Returns false for Vulkan drivers of Mesa 22. At the second debug group of a command buffer, they write through a
+/// stale pointer if the first held labelled passes.
 fn survives_groups(info: &wgpu::AdapterInfo) -> bool {
     info.backend != wgpu::Backend::Vulkan || !info.driver_info.starts_with("Mesa 22.")
 }

@@ -103,8 +103,8 @@ impl Pipelines {
         variants.filter(|made| made.get().is_some()).count()
     }
 
-    /// Creates pipelines on all cores, because many drivers take seconds. Returns an error of another thread, which the
-    /// caller's error scopes miss.
+    /// Creates pipelines on all cores, because many drivers take seconds. Returns an error of another thread: error
+    /// scopes are per thread, so the caller's miss it.
     #[cfg(not(target_family = "wasm"))]
     pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -116,7 +116,6 @@ impl Pipelines {
             }
         };
         let make_beside = || {
-            // Error scopes are per thread.
             let scopes = Scopes::begin(device);
             make();
             scopes.end().now()

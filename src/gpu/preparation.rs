@@ -10,8 +10,8 @@ use crate::api::error::CreateError;
 /// Pipelines that are still to be created, returned by the `prepare` calls.
 ///
 /// [`run`](Self::run) creates them on all CPU cores. Call it behind a loading screen, or on your own thread while
-/// frames continue: it borrows nothing. A frame that needs a pipeline in creation waits for that pipeline. Browsers use
-/// one thread here and compile in another process.
+/// frames continue: it borrows nothing. A frame that needs a pipeline in creation waits for that pipeline. In browsers,
+/// `run` uses one thread, since the browser compiles in another process.
 #[must_use = "nothing is made before `run`"]
 pub struct Preparation {
     context: Arc<DeviceContext>,

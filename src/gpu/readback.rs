@@ -48,8 +48,8 @@ enum State {
 struct Arrival(Arc<Slot>);
 
 impl<T> Readback<T> {
-    /// Maps `reading` on submission. `copied` is the recording of the copy, `of` the recording that wrote the data.
-    /// `arrived` runs before the result is available, on the thread of the device callback.
+    /// Maps `reading` on submission. `arrived` runs before the result is available, on the thread of the device
+    /// callback.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
         pool: Weak<Pool<Buffer>>,

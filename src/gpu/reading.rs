@@ -60,7 +60,6 @@ impl Readable {
         }
     }
 
-    /// `[last, first, capacity]` as in [`HeldRows::Counted`].
     pub fn counted<T>(
         id: BufferId,
         needed: fn(&Counters) -> u64,
@@ -99,8 +98,8 @@ impl Readable {
         }
     }
 
-    /// Number of rows to read before their count is known. If this is the last chance to read, adds a quarter of the
-    /// last result.
+    /// Number of rows to read before their count is known. If no second reading can follow, adds a quarter of the last
+    /// result.
     pub fn guess(&self, is_last_chance: bool) -> u64 {
         match self.rows {
             HeldRows::Known(rows) => rows,
@@ -247,8 +246,8 @@ pub(crate) fn copy_out(
     Reading { staging, parts }
 }
 
-/// Ranges of copies in a buffer of `limit` bytes, cut to whole rows. `sizes` has the bytes per row and in all, for each
-/// copy.
+/// Ranges of copies in a buffer of `limit` bytes, cut to whole rows. For each copy, `sizes` has the bytes per row and
+/// the total.
 fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64>> {
     let mut end: u64 = 0;
     let places = sizes.map(|(row_bytes, bytes)| {
@@ -276,7 +275,8 @@ pub(crate) async fn submit(
     }
 }
 
-/// Fails if the recording was dropped or its dependencies did not run. Unless `is_done`, accepts an unknown outcome.
+/// Fails if the recording was dropped, overwritten or submitted out of order. Unless `is_done`, accepts a submission
+/// that wgpu has not reported yet.
 pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(), ReadBackError> {
     let is_valid = if is_done {
         written.is_valid()

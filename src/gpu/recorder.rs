@@ -31,7 +31,7 @@ pub(crate) struct Recorder<'r> {
     pub timing: Option<&'r mut Timing>,
     pub submits: Option<SubmittedParts<'r>>,
     pub label: &'r str,
-    /// True while the static table is built: other labels are used.
+    /// True while the static table is built. Stages then have the label `of_statics`.
     pub is_of_statics: bool,
 }
 
@@ -158,7 +158,7 @@ impl BufferId {
     }
 }
 
-/// Uniform block of exclusions. Only variants that exclude pairs read it.
+/// Uniform block about excluded pairs and the pair filter's data. Only variants that exclude pairs read it.
 pub(crate) const EXCLUSIONS: &str = "exclusions";
 
 /// Uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
@@ -245,8 +245,8 @@ impl Recorder<'_> {
     }
 }
 
-/// Splits a recording into submissions. With a [`CancelToken`], each waits for the one before it, so little work is
-/// pending on cancellation. Later submissions are then dropped.
+/// Splits a recording into submissions. With a [`CancelToken`], at most two are pending, so that cancellation is quick.
+/// Later parts are then dropped.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,
@@ -280,7 +280,7 @@ impl<'r> SubmittedParts<'r> {
         }
         let submitted = self.queue.submit([part.finish()]);
         if let Some(before) = self.under_way.replace(submitted) {
-            // The final read-back reports a failed wait.
+            // If the wait fails, the final read-back reports it.
             if waiting::wait(device, before, self.timeout).is_ok() {
                 token.count(SUBMISSION_ROUNDS as u32);
             }

@@ -9,8 +9,8 @@ use crate::shared::wgsl::File;
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the root file, plus a suffix for variants. The reference pass is named like the root file.
-    /// `sort_scatter` is also the reference pass of `sort_scatter_subgroups`.
+    /// Name of the root file, plus a suffix for variants. The reference pass on the CPU has the root file's name; that
+    /// of `sort_scatter_subgroups` is `sort_scatter`.
     pub name: &'static str,
     root: &'static str,
     holes: Holes,
@@ -129,7 +129,7 @@ impl Pass {
         [self.into()].into_iter().chain(sweeping).chain(excluding)
     }
 
-    /// Returns the variants that every step with this descriptor runs; with `uses`, those that a step with these uses
+    /// Returns the variants that every step with `descriptor` runs or, with `uses`, those that a step with these uses
     /// may run.
     pub(crate) fn needed(
         &self,
@@ -212,7 +212,7 @@ pub(crate) struct PassContext<'d> {
     pub uses: Uses,
     pub sweeps: bool,
     pub excludes: bool,
-    /// True if passes that only later steps may need are also created.
+    /// True to include passes that only some steps need.
     pub is_preparing: bool,
 }
 
@@ -224,8 +224,8 @@ impl<'d> Deref for PassContext<'d> {
     }
 }
 
-/// Declares the passes of a stage. A pass is linked from the file of the same name, or from the file after `from`, with
-/// words for its holes. `if` is the condition for creating the pipeline before its first use.
+/// Declares the passes of a stage. The root file of a pass has the same name, or the name after `from`, followed by the
+/// words that fill its holes. `if` is the condition for creating the pipeline before its first use.
 macro_rules! passes {
     ($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal

@@ -18,7 +18,7 @@ pub(crate) struct Pipeline {
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pass: &'static str,
-    /// Constants that the pass declares, with their values as float bits.
+    /// Constants that the pass declares, as float bits.
     constants: Vec<(&'static str, u64)>,
     /// The caller's replacement text, for variants that exclude pairs.
     text: Option<String>,
@@ -56,7 +56,7 @@ impl SharedPipelines {
             tables.retain(|table| table.strong_count() > 0);
             tables.iter().filter_map(Weak::upgrade).collect()
         });
-        // `is` cannot distinguish a lost device from another device with the same id.
+        // On a lost device, `is` may be true for another device with the same id.
         let is_of = |table: &Arc<Self>| table.device.is(device) && !submission::is_lost(table.device.device());
         alive.into_iter().find(is_of).unwrap_or_else(|| {
             let table = Arc::new(Self::new(device));
@@ -76,7 +76,7 @@ impl SharedPipelines {
         let scopes = Scopes::begin(device);
         let pipeline = Arc::new(make());
         if scopes.end().now().is_some() {
-            // Fails again, so that the caller's error scopes see the error.
+            // Repeats the error for the caller's error scopes, since `scopes` took it.
             return Arc::new(make());
         }
         Arc::clone(made.insert(pipeline))

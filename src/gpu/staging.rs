@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bindings::KEPT;
 use crate::shared::bounds::roomy;
 
-/// Per buffer size, the ratio of kept free buffers to those that one recent recording took. The number in flight
-/// varies.
+/// Number of free buffers kept per buffer of the same size that one recent recording took. The number in flight varies.
 const SPARES: u32 = 4;
-/// Marks a returned buffer until the next recording begins. Device callbacks do not know that recording's number.
+/// Value of `used` for a returned buffer until the next recording begins. Device callbacks do not know that recording's
+/// number.
 const JUST_BACK: u64 = u64::MAX;
 
 pub(crate) struct Staging {
@@ -29,7 +29,7 @@ struct Taken {
 pub(crate) struct Pool<T>(Mutex<Vec<T>>);
 
 pub(crate) struct Buffer {
-    /// Number of the recording that took the buffer, or of the first one after the buffer's return.
+    /// Number of the recording that took the buffer; for a free buffer, of the first recording after its return.
     used: u64,
     pub buffer: wgpu::Buffer,
 }

@@ -2,8 +2,8 @@
 
 use crate::shared::submission;
 
-/// Tests once per program whether wgpu reports a submission at once, by an impossible mapping. Submits an empty
-/// encoder.
+/// Tests once per program whether wgpu reports a submission at once. Submits an empty encoder that maps a mapped
+/// buffer, which fails.
 ///
 /// Programs that abort on panic, including browsers, cannot test this and assume it.
 pub(crate) fn probe(device: &wgpu::Device, queue: &wgpu::Queue) {
@@ -23,8 +23,8 @@ const fn reports_at_once(_: &wgpu::Device, _: &wgpu::Queue) -> Option<bool> {
     Some(true)
 }
 
-/// Returns true if the callback of an impossible mapping runs during the submission, without a panic. Returns `None` if
-/// the device is lost.
+/// Returns true if the failing mapping's callback runs during the submission, without a panic. Returns `None` if the
+/// device is lost.
 #[cfg(all(panic = "unwind", not(target_arch = "wasm32")))]
 pub fn reports_at_once(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<bool> {
     use std::panic::{AssertUnwindSafe, catch_unwind};

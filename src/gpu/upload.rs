@@ -1,5 +1,5 @@
-//! Uniform data of a step, in buffers that other pending steps do not write. `Queue::write_buffer` takes effect before
-//! the whole submission, so all steps of an encoder would see the last step's data.
+//! Uniform blocks of a step, in buffers that no pending step overwrites. With `Queue::write_buffer`, which takes effect
+//! before the submission, all steps of an encoder would read the last step's data.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 

@@ -27,15 +27,15 @@ pub struct SortParams {
     pub shift: u32,
     /// Bits of the digit.
     pub bits: u32,
-    /// Keys per tile; 0 for serial tiles, which divide the keys evenly.
+    /// Keys per tile; 0 for serial tiles, which divide all keys evenly.
     pub tile: u32,
     /// Number of tiles.
     pub tiles: u32,
-    /// First word of the digit's sums, except with serial tiles.
+    /// First word of this digit in the digit sums; unused with serial tiles.
     pub sums: u32,
     /// Tiles per group: a power of two, about the square root of `tiles`.
     pub group_tiles: u32,
-    /// Number of leading values that are not stored: value `i` is index `i` with all primary flags.
+    /// Number of first values that are not stored: value `i` is object index `i` with all primary flags.
     pub unwritten: u32,
 }
 
@@ -92,7 +92,7 @@ impl OrderParams {
 /// `Round` of `shaders/common/round.wgsl`. Reference passes have a single round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct Round {
-    /// Box tests of a walk to skip: earlier rounds made them, or their bits are cached.
+    /// Number of a walk's first box tests to skip: made by earlier rounds, or cached as bits.
     pub first: u32,
     /// Maximum box tests per walk in this round, at least 1.
     pub tests: u32,
@@ -100,7 +100,7 @@ pub struct Round {
     pub is_last: u32,
     /// Maximum iterations of a walk's loops over ray steps and rows.
     pub iterations: u32,
-    /// Iterations of a loop that detects drivers that end loops early.
+    /// Iterations of the canary loop, which detects drivers that end loops early.
     pub canary_iterations: u32,
     /// 1 if the walks began in the other table (moving or static).
     pub continues: u32,
@@ -108,7 +108,7 @@ pub struct Round {
     pub is_continued: u32,
 }
 
-/// Loop iterations left: `takes_iterations` in `shaders/common/round.wgsl`.
+/// Loop iterations left in a round, as in `shaders/common/round.wgsl`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Iterations(f32);
 
@@ -229,7 +229,7 @@ pub struct DispatchParams {
     pub capacity: u32,
     /// Rows per workgroup.
     pub workgroup_rows: u32,
-    /// Status bits that make the step's rows unusable.
+    /// Status bits on which all arguments become 0.
     pub missing_bits: u32,
 }
 
@@ -401,12 +401,12 @@ impl SortParams {
         (key >> self.shift) as usize & (self.digits() - 1)
     }
 
-    /// Words of the counts: one per digit value and tile. With serial tiles, one more per digit value.
+    /// Words of the digit counts: one per digit value and tile. Serial tiles take one more per digit value.
     pub fn counter_words(&self) -> u32 {
         (self.tiles + u32::from(self.tile == 0)) << self.bits
     }
 
-    /// Words of the sums: one per digit value, over all tiles and per group of tiles.
+    /// Words of the digit sums: one per digit value, over all tiles and per group of tiles.
     pub fn sum_words(&self) -> u32 {
         if self.tile == 0 {
             0

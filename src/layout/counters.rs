@@ -10,15 +10,15 @@ use crate::shared::wgsl::number;
 pub mod event_word {
     use super::number;
 
-    /// Number of rows also in the previous step; two words, low first.
+    /// Number of pairs also in the previous step; 64 bits, low word first.
     pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
-    /// Number of previous rows also in this step; two words, low first.
+    /// Number of previous pairs also in this step; 64 bits, low word first.
     pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
-    /// Number of new rows.
+    /// Number of begun pairs.
     pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;
-    /// Status bits of the step that mean missing pairs.
+    /// Status bits of the step that report missing pairs.
     pub const STATUS: usize = number("events/event", "EVENT_STATUS") as usize;
-    /// Number of previous rows that ended.
+    /// Number of ended pairs.
     pub const ENDED: usize = number("events/event", "EVENT_ENDED") as usize;
     /// Number of words in the buffer.
     pub const COUNT: usize = 8;

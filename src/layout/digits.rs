@@ -7,14 +7,14 @@ use crate::shared::wgsl::number;
 
 const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
-/// Maximum bits of a digit counted in workgroup memory.
+/// Maximum bits of a digit whose histogram is in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
-/// Maximum bits of a digit with serial tiles. With more, the written locations outgrow the caches.
+/// Maximum bits of a digit with serial tiles. With more, a scatter writes to more places than caches hold.
 const SERIAL_DIGIT_BITS: u32 = 11;
-/// Approximate keys per serial tile. Larger tiles need fewer counters, smaller ones occupy more processors.
+/// Approximate keys per serial tile. Larger tiles need fewer counts; smaller ones occupy more processor cores.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
-/// Minimum number of serial tiles, enough for two processors. The number of tiles is a multiple of it.
+/// Minimum number of serial tiles: two workgroups, for two processor cores. Larger numbers are multiples of it.
 const MIN_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
 /// Maximum number of serial tiles. A loop visits each tile, and llvmpipe ends loops after 65,535 iterations.
 const MAX_SERIAL_TILES: u32 = 1 << 15;
@@ -36,7 +36,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     }
     let count = match strategy {
         SortStrategy::SerialTiles => {
-            // Cost of `count` digits, in moved words: keys, counts, starts of passes.
+            // Cost of `count` digits, in moved words: of keys, of digit counts, of starting passes.
             let words = |&count: &u32| {
                 let bits = key_bits.div_ceil(count);
                 let counting = (10 * u64::from(serial_tiles(keys, bits) + 1)) << bits;
@@ -51,7 +51,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     let (tile, tiles) = match strategy {
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
         SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-        // At run time there may be fewer than `keys` keys, so tiles divide them evenly.
+        // Tiles divide the keys evenly, since there may be fewer than `keys` keys at run time.
         SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
     let group_tiles = 1 << bits_below(tiles).div_ceil(2);

@@ -17,9 +17,9 @@ pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
 pub(crate) const CELL_LIMIT: i32 = number("common/grid", "CELL_LIMIT") as i32;
 pub(crate) const X_DETAIL: u32 = number("common/grid", "X_DETAIL");
 pub(crate) const DENSE: u32 = number("common/grid", "DENSE");
-/// Strides of y and z in hashed tables, in buckets. All cells of a stencil (differences up to 3 per axis) are in
-/// different buckets modulo 128; so are all cells of one box of [`MAX_COVER`] cells modulo 1024, and hence in every
-/// larger table.
+/// Strides of y and z in hashed tables, in buckets. Cells of a stencil (differences up to 3 per axis) have different
+/// buckets modulo 128. Cells of one box, up to [`MAX_COVER`], have different buckets modulo 1024, so in every larger
+/// table.
 pub(crate) const HASH_Y: u32 = number("common/grid", "HASH_Y");
 pub(crate) const HASH_Z: u32 = number("common/grid", "HASH_Z");
 pub(crate) const HASH_WORLD: u32 = number("common/grid", "HASH_WORLD");
@@ -29,10 +29,9 @@ pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/levels", "TABLE_CELL
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
 pub(crate) const ID_MASK: u32 = number("common/box", "ID_MASK");
-/// Flags of an entry for x, y and z: set if, along that axis, the entry's cell is that of the object's lower corner.
-/// Only the primary entry has all three.
+/// Flags of an entry for x, y and z: set if the entry's cell is that of the object's lower corner along that axis. Only
+/// the primary entry, in the cell of the lower corner, has all three.
 pub(crate) const PRIMARY_FLAGS: u32 = number("common/box", "PRIMARY_FLAGS");
-/// Number of groups of entries in a cell of the uniform scheme; see [`entry_group`].
 pub(crate) const ENTRY_GROUPS: u32 = number("common/cells", "ENTRY_GROUPS");
 
 pub(crate) const SCHEME_HIERARCHICAL: u32 = number("common/prelude", "SCHEME_HIERARCHICAL");
@@ -76,7 +75,7 @@ pub struct Params {
     pub margin: f32,
     /// Four-word vectors per ray: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
     pub ray_stride: u32,
-    /// Capacity for cells of rays.
+    /// Capacity for ray cells.
     pub ray_cell_capacity: u32,
     /// Index of the first ray cell to write.
     pub first_ray_cell: u32,
@@ -102,15 +101,15 @@ pub struct Params {
     pub result_capacity: u32,
     /// Index of the first query result to write.
     pub first_result: u32,
-    /// Words per entry for bits of box tests; 0 in sparse scenes.
+    /// Words per entry for cached bits of box tests; 0 in sparse scenes.
     pub pair_bit_words: u32,
     /// Index of the table's first object.
     pub first_object: u32,
     /// Number of static objects. They have the lowest indices and their own table.
     pub static_count: u32,
-    /// Number of pair counts: one per entry and, with static objects, one per moving object.
+    /// Number of pair counts: one per entry, plus one per moving object if static objects exist.
     pub pair_rows: u32,
-    /// Number of queries of a dispatch; in a self-query, of objects in the querying table.
+    /// Number of queries of a dispatch. In a self-query: number of objects in the querying table.
     pub querier_count: u32,
     /// 1 if rays are walked in the order of their start.
     pub rays_sorted: u32,
@@ -122,7 +121,7 @@ pub struct Params {
     pub large_table_capacity: u32,
     /// Index of the word that holds the object count, plus 1; 0 without a count.
     pub object_limit: u32,
-    /// 1 if records have clusters when the scene is crowded.
+    /// 1 if there is room for clusters, which crowded scenes use.
     pub has_clusters: u32,
     /// Variant of `pair_count`: [`VARIANT_SPARSE`], [`VARIANT_CROWDED`], or 0 if the device chooses.
     pub pair_variant: u32,
@@ -133,8 +132,8 @@ pub const VARIANT_SPARSE: u32 = number("common/clusters", "VARIANT_SPARSE");
 /// Variant of `pair_count` for crowded scenes.
 pub const VARIANT_CROWDED: u32 = number("common/clusters", "VARIANT_CROWDED");
 
-/// Samples per square root of the object count, so that the number of sample pairs per cell does not depend on that
-/// count.
+/// Number of samples per square root of the object count. This keeps the number of sample pairs per cell independent of
+/// the object count.
 const SAMPLES_PER_ROOT: u32 = 16;
 const MAX_SAMPLES: u32 = 16_384;
 
@@ -154,7 +153,7 @@ impl Params {
             dimensions: descriptor.dimensions.count(),
             world_count: descriptor.worlds,
             large_mask: large_mask(descriptor.worlds),
-            // Devices may flush denormals; this makes all agree.
+            // Flushes denormals, so that all devices agree.
             margin: flush(descriptor.margin),
             period_x,
             period_y,
@@ -198,7 +197,6 @@ impl Params {
         self.rays_sorted != 0
     }
 
-    /// Selects by scheme: one entry per object, or one per covered cell.
     pub(crate) fn by_scheme<T>(&self, single_cell: T, multi_cell: T) -> T {
         if self.is_uniform() { multi_cell } else { single_cell }
     }
@@ -222,7 +220,7 @@ pub struct Level {
     pub stride_y: u32,
     /// Stride along z, in buckets.
     pub stride_z: u32,
-    /// Right shift of fine cells along x before bucket lookup.
+    /// Right shift of x cell indices, from fine cells to buckets.
     pub x_shift: u32,
     /// Lowest occupied fine cell along x.
     pub lower_x: i32,
@@ -248,7 +246,7 @@ pub struct Level {
 pub struct Grid {
     /// [`Level::inverse`] of the finest level.
     pub base_inverse: f32,
-    /// Cells along x are smaller than those along y and z by two to this power.
+    /// Cells along x are 2 to this power times finer than along y and z.
     pub x_detail: u32,
     /// Index of the finest occupied level, or 32.
     pub first_level: u32,
@@ -264,19 +262,19 @@ pub struct Grid {
     pub large_table_below: u32,
     /// Right shift from cells of level `large_table_below - 1` to cells of the large-object table.
     pub large_table_shift: u32,
-    /// Number of keys with a start in the cell table: cells, large list, ignored objects, large-object table and its
-    /// end.
+    /// Number of keys whose first entry the cell table stores: cells, large list, ignored objects, large-object table
+    /// and its end.
     pub key_count: u32,
     /// Bit mask of crowded levels, estimated from a sample.
     pub crowded_levels: u32,
     /// 1 if the fullest level is crowded; always 1 with [`Scheme::Adaptive`](crate::Scheme::Adaptive). Walks then skip
-    /// boxes by clusters, whose bounds are behind the records.
+    /// boxes cluster by cluster. Bounds of clusters follow the records.
     pub is_crowded: u32,
     /// Levels. Only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
     /// The large-object table: larger boxes entered into every cell that they cover, for pairs with smaller boxes.
-    /// `table_base` is the key of its first cell, `count` its entries, `next` the finest level that is not entered.
-    /// Bounds are in cells of this table, which are not finer along x.
+    /// `table_base` is the key of its first cell, `count` its number of entries. `next` is the finest level too coarse
+    /// to be entered. Bounds are in cells of this table, which are not finer along x.
     pub large_table: Level,
 }
 
@@ -287,7 +285,7 @@ impl Grid {
     }
 }
 
-/// A box with its object. Bounds are integers in the order of floats. `records` in the shaders. 32 bytes.
+/// A box with its object, 32 bytes: `records` in the shaders. Bounds are floats mapped to integers of the same order.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct Record {
@@ -346,7 +344,7 @@ pub(crate) fn flush(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
 }
 
-/// Returns `value` moved outward by `length` and one more float, which outweighs rounding, as an ordered integer.
+/// Returns `value` moved outward by `length`, as an ordered integer. Moves it one more float to outweigh rounding.
 /// `direction` is 1 or −1. Infinite bounds do not move.
 pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
     if value.is_infinite() {
@@ -388,7 +386,7 @@ impl Params {
         }
     }
 
-    /// Number of cells along y and z that an object may extend past its primary cell.
+    /// Number of cells along y and z by which an object may extend past its primary cell.
     pub(crate) fn cell_reach(&self) -> i32 {
         i32::from(self.scheme == SCHEME_HIERARCHICAL)
     }
@@ -406,14 +404,13 @@ impl Params {
         &objects[..objects.len().min(self.object_count as usize)]
     }
 
-    /// Reference of `sampled_object` in `shaders/table/sample_statistics.wgsl`.
     pub(crate) fn sampled_object(&self, sample: u32) -> usize {
         let stride = self.sample_stride.max(1);
         let offset = (sample.wrapping_mul(0x9e37_79b1) >> 16) % stride;
         (sample * stride + offset).min(self.object_count.saturating_sub(1)) as usize
     }
 
-    /// Buckets per octave: reference of `octave_buckets` in `shaders/table/octave.wgsl`.
+    /// Number of buckets per octave, as in `shaders/table/octave.wgsl`.
     pub const fn octave_buckets(&self) -> u32 {
         2 << (u32::BITS - (self.sample_count.saturating_sub(1) | 1).leading_zeros())
     }
@@ -426,16 +423,16 @@ impl Params {
         self.pair_rows - self.entry_capacity
     }
 
-    /// World of an object of the table. Only [`prepare`](crate::reference::table::prepare) meets worlds that do not
-    /// exist; it makes their objects invalid.
+    /// World of an object. [`prepare`](crate::reference::table::prepare) makes objects of worlds that do not exist
+    /// invalid, before other passes.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
     }
 }
 
-/// Group of an entry by its primary flags: all set, all but x, all but y, all but z, the rest. A cell reports a pair if
-/// each flag is set on at least one of the pair's entries. So only the first four groups search for partners, and only
-/// among later entries.
+/// Group of an entry by its primary flags: all set, all but x, all but y, all but z, the rest. A cell reports a pair
+/// if, along each axis, at least one of the pair's entries has the flag. So only the first four groups search for
+/// partners, and only among later entries.
 ///
 /// Source: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for Non-point Spatial
 /// Data", 2021.
@@ -449,8 +446,8 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
     }
 }
 
-/// Cell of a position. Rounding is harmless, because the function need only be monotone. Adaptive levels are shifted by
-/// half a cell: `inverse` is 1 / (half a cell), and halves `2c - 1` and `2c` form cell `c`.
+/// Cell of a position. Rounding is harmless, because only monotonicity matters. Adaptive levels are shifted by half a
+/// cell: `inverse` is 1 / (half a cell), and half cells `2c - 1` and `2c` form cell `c`.
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| {
         let cell = flush(position[axis] * inverse[axis])
@@ -558,7 +555,7 @@ pub(crate) fn cell_inverse(scheme: Scheme) -> f32 {
         Scheme::Hierarchical => 0.0,
         Scheme::Uniform { cell_size } => 1.0 / cell_size,
         Scheme::Adaptive { min_scale } => {
-            // Rounds `min_scale` up to a power of two, so that twice its inverse is exact.
+            // Rounds `min_scale` up to a power of two, so that 2 / `min_scale` is exact.
             let exponent = (min_scale.to_bits() + 0x007f_ffff) >> 23;
             f32::from_bits((255 - exponent) << 23)
         }
@@ -587,7 +584,7 @@ pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     }
 }
 
-/// Consecutive records per cluster. Bounds of clusters are behind all records.
+/// Number of consecutive records per cluster. Bounds of clusters follow all records.
 pub const CLUSTER: u32 = number("common/clusters", "CLUSTER");
 
 /// Number of records: of objects, large-object entries, and clusters.

@@ -26,7 +26,6 @@ pub(crate) struct QuerySizes {
 }
 
 impl QuerySizes {
-    /// `objects` is the number of objects. Binding offsets are multiples of `alignment`.
     pub fn of(input: &QueryInput<'_>, objects: u64, alignment: u32) -> Self {
         Self {
             rays: input.rays.len() as u64,
@@ -44,7 +43,7 @@ impl QuerySizes {
         }
     }
 
-    /// Writes these values to the uniform block. Capacities become 0.
+    /// Writes these values to `params`, and sets result capacities to 0.
     pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
         params.ray_count = count("rays", self.rays)?;
         params.ray_stride = self.ray_stride;
@@ -63,7 +62,6 @@ impl QuerySizes {
             return Err(InputError::Radius(radius));
         }
         params.self_query = kind;
-        // Turns −0 and denormals into 0.
         params.radius = grid::flush(radius);
         params.half = half.into();
         params.nearest = match self.query_mode {

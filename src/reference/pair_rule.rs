@@ -35,8 +35,8 @@ pub enum PairRule {
     Apart {
         /// First axis without overlap: 0, 1 or 2.
         axis: usize,
-        /// Distance between the boxes along that axis, margins included. With periods, the objects are first moved into
-        /// them; images across a border are not considered.
+        /// Distance between the boxes along that axis, margins included. With periods, the objects are first wrapped
+        /// into the periods; their periodic images are not considered.
         gap: f64,
     },
     /// Both objects are static.

@@ -38,7 +38,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
     descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
-    // Pair walks never begin in the static table.
+    // No pair walk begins in the static table, so it needs no clusters.
     of_statics.has_clusters = 0;
     let mut params = table_params(descriptor, moving, of_statics.object_count)?;
     params.large_table_capacity = grid::large_table_capacity(&params, descriptor.pairs);
@@ -102,7 +102,7 @@ pub(crate) fn scan_output(
     scan(&block, counts, counters);
     let needed = wide(counters, output.word);
     match capacity {
-        // The largest u32 stands for all offsets that do not fit.
+        // Offsets that do not fit saturate to the largest u32, so no row has that place.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
         None => output.returnable(needed),
     }

@@ -11,7 +11,6 @@ use crate::api::types::{Aabb, SweptRay};
 pub struct StepReads<'a> {
     /// Table of the moving objects.
     pub own: TableReads<'a>,
-    /// Table of the static objects, if there are any.
     pub statics: Option<TableReads<'a>>,
     /// All objects, static ones first.
     pub objects: &'a [Aabb],
@@ -39,7 +38,6 @@ impl<'a> StepReads<'a> {
         }
     }
 
-    /// Input of the pair passes for static objects, if there are any.
     pub fn static_pairs(&self) -> Option<StaticPairReads<'a>> {
         self.statics.map(|statics| StaticPairReads {
             table: statics.table,
@@ -50,7 +48,6 @@ impl<'a> StepReads<'a> {
         })
     }
 
-    /// Input of ray walks, one per table, in order.
     pub fn rays(&self, rays: &'a [SweptRay]) -> Vec<RayReads<'a>> {
         let tables = [Some(self.own), self.statics].into_iter().flatten();
         tables
@@ -63,8 +60,8 @@ impl<'a> StepReads<'a> {
             .collect()
     }
 
-    /// Input of query walks, in order. With `is_self_query`, objects replace `queries`, and static ones walk only the
-    /// moving table.
+    /// Inputs of query walks: `queries` or moving objects through each table, then the static objects of a self-query
+    /// through the moving table.
     pub fn queries(&self, queries: &'a [Query], is_self_query: bool) -> Vec<QueryReads<'a>> {
         let walk = |of: TableReads<'a>, self_query: TableReads<'a>| QueryReads {
             table: of.table,

@@ -22,9 +22,9 @@ pub struct CellTable<'a> {
 
 /// Objects to test without cells.
 pub(crate) enum Listing {
-    /// Only primary entries of the range count.
+    /// A range of entries. In the uniform scheme, only primary ones are tested.
     Entries(Range<u32>),
-    /// All records; only those of objects in cells count.
+    /// All records, of which only those of objects in cells are tested.
     Records,
 }
 
@@ -48,7 +48,7 @@ impl CellTable<'_> {
         })
     }
 
-    /// Entries of a level and world, or all records if the uniform scheme has fewer records than entries.
+    /// Entries of a level and world. In the uniform scheme, all records instead if these are fewer.
     pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {
         let entries = self.level(level, world);
         if params.scheme == SCHEME_UNIFORM && entries.len() > self.records.len() {
@@ -81,7 +81,7 @@ impl CellTable<'_> {
                 }
             })
             .map(|record| &self.records[record as usize]);
-        // Only the uniform scheme lists records, and it has one level.
+        // Records are listed in the uniform scheme only, which has one level.
         let are_all_in_cells = self.grid.levels[0].count as usize == records.len();
         let is_in_cells = move |record: &&Record| {
             are_all_in_cells || is_in_cells(&objects[record.object as usize], params.cell_inverse)
@@ -96,7 +96,7 @@ impl CellTable<'_> {
         }
     }
 
-    /// Entries of a world's bucket in the large list.
+    /// Entries of the large list's bucket for `world`.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
         self.entries(self.large_buckets(params, world))
     }
@@ -127,8 +127,8 @@ impl CellTable<'_> {
         self.starts[slots.start as usize]..self.starts[slots.end as usize]
     }
 
-    /// Entries of the cells `x_from..=x_to` (fine x) in row `y`, `z`, within the level's bounds of y and z. A row of
-    /// hashed buckets may wrap around, hence two ranges.
+    /// Entries of the cells `x_from..=x_to` in row `y`, `z`, which is within the level's bounds. x counts fine cells. A
+    /// row of hashed buckets may wrap around, hence two ranges.
     pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
         row_buckets(level, x_from, x_to, y, z, world).map(|slots| self.entries(slots))
     }

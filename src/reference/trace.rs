@@ -36,8 +36,8 @@ pub struct SortDigit {
     pub values: Vec<u32>,
 }
 
-/// Every buffer of a step, as the pass that fills it leaves it; empty if that pass did not run. `_offsets` are scanned
-/// `_counts`. Outputs have only their written rows.
+/// Every buffer of a step, as written by its pass; empty if that pass did not run. `_offsets` are scanned `_counts`.
+/// Outputs hold only written rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     pub params: Params,

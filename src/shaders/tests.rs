@@ -245,7 +245,7 @@ fn files_use_nothing_in_vain() {
             .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
             .collect();
         for used in link::named(text, "uses") {
-            // Files that fill the same hole declare the same names, so any of them will do.
+            // Files for the same hole, such as `{entry}`, declare the same names, so any of them will do.
             let is_like = |known: &str| match used.split_once('{') {
                 Some((before, rest)) => known.starts_with(before) && known.ends_with(rest.split_once('}').unwrap().1),
                 None => known == used,
@@ -322,7 +322,7 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     for variable in variables.into_iter().flatten() {
         assert!(bound.contains(variable.0), "{variable:?}");
     }
-    // A pass binds buffers by their name, or variables that its dispatch binds.
+    // Each bound name is a buffer's name or a variable that the dispatch binds.
     let mut known: BTreeSet<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
     known.extend(events::buffer::ALL.iter().chain(cull::buffer::ALL).map(|id| id.name));
     known.extend(variables.into_iter().flatten().map(|variable| variable.0));
@@ -518,7 +518,7 @@ fn constants_agree_with_the_host() {
             let (name, value) = line.split_once(" = ").unwrap();
             let name = name.split(':').next().unwrap();
             let values: &mut Vec<(&str, &str)> = seen.entry(name).or_default();
-            // Variants of a file have different values of these switches.
+            // Boolean constants are switches, which differ between variants of a file.
             if !["true;", "false;"].contains(&value) {
                 values.push((path, value));
             }
@@ -529,7 +529,6 @@ fn constants_agree_with_the_host() {
             assert_eq!(number(path, name), value, "{name} of {path}");
         }
     }
-    // Other names have one value in all files.
     for (name, values) in seen {
         let one_each = [
             "KEYS_PER_THREAD",
@@ -575,7 +574,6 @@ fn the_box_test_uses_integers_only() {
     }
 }
 
-/// Relation of an expression's value to float operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     /// No float operation since the last integer operation.
@@ -586,7 +584,6 @@ enum Origin {
     Float,
 }
 
-/// Traces float results through the functions of a module.
 struct FloatFlow<'a> {
     module: &'a Module,
     info: &'a ModuleInfo,

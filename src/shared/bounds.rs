@@ -1,6 +1,6 @@
 use super::wgsl::number;
 
-/// Indices of objects and entries are below 2^29; the bits above are primary flags.
+/// Limit of object and entry indices. The bits above are primary flags.
 pub(crate) const LARGEST_COUNT: u64 = 1 << 29;
 /// Maximum workgroups per dimension: WebGPU's default limit.
 pub(crate) const MAX_GROUPS: u32 = number("common/workgroup", "MAX_GROUPS");
@@ -14,6 +14,6 @@ pub(crate) const fn roomy(bytes: u64) -> u64 {
 }
 
 pub(crate) fn binding_limit(limits: &wgpu::Limits) -> u64 {
-    // Buffer sizes are rounded up to 16 bytes, so the limit is rounded down.
+    // Rounded down to 16 bytes, since buffer sizes are rounded up to 16 bytes.
     limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15
 }

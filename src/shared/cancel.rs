@@ -9,7 +9,7 @@ thread_local! {
 
 struct Stopped;
 
-/// Unwinds if the work was cancelled. For rows that may take long.
+/// Unwinds if the work was cancelled. Called within rows that take long.
 pub(crate) fn end_if_stopped() {
     CURRENT.with_borrow(|token| {
         if let Some(token) = token {
@@ -18,7 +18,6 @@ pub(crate) fn end_if_stopped() {
     });
 }
 
-/// Restores the thread's previous token on drop.
 pub(crate) struct Under(Option<Arc<CancelToken>>);
 
 impl Drop for Under {
@@ -59,7 +58,7 @@ impl CancelToken {
     }
 
     /// Returns finished and total rows of the current pass. A step has many passes; walks of pairs, rays and queries
-    /// take longest. With a GPU, counts rounds of a walk that is split into submissions.
+    /// take longest. On a GPU, counts the rounds of a walk that is split into submissions.
     pub fn progress(&self) -> (u32, u32) {
         let total = self.total.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed).min(total), total)

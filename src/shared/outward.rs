@@ -1,6 +1,5 @@
 //! Bounds of boxes with center and half extents, as in `shaders/common/source.wgsl`.
 
-/// Bits of positive infinity.
 const INFINITE: u32 = 0x7f80_0000;
 const SIGN: u32 = 0x8000_0000;
 
@@ -13,7 +12,8 @@ const fn sum_upward(value: u32, length: u32) -> u32 {
     } else {
         exponents[1]
     };
-    // In units of 2^(top - 156): six bits more than the larger operand. Only the smaller operand may lose bits.
+    // Fixed point in units of 2^(top - 156), six bits below the larger operand's last bit. Only the smaller operand may
+    // lose bits.
     let magnitude = raised(value & !SIGN, top - exponents[0], !is_negative);
     let sum = if is_negative { -magnitude } else { magnitude } + raised(length, top - exponents[1], true);
     if sum == 0 {
@@ -32,7 +32,7 @@ const fn sum_upward(value: u32, length: u32) -> u32 {
     } else {
         magnitude << -shift
     };
-    // The mantissa's leading bit adds one to the exponent, and so does a carry.
+    // The mantissa includes its leading bit, which adds one to the exponent, as does a carry.
     let bits = (((top as i32 + shift - 7) as u32) << 23) + mantissa;
     match sum {
         ..=0 => bits | SIGN,
@@ -57,14 +57,14 @@ const fn raised(magnitude: u32, shift: u32, upward: bool) -> i32 {
     (kept + (upward && kept << shift != mantissa) as u32) as i32
 }
 
-/// Bits of one bound of the smallest float box around `center - half` to `center + half`. NaN if either is NaN, or
+/// Bits of one bound of the smallest float box around `center - half` to `center + half`. NaN if an operand is NaN or
 /// `half` is negative.
 pub(crate) const fn bound_around(center: u32, half: u32, is_upper: bool) -> u32 {
     let (place, extent) = (center & !SIGN, half & !SIGN);
     if place > INFINITE || extent > INFINITE || half > SIGN {
         return 0x7fc0_0000;
     }
-    // The lower bound is the upper bound of the box mirrored at zero.
+    // The lower bound is the negated upper bound of the box mirrored at zero.
     let side = if is_upper { 0 } else { SIGN };
     if extent == INFINITE {
         return INFINITE | side;
@@ -109,7 +109,7 @@ mod tests {
         let mut exact = 0;
         for index in 0..2_000_000u32 {
             let [mut center, mut half] = [bits(), bits() & !SIGN];
-            // Operands of similar size, denormals, and operands with few bits.
+            // Special operands: of similar size, denormal, or with few bits.
             match index % 6 {
                 0 => half = (center & 0x7f80_0000).wrapping_add((bits() % 5) << 23) & !SIGN | half & 0x007f_ffff,
                 1 => half = (center & !SIGN).wrapping_add(bits() % 3),

@@ -1,5 +1,4 @@
-//! Runs work on consecutive indices. With the feature `rayon`, uses the threads of the current pool. Results are the
-//! same.
+//! Runs work on consecutive indices. The feature `rayon` uses the threads of the current pool and changes no results.
 
 use std::ops::Range;
 
@@ -9,7 +8,7 @@ use rayon::prelude::*;
 use super::cancel::CancelToken;
 
 const CHECK_INTERVAL: u32 = 64;
-/// Indices per run: enough to hide overhead, few enough to balance threads.
+/// Indices per run: enough to hide task overhead, few enough to balance threads.
 pub(crate) const LENGTH: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +36,7 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
     (0..count).map(of).collect()
 }
 
-/// Yields items in order. Counts them as progress, and ends the work between two items if cancelled.
+/// Yields items in order and counts them as progress. Unwinds between two items if the work was cancelled.
 pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> impl Iterator<Item = I::Item> {
     let items = items.into_iter();
     let token = CancelToken::begin_pass(items.len() as u32);

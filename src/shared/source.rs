@@ -3,13 +3,13 @@ use super::wgsl::number;
 /// Layout of elements in the caller's buffer: `SourceLayout` in `shaders/common/source.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct SourceLayout {
-    /// First word of the first element, within the bound range.
+    /// First word of the first element in the bound range.
     pub first: u32,
     /// Words from one element to the next.
     pub stride: u32,
     /// For boxes: words from lower to upper corner, or from center to half extents.
     pub second: u32,
-    /// [`UNFILTERED`] and [`CENTER_HALF`], or 0 to copy words unchanged.
+    /// [`UNFILTERED`] and [`CENTER_HALF`] for boxes; 0 copies words unchanged.
     pub flags: u32,
 }
 

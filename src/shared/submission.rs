@@ -1,12 +1,12 @@
-//! Tracks recordings: submitted, dropped, or still open.
+//! Tracks recordings until they are submitted or dropped.
 //!
-//! wgpu cannot be asked for this. But `Queue::submit` runs the callback of `map_buffer_on_submit` at once if the
-//! mapping fails. Mapping a mapped buffer fails on every backend, without a device error. Dropping the encoder or
-//! command buffer drops the callback. So one small buffer that stays mapped reports both events, without polling.
+//! wgpu cannot be asked for this. But if the mapping of `map_buffer_on_submit` fails, `Queue::submit` runs its callback
+//! at once. Mapping a mapped buffer fails on every backend, without a device error. Dropping the encoder or command
+//! buffer drops the callback. So one small buffer that stays mapped reports both events, without polling.
 //!
-//! wgpu documents a panic here, but versions 30.0.1 and 30.0.2 do not panic. The first broad phase of a program tests
-//! this (`src/gpu/submission_probe.rs`). If the test fails, `on_submitted_work_done` reports submissions: reads are
-//! equally exact, but errors of other calls arrive some frames later.
+//! wgpu documents a panic for mapped buffers, but versions 30.0.1 and 30.0.2 do not panic. The first broad phase of a
+//! program tests this (`src/gpu/submission_probe.rs`). If the test fails, `on_submitted_work_done` reports submissions:
+//! reads are equally exact, but errors of other calls arrive some frames later.
 //!
 //! Encoders may be submitted in another order than recorded. So a recording lists the [`Part`]s it overwrites and the
 //! [`Dependency`]s it reads. A recording is right if, when it is submitted, each dependency is the last submitted write
@@ -15,10 +15,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Recordings of one owner, which write the same buffers and are numbered in order.
+/// Recordings that write the same buffers of one owner, numbered in order.
 #[derive(Debug)]
 pub(crate) struct Recordings {
-    /// Stays mapped; no command uses it.
+    /// Stays mapped, so that mapping it again fails.
     mapped: wgpu::Buffer,
     order: Arc<Order>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Recordings {
 pub(crate) enum Part {
     /// The table of a step. Owners with only one part use this one.
     Table,
-    /// Table and boxes of static objects.
+    /// Cell table and boxes of static objects.
     Statics,
     /// Pairs and their counts.
     Pairs,
@@ -54,7 +54,7 @@ pub(crate) struct Draft {
     needs: Vec<Dependency>,
 }
 
-/// Contents of a part as one recording writes them, valid from its submission until the next submission that writes the
+/// Contents of a part as one recording writes them. Valid from its submission until the next submitted write of the
 /// part.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependency {
@@ -62,7 +62,7 @@ pub(crate) struct Dependency {
     part: Part,
 }
 
-/// Recordings whose outcome is unknown.
+/// Recordings not yet known as submitted or dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<Dependency>);
 
@@ -80,14 +80,14 @@ pub(crate) fn is_untried() -> bool {
     REPORTS.load(Ordering::Relaxed) == UNTRIED
 }
 
-/// Sets when later recordings learn of their submission: at once, or when the device has finished.
+/// Sets when later recordings are reported as submitted: during the submission, or when the device has finished.
 pub fn report_at_once(at_once: bool) {
     REPORTS.store(if at_once { AT_ONCE } else { LATE }, Ordering::Relaxed);
 }
 
-/// The encoder is open, or was dropped without a report.
+/// Not submitted, and not reported as dropped.
 const OPEN: u8 = 0;
-/// Like `OPEN`, or submitted but not finished.
+/// `OPEN` if reports are late: may also be submitted but unfinished.
 const UNDECIDED: u8 = 5;
 /// Submitted, and all dependencies were valid.
 const RIGHT: u8 = 1;
@@ -105,7 +105,7 @@ struct Order {
     last: [AtomicU64; PARTS],
 }
 
-/// Owned by the encoder's callback.
+/// Reports the recording as submitted or dropped.
 struct Mark(Draft);
 
 impl Recordings {
@@ -116,7 +116,7 @@ impl Recordings {
         }
     }
 
-    /// Returns recordings for another owner on the same device.
+    /// Returns recordings of another owner on the same device.
     pub fn beside(&self) -> Self {
         Self {
             mapped: self.mapped.clone(),
@@ -141,7 +141,7 @@ impl Recordings {
 
     pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
         let mark = Mark(draft);
-        // The callback must be `Send`, but browser devices are not.
+        // This callback must be `Send`, but browser devices are not.
         #[cfg(not(target_arch = "wasm32"))]
         if mark.0.recording.state() == UNDECIDED {
             encoder.on_submitted_work_done(move || mark.submit());
@@ -180,12 +180,10 @@ impl Dependency {
         self.recording.state() == RIGHT && self.is_last()
     }
 
-    /// Returns true if the recording may have been submitted but is not reported yet.
     pub fn is_undecided(&self) -> bool {
         self.recording.state() == UNDECIDED
     }
 
-    /// Returns true if [`is_valid`](Self::is_valid) is true, or may become true once the device has finished.
     pub fn may_be_valid(&self) -> bool {
         self.is_valid() || self.is_undecided()
     }
@@ -199,7 +197,6 @@ impl Dependency {
         }
     }
 
-    /// Returns true if the recording was right, even if its part was overwritten since.
     pub fn was_valid(&self) -> bool {
         self.recording.state() == RIGHT
     }
@@ -282,7 +279,7 @@ impl Mark {
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // Has no effect if the submission was reported.
+        // Changes no state that a submission has set.
         let state = &self.0.recording.state;
         for open in [OPEN, UNDECIDED] {
             let _ = state.compare_exchange(open, DROPPED, Ordering::AcqRel, Ordering::Acquire);
@@ -290,8 +287,8 @@ impl Drop for Mark {
     }
 }
 
-/// Small buffer mapped for writing. wgpu-core 30 leaks the staging memory of buffers mapped otherwise, unless they are
-/// unmapped. On a lost device, it has no memory.
+/// Small buffer, mapped at creation: wgpu-core 30 leaks the staging memory of buffers mapped otherwise, unless they are
+/// unmapped. On a lost device, the buffer has no memory.
 pub(crate) fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("gpu_broad_phase/submissions"),

@@ -8,11 +8,10 @@ use crate::layout::blocks::{CountParams, GatherParams, SourceLayout};
 
 passes! {
     "input" {
-        /// Copies packed rays or queries. Those beyond a count that only the device knows find nothing.
+        /// Copies packed rays or queries whose number only the device knows. Rows past that number find nothing.
         DEVICE_COUNT = "device_count"
             if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
 
-        /// Packs rays, queries or worlds of any layout.
         GATHER_INPUT = "gather_input"
             if |of| of.uses.strided
                 && (of.has_worlds() || of.uses.casts() || of.uses.queries || of.uses.nearest);
@@ -36,7 +35,7 @@ pub(crate) enum Copying {
 }
 
 impl Copying {
-    /// `layout` is `None` for packed rows. `is_limited` is true if the device has the number of rows.
+    /// `layout` is `None` for packed rows. `is_limited` is true if only the device knows the number of rows.
     pub fn of(layout: Option<SourceLayout>, is_limited: bool, limit: CountParams) -> Option<Self> {
         match layout {
             Some(layout) => Some(Self::Gather(GatherParams {
@@ -59,7 +58,7 @@ impl Copying {
         })
     }
 
-    /// Returns true if the source rows may be in a buffer of the broad phase.
+    /// Returns true if uploaded rows need a source buffer of the broad phase.
     pub const fn may_read_own_buffer(&self) -> bool {
         matches!(self, Self::Count(_))
     }
@@ -73,7 +72,7 @@ pub(crate) struct Copied {
 }
 
 impl Copied {
-    /// `buffers` hold the device's count, the source rows and the packed rows.
+    /// `buffers`: device counts, source rows, packed rows.
     pub fn new(blocks: &mut Blocks, copying: Copying, buffers: [BufferId; 3]) -> Self {
         let [counts, source, gathered] = buffers;
         let binds = |block, counts| [block, COUNTS.is(counts), SOURCE.is(source), GATHERED.is(gathered)];

@@ -1,7 +1,7 @@
 //! The order stage: sorts the rows of an output by two keys.
 //!
-//! The rows are sorted by their second key, then by the first. Sorting is stable, so they end in order of both keys.
-//! They are written in this order and copied back.
+//! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys. They are gathered
+//! in this order and copied back.
 
 use super::shape::Shape;
 use super::sort::variable::GRID;
@@ -69,7 +69,7 @@ pub(crate) struct Ordered {
     pub keys: [u32; 2],
 }
 
-/// Uniform blocks: the output's parameters, digits of the second key, digits of the first key.
+/// Uniform blocks of an output. The digits of the second key come first; `of_second` is their number.
 pub(crate) struct OrderUniforms {
     params: Block,
     digits: Vec<Digit>,

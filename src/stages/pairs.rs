@@ -5,10 +5,9 @@
 //!    partners of each entry, or in crowded scenes one bit per box test. `pair_static_count_*` counts and caches static
 //!    partners.
 //! 3. `world_pairs` counts pairs per world.
-//! 4. With one entry per object, counting leaves prefix sums per tile. In the uniform scheme, the scan stage makes
-//!    offsets.
-//! 5. `pair_emit_cached` writes cached partners and lists entries with more. `pair_replay` uses the bits of listed
-//!    entries. `pair_emit_*` walks again for the rest, and `pair_static_emit_*` writes static pairs.
+//! 4. In the uniform scheme, the scan stage makes offsets. In the others, counting already left prefix sums per tile.
+//! 5. `pair_emit_cached` writes cached partners and lists entries with more. `pair_replay` writes partners from cached
+//!    bits for listed entries. `pair_emit_*` walks again for the rest, and `pair_static_emit_*` writes static pairs.
 
 use super::order;
 use super::scan::Scan;
@@ -68,7 +67,8 @@ passes! {
     }
 }
 
-/// Returns true if steps find pairs with this variant. With a pair filter, every step uses the excluding variant.
+/// Returns true if steps find pairs with this variant of a pass. With a pair filter, only the excluding variant is
+/// used.
 fn are_found(of: &PassContext<'_>) -> bool {
     let has_filter = of.pair_filter.is_some();
     of.pairs
@@ -79,9 +79,9 @@ fn are_found(of: &PassContext<'_>) -> bool {
 }
 
 buffers! {
-    /// Offsets of the pairs of each entry, then of the static pairs of each moving object: prefix sums within tiles,
-    /// then sums of tiles. The uniform scheme stores counts, which a scan turns into offsets. Data carried between
-    /// rounds follows.
+    /// Offsets of the pairs of each entry, then of the static pairs of each moving object. In the uniform scheme, a
+    /// scan makes them from counts. In the others, they are prefix sums within tiles, then sums of tiles. Data carried
+    /// between rounds follows.
     OFFSETS = "pair_offsets": Objects;
     /// Cached partners per entry, then cached static partners per moving object.
     PAIR_CACHE = "pair_cache": Objects;
@@ -91,8 +91,8 @@ buffers! {
     PAIRS = "pairs": Pairs;
     WORLD_PAIRS = "world_pairs": Objects;
     EXCLUDED = "excluded_pairs": Inputs;
-    /// Per slot of the exclusion hash table: row of the list plus one, or 0 if free. The table itself is behind the
-    /// objects.
+    /// For each slot of the exclusion hash table: index of its list row plus one, or 0 if free. The table itself is
+    /// behind the objects.
     EXCLUSION_ROWS = "exclusion_rows": Objects;
     /// Data of the pair filter, before it is copied behind the objects.
     DATA = "pair_filter_data": Inputs;
@@ -117,9 +117,8 @@ const MAX_BIT_WORDS: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PairPlan {
     pub are_requested: bool,
-    /// True if pairs of an earlier step are kept, so that their buffer must not change.
+    /// True if the buffer holds pairs of an earlier step, so that it must not change.
     pub are_existing: bool,
-    /// The caller's excluded pairs and pair filter.
     pub exclusions: Option<Exclusions>,
 }
 
@@ -156,11 +155,11 @@ impl PairPlan {
         };
     }
 
-    /// Sets the words per entry for bits of box tests: 0 with several rounds per walk.
+    /// Sets the words per entry for bits of box tests, which are 0 with several rounds per walk.
     pub fn fit_bits(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
         let params = shape.params;
         let entries = u64::from(params.entry_capacity.max(1));
-        // Words of bits that each round fills, so that every bit is rewritten.
+        // Words that one round of tests fills, so that no older bits remain.
         let tested = u64::from(shape.round_tests(params.entry_capacity, 1) / u32::BITS);
         let most = tested.min(binding_limit / 4 / entries);
         shape.params.pair_bit_words = if self.are_requested && !params.is_uniform() && shape.rounds == 1 {
@@ -170,7 +169,7 @@ impl PairPlan {
         };
     }
 
-    /// Optimizations to drop, in this order, if memory is short.
+    /// Optimizations to drop if memory is short, in this order.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
@@ -239,7 +238,6 @@ impl PairPlan {
         })
     }
 
-    /// `last` is the previous step's number of pairs.
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let rows = [last, params.first_pair, params.pair_capacity];
         let mut outputs = vec![Readable::counted::<Pair>(
@@ -398,7 +396,7 @@ pub(crate) fn scanned(params: &Params) -> Option<u32> {
     params.is_uniform().then(|| params.pair_rows.saturating_add(1))
 }
 
-/// True if the crowded variant counts, `None` if the device decides.
+/// True if the crowded variant counts pairs, false if the sparse one, `None` if the device decides.
 fn counts_crowded(params: &Params) -> Option<bool> {
     if params.pair_bit_words > 0 || !params.is_hierarchical() {
         Some(true)
@@ -418,7 +416,7 @@ const fn static_tiles(params: &Params) -> u32 {
     params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
 }
 
-/// Words of the counts of rows and, except in the uniform scheme, of tiles (`shaders/pairs/pair_sums.wgsl`).
+/// Words of the pair counts per row and, except in the uniform scheme, per tile (`shaders/pairs/pair_sums.wgsl`).
 fn tile_words(params: &Params) -> u64 {
     if params.is_uniform() {
         u64::from(params.pair_rows) + 1
@@ -427,7 +425,7 @@ fn tile_words(params: &Params) -> u64 {
     }
 }
 
-/// Words of the sums of tiles: two for each tile except the first.
+/// Words of the 64-bit sums over tiles: one sum per tile except the first.
 fn sum_words(params: &Params) -> u64 {
     if params.is_uniform() {
         0
@@ -441,7 +439,7 @@ fn slot_words(params: &Params, kept: u32) -> u64 {
     u64::from(kept) * entries + u64::from(STATIC_CACHED_PARTNERS) * rows
 }
 
-/// Rounds of writing, which skip the tests whose bits are cached.
+/// Rounds of `pair_emit_*`, without the tests that `pair_replay` takes from cached bits.
 fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
     let params = &shape.params;
     let replayed = u32::BITS * params.pair_bit_words;
@@ -449,7 +447,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
         .rounds_of(params.entry_capacity, 1, params.cached_partners)
         .map(move |round| Round {
             first: round.first.saturating_add(replayed),
-            // No round makes more tests than the same round of counting.
+            // Never more tests than in the same round of counting.
             tests: round.tests.saturating_sub(replayed),
             ..round
         })
@@ -473,8 +471,8 @@ impl PairUniforms {
     }
 }
 
-/// Words per entry for bits of box tests, from the last step's counters. 0 if the partner cache holds a mean entry's
-/// pairs, else one word (32 bits) per pair. Entries have about four to eight box tests per pair, some twice that.
+/// Words per entry for bits of box tests, by the last counters. 0 if the partner cache holds the pairs of a mean entry.
+/// Else one word (32 bits) per pair: entries have about four to eight box tests per pair, some twice that.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
     if mean < u64::from(MAX_CACHED_PARTNERS) {

@@ -54,7 +54,7 @@ buffers! {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
-    /// True if there is a query result, even for zero queries.
+    /// True if the step returns query results, even for zero queries.
     pub has_queries: bool,
     pub copying: Option<Copying>,
     pub has_exclusions: bool,
@@ -86,7 +86,7 @@ impl QueryPlan {
     pub fn set_sizes(&mut self, sizes: &QuerySizes, params: &Params) {
         self.has_queries = sizes.has_queries;
         let has_own = sizes.queries > 0 && sizes.self_query.is_none();
-        // This value in word 7 makes a query find nothing.
+        // `EXCLUDED` in word 7 makes a query find nothing.
         let limit = CountParams {
             rows: params.query_count,
             stride: 2 + params.wide_queries,
@@ -137,7 +137,7 @@ impl QueryPlan {
             ]);
         }
         if self.has_nearest(params) {
-            // Neighbors and carried vectors take two words each.
+            // A nearest object and a carried vector take two words each.
             let neighbors = queries.saturating_mul(params.nearest.into());
             let left = shape.carry_words(queries, STATE_VECTORS.into());
             let bytes = neighbors
@@ -160,12 +160,11 @@ impl QueryPlan {
         }
     }
 
-    /// `last` is the previous step's number of results.
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let queries = u64::from(params.query_count);
         let mut outputs = Vec::new();
         if queries == 0 && self.has_lists(params) {
-            // Zero lists have one offset.
+            // Without lists, the offsets are a single 0.
             outputs.push(Readable::known::<u32>(buffer::OFFSETS, 1));
         }
         if wants_lists(params) {
@@ -215,7 +214,7 @@ impl QueryPlan {
                 blocks,
                 shape,
                 params.query_count,
-                // Inserting a nearest object takes up to `nearest` iterations.
+                // Inserting into the nearest objects takes up to `nearest` iterations.
                 params.nearest + 1,
                 params.nearest,
                 params.self_query != self_query::NONE,
@@ -223,7 +222,7 @@ impl QueryPlan {
         }
     }
 
-    /// Only searches for partners exclude pairs.
+    /// Only self-queries for partners exclude pairs.
     fn walk<'p>(&self, pass: &'p Pass, params: &Params) -> Variant<'p> {
         pass.excluding(self.has_exclusions && params.self_query == self_query::PARTNERS)
     }
@@ -251,7 +250,7 @@ impl QueryPlan {
         }
     }
 
-    /// `first`: true on the first page, which also finds nearest objects.
+    /// `first` is true on the first page. Only then are nearest objects found.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,

@@ -40,7 +40,6 @@ passes! {
 
     RAY_CLOSEST = "ray_closest" if |of| casts_in(of, RayMode::Closest);
 
-    /// Writes 1 for each ray with a hit, else 0.
     RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
 
     RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.outputs.ray_cells;
@@ -57,7 +56,6 @@ fn casts_in(of: &PassContext<'_>, mode: RayMode) -> bool {
     casts(of) && of.outputs.ray_mode == mode
 }
 
-/// Returns true if rays have the layout of `SweptRay`, with box, start and world.
 const fn sweeps(params: &Params) -> bool {
     params.ray_stride == SWEPT_STRIDE
 }
@@ -92,7 +90,7 @@ const PING_PONG: PingPong = PingPong([
 ]);
 
 variables! {
-    /// Grid that receives the number of sort keys.
+    /// Grid whose entry count is the number of rays.
     SORT_GRID = "sort_grid";
 }
 
@@ -102,16 +100,16 @@ const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
 /// Hits cached per ray until a step's counters have arrived.
 pub(crate) const FIRST_CACHED_HITS: u32 = 8;
 pub(crate) const MAX_CACHED_HITS: u32 = 64;
-/// If fewer hits per ray fit the cache, none are cached.
+/// Minimum hits cached per ray. With room for fewer, none are cached.
 const MIN_CACHED_HITS: u64 = 4;
 pub(crate) const CACHED_HITS_BYTES: u64 = 64 << 20;
-/// Number of rays from which sorting pays.
+/// Number of rays from which sorting saves time.
 pub(crate) const SORTED_RAYS: u32 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RayPlan {
     pub mode: RayMode,
-    /// True if there is a ray result, even for zero rays.
+    /// True if the step returns ray results, even for zero rays.
     pub is_cast: bool,
     pub cells: bool,
     pub copying: Option<Copying>,
@@ -145,7 +143,7 @@ impl RayPlan {
     pub fn set_sizes(&mut self, descriptor: &BroadPhaseDescriptor<'_>, sizes: &QuerySizes, params: &Params) {
         self.is_cast = sizes.casts;
         self.cells = descriptor.outputs.ray_cells && sizes.casts;
-        // This value in word 3, `t_max`, makes a ray hit nothing.
+        // A negative `t_max`, word 3, makes a ray hit nothing.
         let limit = CountParams {
             rows: params.ray_count,
             stride: params.ray_stride,
@@ -156,12 +154,12 @@ impl RayPlan {
         self.copying = Copying::of(sizes.ray_layout, sizes.ray_limit.is_some(), limit).filter(|_| sizes.rays > 0);
     }
 
-    /// Decides on sorting and the hit cache. `wanted`: hits per ray worth caching.
+    /// Decides on sorting rays, and sizes the hit cache. `wanted`: hits per ray worth caching.
     pub fn fit(&self, params: &mut Params, wanted: Option<u32>, binding_limit: u64) {
         params.rays_sorted = u32::from(!params.is_uniform() && params.ray_count >= SORTED_RAYS);
         let rays = u64::from(params.ray_count.max(1));
         let hit_bytes = size_of::<RayHit>() as u64;
-        // Bytes before the cache: an offset and a carried word per ray.
+        // Bytes before the cache in its buffer: an offset and a carried word per ray.
         let beside = hit_bytes * rays + 4;
         let most = binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * rays);
         let pays = u64::from(wanted.unwrap_or(FIRST_CACHED_HITS));
@@ -263,12 +261,11 @@ impl RayPlan {
         }
     }
 
-    /// The array has the previous step's numbers of hits and cells.
     pub fn readable(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
         let rays = u64::from(params.ray_count);
         let mut outputs = Vec::new();
         if rays == 0 {
-            // Zero lists have one offset.
+            // Without lists, the offsets are a single 0.
             let offsets = [
                 (self.is_cast && self.mode == RayMode::All, buffer::OFFSETS),
                 (self.cells, buffer::CELL_OFFSETS),
@@ -371,7 +368,7 @@ impl RayPlan {
         }
     }
 
-    /// `first`: true on the first page, which also finds single results per ray.
+    /// `first`: true on the first page. Other pages skip modes with one result per ray.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,
@@ -426,7 +423,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayUniforms)
 
 /// Bindings of a round. The first binding of each name applies.
 fn binds(params: &Params, blocks: &RayUniforms, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
-    // The uniform scheme, which reads the entries' values here, does not sort rays.
+    // Replaces the entries' values, which only the uniform scheme reads. It does not sort rays.
     let order = params
         .sorts_rays()
         .then(|| VALUES.is(PING_PONG.after(blocks.digits.len()).values));
@@ -438,14 +435,14 @@ pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
     sort_digits(shape.sort, shape.params.ray_count, key_bits)
 }
 
-/// Hits per ray worth caching: nearly all hits of most rays, or 0 if too many.
+/// Hits per ray worth caching: nearly all hits of most rays, or 0 if the mean exceeds the maximum.
 pub(crate) fn hits_worth_caching(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
     if mean > u64::from(MAX_CACHED_HITS) {
         0
     } else {
-        // A power of two, so that the number seldom changes.
+        // Rounded to a power of two, so that it seldom changes.
         most_rays
             .next_power_of_two()
             .clamp(FIRST_CACHED_HITS.into(), MAX_CACHED_HITS.into()) as u32

@@ -21,7 +21,6 @@ passes! {
     }
 }
 
-/// Scanned are entries and pairs of the uniform scheme, and lists of hits, ray cells and query results.
 fn needed(of: &PassContext<'_>) -> bool {
     let lists_rays = of.outputs.ray_mode == RayMode::All || of.outputs.ray_cells;
     of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
@@ -47,12 +46,11 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// A total above `capacity` sets the status bit of `output`.
+    /// Sets the status bit of `output` if the total exceeds `capacity`.
     pub fn of(blocks: &mut Blocks, data: BufferId, count: u32, output: &CountedOutput, capacity: u32) -> Self {
         Self::new(blocks, data, count, output.word, capacity, output.status)
     }
 
-    /// Like [`of`](Self::of). Counter word `total_word` receives the total's low half, the next word the high half.
     pub fn new(
         blocks: &mut Blocks,
         data: BufferId,

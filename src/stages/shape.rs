@@ -8,11 +8,11 @@ use crate::layout::grid::Params;
 
 /// Approximate box tests per dispatch: a fraction of a second on weak hardware, below driver watchdogs.
 const DISPATCH_TESTS: u64 = 1 << 32;
-/// Factor by which rounds get shorter when a driver ends loops early. Applying it once suffices for any eight lanes of
-/// llvmpipe, except with nearest objects, which are kept sorted.
+/// Factor by which rounds get shorter when a driver ends loops early. One factor suffices for any eight lanes of
+/// llvmpipe, except for nearest objects, which need more iterations.
 const SHRINK_FACTOR: u32 = 8;
-/// Loop iterations that writing makes beyond those of counting, besides one per cached result. The canary loop of
-/// counting includes both, so a driver that cuts writing also cuts counting.
+/// Loop iterations of writing beyond those of counting, besides one per cached result. The canary loop of counting
+/// includes both, so a driver that cuts writing also cuts counting.
 const WRITING_ITERATIONS: u32 = 8;
 /// Maximum box tests per walk and dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
@@ -27,11 +27,10 @@ buffers! {
 pub(crate) use buffer::COUNTERS;
 
 variables! {
-    /// Uniform block of a round: `round` in `shaders/common/round.wgsl`.
     ROUND = "round";
 }
 
-/// Accessor of a capacity that may shrink if memory is short.
+/// Access to a capacity that may shrink if memory is short.
 pub(crate) type CapacityOf = fn(&mut Params) -> &mut u32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,13 +56,13 @@ impl Shape {
         SHRINK_FACTOR.saturating_pow(self.walk_shrink)
     }
 
-    /// Rounds of walks with up to `iterations` loop iterations per test and `kept` cached results per walk.
+    /// Rounds of `walks` walks. A test takes up to `iterations` loop iterations; a walk caches up to `kept` results.
     pub fn rounds_of(&self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
         let tests = self.round_tests(walks, iterations);
         let iterations = MAX_ITERATIONS as u32 / self.shrink_divisor();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
-            // If this saturates, no walk has tests left.
+            // If the product saturates, no walk has tests left.
             first: round.saturating_mul(tests),
             tests,
             is_last: u32::from(round + 1 == rounds),
@@ -74,12 +73,12 @@ impl Shape {
         })
     }
 
-    /// Rows carried to the next round: `rows` per walk.
+    /// Rows that walks carry to the next round: `rows` per walk.
     pub fn carry_words(&self, walks: u64, rows: u64) -> u64 {
         if self.rounds > 1 { walks * rows } else { 0 }
     }
 
-    /// Rows carried to the next round or to the static table: one per walk.
+    /// Rows that walks carry to the next round or to the static table: one per walk.
     pub fn carry_table_words(&self, walks: u64) -> u64 {
         if self.params.has_statics() {
             walks
@@ -105,7 +104,7 @@ impl Room {
             (Some(first), Growth::Grow) => first.max(wanted),
             (None, _) => default.max(wanted),
         };
-        // `u32::MAX` is not a valid offset.
+        // An offset may equal the number of rows, but not `u32::MAX`.
         rows.min(u32::try_from(self.binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
             .min(u32::MAX - 1)
     }

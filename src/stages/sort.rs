@@ -1,7 +1,7 @@
 //! The sort stage: stable radix sort of 32-bit keys with values, least significant digit first.
 //!
-//! Each digit takes a histogram and a scatter, which also computes offsets. On CPUs, serial tiles use one invocation
-//! per tile, and offsets take a separate pass.
+//! Each digit takes a histogram pass and a scatter pass, which also computes offsets. On CPUs, serial tiles use one
+//! invocation per tile, and a separate pass computes offsets.
 
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -21,7 +21,7 @@ passes! {
 
     SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
 
-    /// Moves keys and values, ranked by subgroup ballots.
+    /// Scatters keys and values. Subgroup ballots rank equal digits.
     SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
 
     SORT_SCATTER_SERIAL = "sort_scatter_serial" if |of| of.sort == SortStrategy::SerialTiles;
@@ -29,9 +29,9 @@ passes! {
 }
 
 buffers! {
-    /// Number of keys per digit value and tile. Offsets with serial tiles.
+    /// Number of keys per digit value and tile; with serial tiles, offsets after a scan.
     DIGIT_COUNTS = "digit_counts": Objects;
-    /// Number of keys per digit value, over all tiles and over groups of tiles.
+    /// Number of keys per digit value, over all tiles and over each group of tiles.
     DIGIT_SUMS = "digit_sums": Objects;
 }
 
@@ -59,7 +59,7 @@ impl KeyValueBuffers {
     }
 }
 
-/// The two pairs of buffers of a sort. Each digit moves data to the other pair.
+/// Two pairs of key and value buffers. Each digit moves keys and values to the other pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PingPong(pub [KeyValueBuffers; 2]);
 
@@ -140,14 +140,14 @@ impl Sort {
 
 pub(crate) struct DigitPasses {
     pub histogram: &'static Pass,
-    /// Pass that turns counts into offsets. `None` if `scatter` does.
+    /// Pass that turns counts into offsets; `None` if `scatter` does so.
     pub scan: Option<&'static Pass>,
     pub scatter: &'static Pass,
 }
 
 impl SortStrategy {
     pub(crate) fn choose(self, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
-        // In MSL, naga's ballots have 32 lanes; some GPUs of older Macs have 64.
+        // In MSL, naga's ballots have 32 bits; subgroups of some older Macs have 64 invocations.
         let whole_ballots = info.backend != wgpu::Backend::Metal || info.subgroup_max_size <= 32;
         let has_subgroups = features.contains(wgpu::Features::SUBGROUP) && whole_ballots;
         match self {

@@ -13,7 +13,7 @@ pub(crate) enum TableOf {
     Static,
 }
 
-/// Maximum number of walks of one ray or query through tables.
+/// Maximum walks per ray or query: self-queries with static objects need three.
 pub(crate) const MAX_WALKS: usize = 3;
 
 pub(crate) struct WalkRound {
@@ -27,7 +27,7 @@ pub(crate) struct WalkRound {
 }
 
 impl WalkRound {
-    /// Rounds through one table after another. In a self-query, static objects walk only the moving table.
+    /// Rounds through the moving, then the static table. In a self-query, static objects walk only the moving table.
     pub fn all(
         blocks: &mut Blocks,
         shape: &Shape,

@@ -56,7 +56,7 @@ pub struct GpuBroadPhase {
     pub(super) recorded: Option<Recorded>,
     pub(super) statics: Option<StaticTable>,
     pub(super) query_source: Option<Arc<QuerySource>>,
-    /// True if a long recording may be submitted in parts, each in its own encoder.
+    /// True if a long recording may be submitted in parts, each with its own encoder.
     pub(super) splits_submissions: bool,
 }
 
@@ -305,8 +305,8 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// Names of expected passes that no recent step has dispatched. Without `uses`, the passes that every step needs are
-    /// expected; with `uses`, all that such a step may need.
+    /// Names of needed passes that no recent step has dispatched. Needed are the passes of every step or, with `uses`,
+    /// all that such a step may need.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
@@ -395,7 +395,7 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Drops all buffers, since invalid ones cannot be recognized.
+    /// Drops all buffers and results. Invalid buffers cannot be recognized.
     pub(crate) fn forget(&mut self) {
         self.buffers.clear();
         self.bindings.clear();
@@ -446,7 +446,7 @@ impl GpuBroadPhase {
         self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
     }
 
-    /// Returns `true` if the last walks were as short as possible.
+    /// Returns `true` if the last recording's walks were as short as possible.
     pub(crate) fn is_cut_smallest(&self) -> bool {
         self.recorded
             .as_ref()
@@ -497,7 +497,7 @@ impl GpuBroadPhase {
         let part_of = |id| recorder::resolve(&recorded.inputs, &self.buffers, id);
         let [grid, records, starts, values] = buffers;
         let [grid, records, starts] = [grid, records, starts].map(part_of);
-        // Static records are in entry order, so they need no entries, except in the uniform scheme.
+        // Except in the uniform scheme, static records are in entry order and need no entries.
         let has_entries = of == TableOf::Moving || own.is_uniform();
         Table {
             starts: starts.buffer.clone(),

@@ -13,7 +13,7 @@ use crate::stages::shape::CapacityOf;
 const SMALLEST_OUTPUT: u32 = 1024;
 
 impl Plan {
-    /// Enables clusters and sizes the large-object table, or drops both if memory is short. They affect the order of
+    /// Enables clusters and sizes the large-object table, or drops both if memory is short. Both affect the order of
     /// pairs, so the choice depends only on input, descriptor and device.
     pub fn fit_records(
         &mut self,
@@ -56,7 +56,7 @@ impl Plan {
         let shrinks = least.shrinks(descriptor);
         let wanted = rows_of(&mut least.shape.params, &shrinks);
         least.shrink(&shrinks, &wanted, 0.0);
-        // The other half of the limit is for outputs and later growth.
+        // Leaves the other half of the limit to outputs and later growth.
         if least.bytes() > limit / 2 {
             self.shape.params.large_table_capacity = 0;
             self.shape.params.has_clusters = 0;
@@ -111,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// Sets each output's rows to its minimum plus `share` of the rest up to `wanted`.
+    /// Sets the rows of each output to its minimum plus `share` of the difference to `wanted`.
     fn shrink(&mut self, shrinks: &[CapacityOf], wanted: &[u32], share: f64) {
         for (rows, &wanted) in shrinks.iter().zip(wanted) {
             let smallest = wanted.min(SMALLEST_OUTPUT);

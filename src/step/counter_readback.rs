@@ -16,10 +16,9 @@ pub(crate) struct Received {
     pub timings: Vec<StageTime>,
 }
 
-/// A device callback adds counters to `arrived`.
+/// Read-backs of counters. Device callbacks push to `arrived`.
 pub(crate) struct CounterReadback {
     pub copies: Recordings,
-    /// Counters, each with the recording that copied them.
     pub arrived: Arc<Pool<(Received, Dependency)>>,
     /// Number of the newest recording whose counters were received.
     pub newest: u64,

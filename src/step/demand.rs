@@ -24,12 +24,10 @@ pub(crate) struct Demand {
     /// Hits worth caching per ray, if measured.
     pub cached_hits: Option<u32>,
     pub walk_shrink: u32,
-    /// True if the scene was crowded, if measured.
     pub is_crowded: Option<bool>,
 }
 
 impl Demand {
-    /// `rays`: number of rays, if each has a list of all hits.
     pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         Self {
@@ -63,7 +61,7 @@ impl Demand {
         }
     }
 
-    /// Capacities that were too small grow to the demand plus the share `headroom` of it.
+    /// Raises each capacity in `held` that `needed` exceeds to `needed` plus the share `headroom` of it.
     pub fn grown(self, needed: Self, held: Self, headroom: f32) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {
             if needed <= held {
@@ -80,7 +78,7 @@ impl Demand {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
-            // The cache shrinks only to a quarter or less, since a change recreates buffers and bind groups.
+            // The hit cache shrinks only to a quarter or less, since each change recreates buffers and bind groups.
             cached_hits: match (self.cached_hits, needed.cached_hits) {
                 (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),
                 (kept, None) => kept,
@@ -105,8 +103,8 @@ struct RecentPeak {
 }
 
 impl RecentPeak {
-    /// Queries raise the peak, but only steps count toward `LATE_READS`. Static entries never shrink, since that would
-    /// rebuild the static table.
+    /// Queries raise the peak, but only steps count toward `LATE_READS`. Capacity for static entries never shrinks,
+    /// since that would rebuild the static table.
     fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool, headroom: f32) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
@@ -131,7 +129,7 @@ impl RecentPeak {
             hits: shrunk(wanted.hits, most.hits),
             ray_cells: shrunk(wanted.ray_cells, most.ray_cells),
             results: shrunk(wanted.results, most.results),
-            // Each round costs dispatches, even without work.
+            // Shrinks down to 1, since idle rounds also cost dispatches.
             rounds: fewer(wanted.rounds, most.rounds, 1),
             ..wanted
         }
@@ -143,7 +141,6 @@ pub(crate) struct Observed {
     pub walk_shrink: u32,
     pub rays: Option<u32>,
     pub is_crowded: Option<bool>,
-    /// False for counters of a query.
     pub is_of_step: bool,
 }
 
@@ -165,7 +162,7 @@ impl DemandTracker {
         &self.last
     }
 
-    /// Capacities grow only with a `headroom`.
+    /// Updates the demand. Capacities grow only with a `headroom`.
     pub fn observe(&mut self, counters: &Counters, observed: Observed, headroom: Option<f32>) {
         self.walk_shrink
             .observe(observed.walk_shrink, counters.status.has(Status::CUT));

@@ -39,7 +39,7 @@ impl Placer<'_> {
                     let bytes = bytemuck::cast_slice(elements);
                     self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
                 }
-                // Binds the whole buffer, so bind groups stay valid for other input lengths.
+                // Binds the whole buffer, so bind groups stay valid if the input length changes.
                 Input::whole(id, own)
             }
         };
@@ -71,7 +71,7 @@ impl Placer<'_> {
             Queries::None => {}
             Queries::Boxes(source) => self.place(plan.queries.source(), source),
             Queries::General(source) => self.place(plan.queries.source(), source),
-            // Self-queries read the objects' records.
+            // Self-queries read records instead of an input.
             Queries::Objects(_) => {}
         }
     }
@@ -107,8 +107,7 @@ pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), Input
     check_own_queries(&input.query_input(), own, None)
 }
 
-/// Fails if results overwrite rays, queries or their counts. A count may be the pair count in `counters`, which queries
-/// do not change.
+/// Fails if rays, queries or their counts are in buffers that results overwrite.
 pub(crate) fn check_own_queries(
     queries: &QueryInput<'_>,
     own: &[&Buffers],
@@ -133,7 +132,7 @@ pub(crate) fn check_own_queries(
     buffers::check_own(sources, own)
 }
 
-/// Returns the buffer of a count, except for the pair count in `counters`.
+/// Returns the buffer of a count, or `None` for the pair count in `counters`, which queries do not change.
 fn written<'b>(count: Option<DeviceCount<'b>>, counters: Option<&wgpu::Buffer>) -> Option<&'b wgpu::Buffer> {
     let DeviceCount { buffer, word } = count?;
     let is_left = word as usize == word::PAIRS_NEEDED && counters == Some(buffer);

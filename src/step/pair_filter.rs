@@ -1,5 +1,5 @@
-//! Compiles a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) alone, so that errors have its own line numbers
-//! and the filter sees no names of the shaders.
+//! Compiles a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) alone. Then errors have its own line numbers,
+//! and it cannot use names of the shaders.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -11,8 +11,8 @@ use crate::gpu::scope::Scopes;
 
 pub(crate) const REPLACED: &str = "pairs/admits_pair";
 
-/// Appended to the filter: functions that it may call, as in `shaders/pairs/pair_excludes.wgsl`, and an entry point
-/// that calls it.
+/// WGSL appended to the filter: functions that it may call, as in `shaders/pairs/pair_excludes.wgsl`, and an entry
+/// point that calls it.
 const FRAME: &str = "
 fn pair_data(index: u32) -> u32 { return index; }
 fn pair_data_count() -> u32 { return 0u; }
@@ -40,7 +40,7 @@ pub(crate) fn interned(text: &str) -> &'static str {
     text
 }
 
-/// Fails if the device rejects the filter. Browsers report that later, with the pipelines.
+/// Fails if the device rejects the filter. Browsers report a rejection later, with the pipelines.
 pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<(), PairFilterError> {
     let scopes = Scopes::begin(device);
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -73,7 +73,7 @@ fn longest_line(text: &str) -> u32 {
     text.lines().map(str::len).max().unwrap_or(0) as u32
 }
 
-/// First line that a wgpu message underlines. Before it, the message may show the whole function.
+/// First line that a wgpu message underlines. The message may show the whole function before it.
 fn marked_line(message: &str) -> Option<u32> {
     let mut number = None;
     for line in message.lines() {

@@ -30,7 +30,7 @@ buffers! {
 
 pub(crate) use buffer::STEP_COUNTERS;
 
-/// Buffers that a static table shares with the step.
+/// Buffers that a static table does not own.
 pub(crate) const OF_STEP: [BufferId; 4] = [
     table::buffer::OBJECTS,
     table::buffer::SOURCE_OBJECTS,
@@ -51,7 +51,7 @@ pub(crate) struct StepSizes<'p> {
     pub queries: QuerySizes,
 }
 
-/// A plan never changes: later recordings derive new plans from it.
+/// Sizes and stages of one recording. Later recordings derive new plans from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub shape: Shape,
@@ -60,14 +60,15 @@ pub(crate) struct Plan {
     pub rays: RayPlan,
     pub queries: QueryPlan,
     pub sorts_outputs: bool,
-    /// True once pairs and hits are counted. The data that counting cached must then stay.
+    /// True once pairs and hits are counted. Optimizations then stay, since writing reads the data that counting
+    /// cached.
     pub is_counted: bool,
     /// False for a query of a step's table.
     pub is_of_step: bool,
-    /// True if another broad phase owns the table, and this one only result buffers.
+    /// True for a query set, which has only result buffers: the table is the broad phase's.
     pub is_borrowed: bool,
     pub static_entries: u32,
-    /// Bytes of the static table, and of buffers that only building it needs.
+    /// Bytes of the static table, including buffers that only its building needs.
     pub static_bytes: u64,
 }
 
@@ -82,7 +83,7 @@ pub(crate) struct StepUniforms {
 }
 
 impl Plan {
-    /// The order of calls matters: capacities select variants, both determine the bytes, and the memory limit comes
+    /// The order of calls matters. Capacities select variants, both determine the bytes, and the memory limit comes
     /// last.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -115,7 +116,7 @@ impl Plan {
                 sort: descriptor.sort,
             },
             table: TablePlan {
-                // Copying objects also makes room for static objects before them, or exclusions after them.
+                // `prepare` copies objects, which makes room for static objects before them and exclusions after them.
                 prepares: descriptor.prepares()
                     || static_count > 0
                     || sizes.object_limit.is_some()
@@ -150,7 +151,7 @@ impl Plan {
         };
         plan.fit_records(descriptor, sizes, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
-        // Variants make different numbers of box tests; counts must not depend on earlier steps.
+        // Counted box tests differ between variants and must not depend on earlier steps, so the device chooses.
         let crowded = hint.is_crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);
@@ -197,7 +198,7 @@ impl Plan {
         self.static_bytes = 0;
         self.pairs.are_requested = false;
         self.pairs.are_existing = false;
-        // Self-queries read the exclusions in the table's objects buffer.
+        // Self-queries use the step's exclusions, which are behind the table's objects.
         self.pairs.exclusions = None;
         self.sorts_outputs = descriptor.outputs.pair_order == PairOrder::Sorted;
         self.rays.mode = descriptor.outputs.ray_mode;
@@ -215,7 +216,7 @@ impl Plan {
         }
     }
 
-    /// With `pairs_exist`, the step's pairs are kept.
+    /// Plan of a query. With `pairs_exist`, the step's pairs are kept.
     pub fn of_query(mut self, pairs_exist: bool) -> Self {
         self.is_of_step = false;
         self.pairs.are_existing = pairs_exist;
@@ -235,7 +236,6 @@ impl Plan {
         self.with_answers(descriptor, queries, hint, binding_limit)
     }
 
-    /// Plans another page; the table keeps its sizes.
     pub fn page(
         mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -303,7 +303,7 @@ impl Plan {
         outputs.into_iter().flatten().collect()
     }
 
-    /// Row counts are guessed from `last`.
+    /// Outputs to read back. Their row counts are guessed from `last`.
     pub fn readable(&self, of: Outputs, last: &Demand) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
@@ -326,7 +326,7 @@ impl Plan {
         }
         let mut counters = Counters::from_words(&words, &self.shape.params, self.shape.rounds, self.static_entries);
         if self.is_borrowed {
-            // The broad phase reports overflow of its pairs itself.
+            // The broad phase itself reports overflow of pairs.
             let own = Status::from_bits(!Status::PAIRS.bits());
             counters.status = counters.status.intersection(own);
         }
@@ -348,7 +348,7 @@ impl Plan {
     pub fn sizes(&self) -> Sizes {
         let params = &self.shape.params;
         let ordered = self.ordered();
-        // Scan and sort buffers are shared, so they must fit the largest user.
+        // Stages share the scan and sort buffers, which must fit the largest use.
         let answers = [params.ray_count + 1, params.query_count + 1];
         let scanned = match self.is_borrowed {
             true => vec![],

@@ -24,8 +24,8 @@ use crate::stages::table::buffer;
 /// Rays and queries with their own ray mode and output buffers.
 ///
 /// Use one set per subsystem, such as picking and sensors, so that none overwrites another's results. Pipelines are
-/// shared; buffers, counters and capacities are the set's own. A set's counters repeat the step's counts of objects and
-/// pairs; its status covers its own outputs only.
+/// shared; buffers, counters and capacities are the set's own. A set's counters include the step's counts of objects
+/// and pairs. Its status covers only its own outputs.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{

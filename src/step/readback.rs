@@ -1,4 +1,5 @@
-//! Read-backs after submission. Row counts are guessed from the last result, so one copy and one wait usually suffice.
+//! Read-backs after submission. The number of rows to copy is guessed from the last result, so one copy usually
+//! suffices.
 
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use crate::step::demand::Observed;
 use crate::step::plan::Plan;
 
 impl GpuBroadPhase {
-    /// Ignores counters older than the newest ones.
+    /// Updates the demand, unless `received` is older than the newest counters.
     pub(super) fn observe(&mut self, received: Received) {
         let Received {
             number,
@@ -36,7 +37,7 @@ impl GpuBroadPhase {
         let grows = self.grows();
         let headroom = grows.then_some(self.descriptor.outputs.headroom);
         self.demand.observe(&counters, observed, headroom);
-        // `BroadPhase` repeats steps that overflow, and logs its own results.
+        // `BroadPhase`, which splits submissions, repeats steps that overflow and logs its own results.
         if !self.splits_submissions {
             self.warnings.observe(&self.label, &counters, plan.is_of_step, grows);
         }
@@ -60,7 +61,7 @@ impl GpuBroadPhase {
         self.receive(reading, submission).await
     }
 
-    /// With `is_last_chance`, copies more rows, since no further copy can follow.
+    /// Copies counters, stage times and `outputs`. If `is_last_chance`, copies more rows, since no copy can follow.
     pub(crate) fn record_reading(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -152,7 +153,7 @@ impl GpuBroadPhase {
         submit(&self.context, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 
-    /// Returns `true` if the result is or may become valid. Otherwise the caller must report the error.
+    /// Returns `true` if the last result is or may become valid. Otherwise the caller must report the error.
     pub(crate) fn is_answered(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| {
             recorded.answers.take_error();
@@ -199,7 +200,7 @@ impl GpuBroadPhase {
             self.context.queue().get_timestamp_period(),
         )?;
         let counters = received.counters;
-        // Observes older counters first, so that the newest remain.
+        // Older counters come first, since newer ones would exclude them.
         self.poll_counters();
         self.observe(received);
         Ok(counters)
@@ -241,7 +242,7 @@ pub(super) fn received(
     })
 }
 
-/// Decodes a mapped result. `period`: nanoseconds per tick.
+/// Decodes a mapped result. `period`: nanoseconds per timestamp tick.
 pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], period: f32) -> Result<StepResult, ReadBackError> {
     let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
     Ok(StepResult {

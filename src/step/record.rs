@@ -32,7 +32,7 @@ use crate::stages::{self, rays};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Timed {
     Anew,
-    /// Continues the list of timed stages.
+    /// Adds to the stage times already begun.
     On,
     Not,
 }
@@ -105,8 +105,8 @@ impl GpuBroadPhase {
         Err(refusal)
     }
 
-    /// Records a step up to the counts. [`record_outputs`](Self::record_outputs) follows, at once or when the counts
-    /// are known to fit.
+    /// Records a step up to the counts of rows. [`record_outputs`](Self::record_outputs) follows, at once or when the
+    /// counts are known to fit.
     pub(crate) fn record_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -173,7 +173,7 @@ impl GpuBroadPhase {
         let table = self.fit_statics(encoder, &input.statics, static_plan, held);
         let mut dependencies = vec![self.draft.writes(Part::Table)];
         dependencies.extend(self.statics.iter().map(|table| table.written.clone()));
-        // Without a copy, later walks read the caller's objects.
+        // Without a packed copy, later walks read the caller's objects.
         if source == table::buffer::OBJECTS {
             dependencies.extend(input.objects.recording().cloned());
         }
@@ -201,7 +201,7 @@ impl GpuBroadPhase {
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
         let (sorted, blocks) = self.record(encoder, &plan, &inputs, timed, |recorder, blocks| {
-            // Counters start with the static table's counts.
+            // Counters start as those of the static table.
             match &static_counters {
                 Some(counters) => {
                     recorder.copy_from(counters, COUNTERS);
@@ -212,7 +212,6 @@ impl GpuBroadPhase {
             }
             let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
             plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
-            // Later queries start from this copy.
             recorder.copy(COUNTERS, STEP_COUNTERS);
             record_query_counts(recorder, &plan, blocks, sorted);
             sorted
@@ -231,7 +230,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// With `pairs_exist`, the last step's pairs are kept.
+    /// Records queries of the last step's table. With `pairs_exist`, its pairs are kept.
     pub(crate) fn record_query_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -345,8 +344,8 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// `first`: true directly after counting. Only then are stages timed, and results without pages found, such as
-    /// closest hits.
+    /// `first` is true directly after counting. Only then are stages timed, and results without pages (such as closest
+    /// hits) found.
     pub(crate) fn record_outputs(&mut self, encoder: &mut wgpu::CommandEncoder, first: bool) {
         let Some(recorded) = self.recorded.take() else {
             return;
@@ -423,7 +422,7 @@ impl GpuBroadPhase {
             self.bindings.forget(&gone.buffers.all());
         }
         let Some(plan) = plan else {
-            // Moving objects overwrite the static boxes.
+            // Without static objects, moving ones overwrite the static boxes.
             self.draft.writes(Part::Statics);
             return None;
         };
@@ -431,7 +430,7 @@ impl GpuBroadPhase {
         let (table, timed) = match before {
             Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
                 self.draft.needs([table.written.clone()]);
-                // Moves the static boxes to the new objects buffer.
+                // Copies the static boxes to the new objects buffer.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
@@ -441,12 +440,12 @@ impl GpuBroadPhase {
             }
             before => {
                 let label = format!("{}/static", self.label);
-                // Oversized buffers would count against the memory limit.
+                // No reuse under a memory limit, which oversized buffers would count against.
                 let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.drop_oversized(plan.sizes());
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
-                // Most of these buffers are dropped right after building.
+                // Temporary bindings, since most of these buffers are dropped right after building.
                 let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);
                 let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
@@ -486,7 +485,7 @@ impl GpuBroadPhase {
         Some(StaticState { timed, counters })
     }
 
-    /// Returns the result of `body` and the uniform blocks of both tables.
+    /// Runs `body`. Returns its result, and the uniform blocks of the moving and static tables.
     #[allow(
         clippy::too_many_arguments,
         reason = "the one place that brings a step's parts together"

@@ -87,7 +87,7 @@ impl GpuBroadPhase {
         self.counter_readback.timings.clone()
     }
 
-    /// Call it after the last recording has ended.
+    /// Records a copy of the counters to the host, after the last recording has ended.
     pub(super) fn record_counter_read_back(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         let scopes = Scopes::begin(self.context.device());
         let brought = self.record_read_back(encoder, Outputs::default()).map(drop);
@@ -98,7 +98,7 @@ impl GpuBroadPhase {
     pub(crate) fn poll_counters(&mut self) {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
         for (received, copied) in arrived {
-            // Drops other counters, such as those of a device lost in between.
+            // Counters of wrong or dropped recordings are discarded.
             if copied.was_valid() {
                 self.observe(received);
             } else if copied.is_undecided() {

@@ -19,20 +19,20 @@ pub(crate) struct Recorded {
     pub plan: Plan,
     pub inputs: Vec<Input>,
     pub sorted: KeyValueBuffers,
-    /// False if the pairs are those of an earlier step.
+    /// True for a step that finds pairs, false for a query.
     pub emits_pairs: bool,
     /// Uniform blocks of the moving and static tables.
     pub blocks: [Range; 2],
     pub table: Vec<Dependency>,
     /// Step or page that wrote the pairs.
     pub pairs: Option<Dependency>,
-    /// Step or query whose counts are used by pages.
+    /// Step or query whose counts the pages use.
     pub counts: Dependency,
     pub answers: Dependency,
 }
 
 impl Recorded {
-    /// Fails if the table is overwritten or was never written.
+    /// Fails if the table was overwritten, or its recording was wrong or dropped.
     pub fn check_table(&self) -> Result<(), StepError> {
         if self.table.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);

@@ -6,8 +6,8 @@ const MOST: u32 = 3;
 const FIRST_PATIENCE: u32 = 32;
 const MAX_PATIENCE: u32 = 1 << 16;
 
-/// Each loop that a driver ends early (a cut) shortens walks. After `patience` uncut steps in a row, walks lengthen
-/// again. Each cut doubles `patience`, so that a scene that needs short walks is seldom cut again.
+/// Level by which walks are shortened. It rises if a driver ends a loop early (a cut), and falls after `patience` uncut
+/// steps in a row. Each cut doubles `patience`, so that a scene that needs short walks is seldom cut again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WalkShrink {
     level: u32,
@@ -31,7 +31,7 @@ impl WalkShrink {
         self.level
     }
 
-    /// Ignores steps recorded before the level changed.
+    /// Ignores steps recorded at another level.
     pub fn observe(&mut self, level: u32, was_cut: bool) {
         if level != self.level {
             return;

@@ -2,12 +2,12 @@
 
 use crate::api::counters::{Counters, Status};
 
-/// Last logged counters of queries and steps.
+/// Last counters of queries, then of steps.
 #[derive(Default)]
 pub(crate) struct Warnings([Option<Counters>; 2]);
 
 impl Warnings {
-    /// Logs overflow, cut walks and invalid input, unless the previous recording had the same.
+    /// Logs overflow, cut walks and invalid input, unless the previous step (or query) had the same.
     pub fn observe(&mut self, label: &str, counters: &Counters, is_of_step: bool, grows: bool) {
         let before = self.0[usize::from(is_of_step)].replace(*counters);
         warn(label, counters, before.as_ref(), grows);
@@ -50,7 +50,6 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
     }
 }
 
-/// Logs the number of invalid inputs if it grew.
 fn warn_of_invalid(label: &str, counters: &Counters, before: Option<&Counters>) {
     for (name, count, before) in [
         ("objects", counters.invalid, before.map(|before| before.invalid)),

@@ -20,7 +20,7 @@ pub(crate) struct Whole {
     info: wgpu::AdapterInfo,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
-    /// True if the next step may write outputs without counting them first, which saves a wait.
+    /// True if outputs fitted last time. The next step then skips counting them first, which saves a wait.
     steps_fit: bool,
     queries_fit: bool,
 }
@@ -40,7 +40,7 @@ impl Whole {
         let info = adapter.get_info();
         let mut kept = None;
         if device.features().contains(wgpu::Features::PIPELINE_CACHE) {
-            // wgpu ignores most unusable cache data, but fails for data of another device.
+            // wgpu ignores most cache data that it cannot use, but fails for data of another device.
             let scopes = Scopes::begin(&device);
             kept = cache(&info, &device);
             if scopes.end().now().is_some() {
@@ -104,7 +104,7 @@ impl Whole {
             // Counting first avoids writing to outputs that are too small.
             let mut counters = self.count(record).await?;
             while self.broad_phase.grows() && missing_rows(&counters).is_some() {
-                // Missing entries hide pairs and hits, so only a new step shows the demand.
+                // Pairs and hits of missing entries are not counted, so only a new step shows the demand.
                 let held = |of: &Counters| u64::from(of.entries_capacity) + u64::from(of.static_entries_capacity);
                 let before = held(&counters);
                 counters = self.count(record).await?;
@@ -121,7 +121,7 @@ impl Whole {
 
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
-            // The step's pairs were already returned.
+            // The step's pairs, already returned, need not be kept.
             broad_phase.record_query_counts(encoder, input, false).map(drop)
         };
         if self.queries_fit
@@ -232,7 +232,7 @@ impl Whole {
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
                     sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);
                 }
-                // The other bits describe the buffers during counting.
+                // The other bits report overflow, for which further pages made up.
                 whole.counters.status = whole.counters.status.intersection(Status::ROUNDS | Status::CUT);
                 return Ok((whole, !is_in_parts));
             }
@@ -303,7 +303,7 @@ impl Whole {
         }
         let reading = recorded.map_err(|error| self.cause(error))?;
         let submission = self.queue().submit([encoder.finish()]);
-        // Inputs may depend on an encoder that was never submitted.
+        // Inputs may be written by an encoder that was never submitted.
         if !self.broad_phase.is_answered() {
             return Err(self.cause(ReadBackError::NotSubmitted));
         }

@@ -69,7 +69,7 @@ pub fn check(
     what: &str,
 ) {
     let counters = &result.counters;
-    // Without all entries and rounds, a search finds only some of the results.
+    // A search that lacks entries or rounds finds only some of the results.
     let is_searched = !counters.status.has(Status::ENTRIES | Status::ROUNDS);
     let is_fixed = descriptor.outputs.growth == Growth::Fixed;
     let capacity = |capacity: Option<u32>| match capacity {
@@ -188,7 +188,7 @@ fn check_found(list: &[u32], found: &Found, is_complete: bool, what: &str) {
 
 #[derive(Clone, Copy)]
 struct Slack {
-    /// Error of moving a position by whole periods: 0 for positions of at least 0, else one rounding.
+    /// Largest rounding error of moving a position by periods; 0 without periods.
     moved: f64,
 }
 
@@ -254,7 +254,7 @@ fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str
         exact.windows(2).all(|two| slack.is_no_farther(two[0], two[1])),
         "{what}: {rows:?} are {exact:?} away"
     );
-    // Within the tolerance, objects missing from the rows are no nearer than the last row.
+    // If all rows are used, no missing object is nearer than the last row, within the tolerance.
     if let Some(&last) = exact.last().filter(|_| rest.is_empty()) {
         for &(object, distance) in &found.surely {
             let is_listed = rows.iter().any(|row| row.object == object);

@@ -57,7 +57,7 @@ pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
     hash(bytemuck::cast_slice(scene.objects.elements().unwrap()).iter().copied())
 }
 
-/// Returns the hashes of `result`. Hashes of other ray modes are copied from `expected`.
+/// Returns the hashes of `result`. Those of ray modes other than `mode` are copied from `expected`.
 pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &Golden) -> Golden {
     let found = Golden {
         boxes: hash_boxes(scene),
@@ -89,7 +89,7 @@ pub struct Case {
     objects: Vec<Aabb>,
     worlds: Vec<u32>,
     rays: Vec<Ray>,
-    /// Replaces `rays` unless empty.
+    /// Swept rays that replace `rays`, unless empty.
     swept: Vec<SweptRay>,
     queries: Vec<Aabb>,
 }

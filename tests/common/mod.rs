@@ -23,7 +23,7 @@ pub use rng::Rng;
 #[derive(Clone)]
 pub struct TestAdapter {
     pub name: String,
-    /// Unique in the process, unlike wgpu handles, which may compare equal across instances.
+    /// Number of the device, unique in the process. wgpu handles may compare equal across instances.
     pub number: usize,
     index: usize,
     pub backends: wgpu::Backends,

@@ -88,7 +88,7 @@ pub fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], 
     assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}");
 }
 
-/// Panics unless each query's list has all sure results of `expected` once, and otherwise only possible ones.
+/// Panics unless each query's list has all objects of `surely` once, and no others but those of `perhaps`.
 pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
     let lists = lists(result);
     assert_eq!(lists.len(), expected.len(), "{what}");

@@ -26,7 +26,7 @@ impl Rng {
         self.one_of(&[-1.0, 1.0])
     }
 
-    /// Returns 10 to a uniform power between `low` and `high`, so every octave is equally likely.
+    /// Returns 10^x, with x uniform from `low` to `high`, so every octave is equally likely.
     fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         10f64.powf(self.between(low, high))
     }
@@ -52,8 +52,8 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
-/// True if the descriptor has filters alone, or worlds and periods without filters. Software drivers take half a second
-/// to compile each pipeline of another choice.
+/// True if daily runs take the descriptor. Software drivers take half a second to compile each pipeline of another
+/// choice.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     let choice = (
         descriptor.filters,

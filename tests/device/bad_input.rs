@@ -167,7 +167,7 @@ fn huge_boxes_meet_all_that_they_cover() {
     check_boxes(&faulty, "nothing but huge ones");
 }
 
-/// Cell coordinates end at ±2^30. Tiny boxes make cells small, so far boxes are past the end.
+/// Cell coordinates end at ±2^30. The scene's cells are small, so far boxes are past the end.
 #[test]
 fn boxes_past_the_cell_range_meet_their_neighbours() {
     let mut rng = Rng(33);
@@ -458,7 +458,7 @@ fn rays_without_a_direction_ask_for_what_lies_at_their_origin() {
         ..Default::default()
     };
     let counters = check(&scene, "no direction");
-    // For each of three directions, three origins are inside a cube, and five lengths are not negative.
+    // Three directions, five nonnegative values of `t_max`, and three origins inside a cube.
     assert_eq!((counters.rays_invalid, counters.hits_needed), (0, 3 * 5 * 3));
 }
 
@@ -524,8 +524,7 @@ fn cells_of_faulty_and_endless_rays_end() {
         };
         for adapter in adapters() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            // Far objects spread levels widely. A ray that would cross too many slabs of cells tests the level without
-            // cells.
+            // Far objects make levels large. A ray that would cross too many slabs of cells tests all objects instead.
             for (objects, has_cells) in [(&near, true), (&far, false)] {
                 let scene = Scene {
                     objects: Source::Host(objects),

@@ -54,7 +54,7 @@ fn exact(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> (bool, bool) {
         _ => high[axis],
     });
     let mut equation = Exact::ZERO;
-    // 2^20 times the plane equation, plus the sizes of its terms, plus 2^-99 times the largest number.
+    // 2^20 times the plane equation with its slack: the sizes of its terms, and 2^-99 times the largest number.
     let mut with_slack = Exact::ZERO;
     let mut size = 0.0;
     for axis in 0..3 {

@@ -348,7 +348,7 @@ impl<'a> World<'a> {
                 self.last_events = Some(expected);
             }
             unread => {
-                // The next call reports an error of this one, so each case records the component only once.
+                // The component's next call reports an error of this one, so each case records it only once.
                 let component = ["args", "lines", "bits"][unread - 6];
                 if self.unread.iter().any(|other| other.component == component) {
                     return Ok(());
@@ -468,7 +468,7 @@ impl<'a> World<'a> {
         let step = self.kept.last().unwrap().clone();
         for unread in std::mem::take(&mut self.unread) {
             let of = unread.component;
-            // If the encoder was dropped, no words arrive.
+            // Words of a dropped encoder never arrive.
             let is_wrong = unread.words.recv().is_ok_and(|words| words != unread.expected);
             let told = self.record_unread(of, &mut encoder, &step.output);
             assert!(!is_wrong || told == Err(StepError::Dropped), "{what}: {of} was wrong");

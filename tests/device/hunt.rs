@@ -27,12 +27,12 @@ use pollster::block_on;
 const VARIABLE: &str = "GPU_BROAD_PHASE_HUNT";
 /// Time limit of a scene, long enough to compile every pipeline on a busy machine.
 const HANG: Duration = Duration::from_secs(1200);
-/// Box tests of one search that justify another round, beyond [`SPARE_ROUNDS`].
+/// Box tests within the limit that justify a further round, beyond [`SPARE_ROUNDS`].
 const ROUND_TESTS: u64 = 1 << 10;
 const SPARE_ROUNDS: u64 = 2;
 const ATTEMPTS: u32 = 400;
 /// The limit of box tests is [`FEW`] times those of brute force, plus [`TRIFLE`]. A search tests each large object
-/// once, other objects four times on average, and all once more if it leaves the cells.
+/// once, other objects four times on average, and all once more if it gives up on cells.
 const FEW: u64 = 6;
 const TRIFLE: u64 = 100;
 

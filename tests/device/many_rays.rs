@@ -149,7 +149,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             let prefix = Device::new(&adapter, &limited(needed)).step(objects, statics, &rays);
             let (offsets, hits) = of(&prefix);
             assert_eq!(offsets, whole.0, "{what}");
-            // Without clusters, the order of a ray's hits changes, so sets are compared.
+            // Little memory leaves no room for clusters, so the order of a ray's hits changes.
             for (ray, ends) in offsets.windows(2).enumerate() {
                 let [begin, end] = [ends[0] as usize, ends[1] as usize];
                 let shown = &hits[begin.min(hits.len())..end.min(hits.len())];

@@ -204,8 +204,8 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                     ..Default::default()
                 };
                 gpu.step(&mut encoder, input).expect("a step");
-                // The second step learns the first one's counters. Step 4 may have neither list nor filter, so other
-                // passes run.
+                // Step 1 is the first to know counters. Step 4 may have neither list nor filter. Both run passes that
+                // are new.
                 if step > 1 && !(step == 4 && data == 0) {
                     let what = format!("{data}, step {step} on {}", adapter.name);
                     assert_eq!(created(&device), before, "{what}");

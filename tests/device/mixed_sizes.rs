@@ -119,8 +119,8 @@ fn larger_boxes_meet_all_that_they_reach_through_the_large_object_table() {
     assert!(uncovered_levels >= 5, "{uncovered_levels}");
 }
 
-/// A corner just below 0 is in cell -1 of its own level. With a coarser level's inverse cell size, its coordinate may
-/// underflow to cell 0, past all other corners.
+/// A corner just below 0 is in cell -1 of its own level. Scaled to a coarser level, its coordinate may underflow to
+/// cell 0, past all other corners.
 #[test]
 fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     let mut rng = Rng(92);

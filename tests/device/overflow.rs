@@ -135,7 +135,7 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
 
 #[test]
 fn a_step_without_enough_rounds_says_so_and_grows_them() {
-    // More boxes than one round tests, since crowded searches skip some.
+    // Crowded searches pass over some boxes, yet these are more than one round tests.
     let objects = rods(17_000);
     for (adapter, scheme) in daily_adapters().into_iter().zip(SCHEMES.into_iter().cycle().skip(1)) {
         for growth in [Growth::Grow, Growth::Fixed] {

@@ -70,7 +70,8 @@ impl Inputs {
         }
     }
 
-    /// Runs several frames, since counters change the passes of later ones. Returns passes that were never dispatched.
+    /// Runs six frames, since counters of earlier ones change the passes of later ones. Returns passes that were never
+    /// dispatched.
     fn run(
         &self,
         queue: &wgpu::Queue,

@@ -147,7 +147,7 @@ fn half_shifted_layers_of_the_published_example() {
     let only = |low: f32, high: f32| layers(&descriptor, &[square([low; 2], [high; 2])]);
     assert_eq!(only(3.0, 5.0).iter().map(cell).collect::<Vec<_>>(), [(4.0, 2.0, 6.0)]);
     assert_eq!(only(4.0, 6.0).iter().map(cell).collect::<Vec<_>>(), [(8.0, 4.0, 12.0)]);
-    // In mirrored coordinates, cells are still closed at their lower end.
+    // Cells are not mirrored: they stay closed at the lower end.
     assert_eq!(
         only(-5.0, -3.0).iter().map(cell).collect::<Vec<_>>(),
         [(4.0, -6.0, -2.0)]
@@ -161,7 +161,7 @@ fn half_shifted_layers_of_the_published_example() {
     assert_eq!(pairs(&descriptor, &units), [Pair { a: 0, b: 1 }]);
 }
 
-/// From the half-shifted layers: each axis excludes at most one layer.
+/// From the half-shifted layers: per axis, small objects cross borders of at most one layer.
 #[test]
 fn half_shifted_layers_do_not_send_small_objects_far_up() {
     let descriptor = BroadPhaseDescriptor {

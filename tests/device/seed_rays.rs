@@ -28,7 +28,7 @@ fn ray_casting_by_dda() {
         },
         ..Default::default()
     };
-    // Occupied cells extend past both ends, so only the segment's length ends the search.
+    // The grid extends past both ends of the segment, so only its length ends the search.
     let far = |at: f32| Aabb::point([at, at, 0.0]);
     let touching = Aabb::new([40.0, 25.0, 0.0], [45.0, 40.0, 0.0]);
     let objects = [far(-500.0), far(495.0), touching];

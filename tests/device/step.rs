@@ -411,8 +411,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
     }
 }
 
-/// A read-back reports whether the scene is crowded, which selects the next step's variant. If the scene has changed,
-/// that is the wrong one.
+/// The last read-back selects the next step's pair count, which is the wrong one if the scene has changed.
 #[test]
 fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispatches() {
     for adapter in daily_adapters() {
@@ -422,7 +421,7 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
         for (index, object) in crowded.iter_mut().enumerate() {
             object.min = object.min.map(|low| 0.1 * low);
             object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
-            // Owners leave too few pairs for bits to be cached.
+            // Equal owners leave few pairs, so no bits are cached.
             object.owner = u32::from(index % 300 != 0);
         }
         for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {

@@ -363,7 +363,7 @@ fn casts_tell_whether_they_came_to_their_end() {
     }
 }
 
-/// A level with two objects has a million cells, so its objects are tested instead.
+/// The level has a million cells for two objects, so walks test the objects instead.
 #[test]
 fn walks_through_more_rows_than_objects_are_walks_of_objects() {
     let objects = [Aabb::point([-1.0, 0.0, 1000.0]), Aabb::point([1.0, 100.0, 1000.0])];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs tests on drivers that tests/run.sh does not take, and says what passed. Needs root, and Debian or Ubuntu.
+# Runs tests on drivers that tests/run.sh does not cover, and prints results. Needs root, and Debian or Ubuntu.
 #   tests/drivers/run.sh mesa-25 [TEST...]      Mesa of Debian 13, in a folder: its software Vulkan and GL
 #   tests/drivers/run.sh swiftshader [TEST...]  the software Vulkan that Chromium brings
 #   tests/drivers/run.sh registers              tables of Debian 13's compilers for AMD and NVIDIA
@@ -12,7 +12,7 @@ driver="${1:-}"
 shift || true
 tests=("$@")
 [ ${#tests[@]} -ne 0 ] || tests=(passes step golden queries)
-# What a test binary is started with.
+# Environment of the test binaries.
 environment=(RUST_BACKTRACE=1 WGPU_VALIDATION="${WGPU_VALIDATION:-0}")
 arguments=()
 folder=
@@ -79,7 +79,7 @@ for test in "${tests[@]}"; do
     program="$(grep -o '"executable":"[^"]*/'"$built"'-[^"/]*"' "$work/built.json" | tail -n 1 | cut -d '"' -f 4)"
     filter=()
     if [ "$built" = device ]; then
-        # A plain filter takes `seed_queries` for `queries`.
+        # A plain filter `queries` would match `seed_queries`, too.
         mapfile -t filter < <("$program" --list | sed -n "s/^\($test::.*\): test$/\1/p")
         filter+=(--exact)
     fi

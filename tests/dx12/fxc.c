@@ -1,7 +1,7 @@
-// Compiles HLSL files by Microsoft's d3dcompiler_47.dll as wgpu does on DX12 without DXC, and tells the seconds of each.
+// Compiles HLSL files by Microsoft's d3dcompiler_47.dll as wgpu does on DX12 without DXC, and prints seconds of each.
 //   fxc.exe SECONDS < names
 // Names of files come one per line.
-// One line per file: its name, the seconds of processor time, then the bytes of the result or what the compiler says. A file
+// One line per file: its name, the seconds of processor time, then the bytes of the result or the messages. A file
 // that takes longer than SECONDS ends the program with status 3, since a thread of the compiler cannot be stopped.
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static DWORD WINAPI run(void *unused) {
     }
     printf("%s\t%.2f\terror %08lx: ", path, seconds, (unsigned long)result);
     if (messages) {
-        // One line per file: what the compiler says has several.
+        // The messages have several lines, the output one per file.
         const char *said = messages->lpVtbl->GetBufferPointer(messages);
         for (SIZE_T at = 0; at < messages->lpVtbl->GetBufferSize(messages) && said[at]; at++)
             putchar(said[at] == '\n' || said[at] == '\r' ? ' ' : said[at]);

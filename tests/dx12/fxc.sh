@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Compiles every pass by Microsoft's FXC under Wine, each within a limit of time, and prints the table of seconds.
+# Compiles every pass by Microsoft's FXC under Wine, each within a time limit, and prints a table of seconds.
 #   tests/dx12/fxc.sh         with all switches among the pipeline constants off, and with all on, in one scheme
 #   tests/dx12/fxc.sh all     each choice
-#   tests/dx12/fxc.sh ray_    passes whose names begin so
+#   tests/dx12/fxc.sh ray_    passes whose names begin with ray_
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

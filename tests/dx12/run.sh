@@ -2,8 +2,8 @@
 # Runs the command line on DX12 under Wine (vkd3d-proton on Mesa's software Vulkan) and compares its answers, byte for
 # byte, with those of the CPU engine on Linux. The golden scenes keep their hashes. Prints a table; status 1 if anything
 # differs or fails.
-#   VKD3D=FOLDER tests/dx12/run.sh [COUNT]   scenes of COUNT boxes, 600 without it
-# FXC=1 takes FXC in place of DXC: minutes per run.
+#   VKD3D=FOLDER tests/dx12/run.sh [COUNT]   scenes of COUNT boxes, by default 600
+# FXC=1 compiles by FXC, not DXC, and takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -16,7 +16,7 @@ cargo build --quiet --release -p broadphase -p browser-tests --target x86_64-pc-
 cargo build --quiet -p broadphase --locked
 native="$(realpath "$target/debug/broadphase")"
 
-# The program lies beside its libraries, since Windows looks there first.
+# Windows searches the program's folder for libraries first.
 program="$cache/program"
 rm -rf "$program"
 mkdir -p "$program"
@@ -26,7 +26,7 @@ if [ -n "${FXC:-}" ]; then cp "$libraries/d3dcompiler_47.dll" "$program"; else c
 scenes="$(mktemp -d /tmp/dx12.XXXXXX)"
 debian="$(.ci/debian-13)"
 display=":$((70 + RANDOM % 900))"
-# DXGI's factory fails without a display. Wine finds its socket in /tmp, which both share.
+# DXGI's factory fails without a display. Its socket is in /tmp, which Wine and Xvfb share.
 unshare --mount --propagation private bash -c 'mount --bind /tmp "$0/tmp"; exec chroot "$0" Xvfb "$1" -screen 0 640x480x24' \
     "$debian" "$display" >/dev/null 2>&1 &
 screen=$!
@@ -80,7 +80,7 @@ compare "query, hierarchical" query power-law.npy asked.npy
 compare "query, uniform" query uniform.npy asked.npy --scheme uniform
 compare "neighbors, hierarchical" neighbors points.npy --radius 1.5
 compare "neighbors, adaptive" neighbors points.npy --radius 1.5 --scheme adaptive
-# Of every scheme and ray mode: it compares with constants itself.
+# Golden scenes of every scheme and ray mode. The program compares their hashes itself.
 verdict=same start=$SECONDS
 WGPU_BACKEND=dx12 timeout "${LIMIT:-300}" nice "$here/tests/dx12/wine" "$program/browser-tests.exe" golden \
     >golden.txt 2>errors.txt || { verdict=failed && failures=$((failures + 1)); }

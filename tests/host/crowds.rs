@@ -22,8 +22,8 @@ use gpu_broad_phase::{
 
 /// Default number of scenes.
 const SCENES: u64 = 150;
-/// Maximum work relative to brute force and, except in a fraction [`FEW`] of checks, to the adaptive scheme. In the
-/// excepted checks, cells sized for groups of objects are too fine for queries elsewhere.
+/// Maximum ratio of work to that of brute force and, except in a fraction [`FEW`] of checks, of the adaptive scheme. In
+/// the excepted checks, cells sized for groups of objects are too fine for queries elsewhere.
 const FACTOR: u64 = 4;
 /// Maximum fraction of checks over [`FACTOR`]; `MOST` is the maximum ratio in these.
 const FEW: f64 = 0.02;
@@ -342,7 +342,7 @@ fn crowds_in_one_place_take_little_work() {
                 let levels: Vec<_> = levels.map(|level| (1.0 / level.inverse, level.count)).collect();
                 println!("{scheme:?}, spacing {}: {work:?}, levels {levels:?}", crowd.spacing);
             }
-            // Cells of the uniform scheme may be too fine for the queries, so the limit is the adaptive scheme's work
+            // Cells of the uniform scheme may be too fine for the queries, so its limit is the adaptive scheme's work
             // with the same size.
             let to = match scheme {
                 Scheme::Uniform { cell_size: min_scale } => work_of(Scheme::Adaptive { min_scale }),

@@ -1,5 +1,3 @@
-//! Files of the repository.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -94,7 +94,7 @@ pub struct Bench {
     pub round: Cell<Round>,
     pub base: Cell<Round>,
     pub sweeps: Cell<bool>,
-    /// True if counting stores partners as it finds them, false if at the end of a search.
+    /// True if the pair count stores partners during its walk, false if after it.
     pub stores_in_loop: bool,
     pub scheme: u32,
     /// Largest number of workgroups in the first dimension. More fold into the second.
@@ -229,13 +229,13 @@ impl Bench {
         self.tries_all = tries_all;
     }
 
-    /// Returns the page with the complete result, and some partial ones.
+    /// Returns pages: the complete result, and one or all of the partial ones.
     pub fn windows(&self, all: usize) -> Vec<(u32, usize, usize)> {
         let [whole, others @ ..] = windows(all);
         [vec![whole], self.some_of(others)].concat()
     }
 
-    /// Rounds are slow, so only partial pages and offsets past 32 bits use them.
+    /// True if the page is also computed in rounds, which are slow.
     pub fn tries_rounds(&self, (shift, first, _): (u32, usize, usize)) -> bool {
         self.overrides.filters && (shift > 0 || first > 0)
     }
@@ -250,7 +250,7 @@ impl Bench {
         Rounds::of(self.longest(pass, groups, block, contents))
     }
 
-    /// Returns the box tests of the longest search, as reported by a round of one test.
+    /// Returns the number of box tests of the longest search, which a round of one test reports.
     pub fn longest(&self, pass: &'static Pass, groups: u32, block: &[u8], contents: &[(&'static str, Vec<u8>)]) -> u32 {
         self.round.set(Round {
             tests: 1,
@@ -392,7 +392,7 @@ impl Bench {
 }
 
 impl Rounds {
-    /// Returns rounds with barely enough tests for `longest`.
+    /// Returns rounds of a third of the `longest` search, just enough to end it.
     pub fn of(longest: u32) -> Self {
         let tests = (longest / 3).max(1);
         Self {
@@ -550,7 +550,7 @@ pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
     bytes(&entries)
 }
 
-/// Returns the records, then room for all others, then the boxes of clusters.
+/// Returns the buffer of records: records, unused room, then the boxes of clusters.
 fn with_clusters(trace: &Trace) -> Vec<u8> {
     let mut records = bytes(&trace.records);
     if !trace.clusters.is_empty() {
@@ -588,7 +588,6 @@ pub fn table(trace: &Trace) -> CellTable<'_> {
     }
 }
 
-/// Adds `shift` to the offsets, up to the largest `u32`, as the scan does.
 pub fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {
     bytes(&shifted_words(offsets, shift))
 }
@@ -597,7 +596,7 @@ pub fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
     offsets.iter().map(|offset| offset.saturating_add(shift)).collect()
 }
 
-/// Returns pages `(shift, first, capacity)` of `all` rows. Offsets begin at `shift`, and `first` counts from there.
+/// Returns pages of `all` rows as (shift of the offsets, first row, most rows).
 fn windows(all: usize) -> [(u32, usize, usize); 6] {
     [
         (0, 0, all),

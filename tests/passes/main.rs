@@ -28,7 +28,7 @@ use gpu_broad_phase::wgpu;
 use harness::{Bench, variants_of};
 use suite::{check_alone, check_scenes};
 
-/// Strict WebGPU compliance does not depend on the boxes, so a few scenes that run every pass suffice.
+/// Limits strict WebGPU compliance, which does not depend on the boxes, to a few scenes that run every pass.
 fn is_tried(scene: &Scene) -> bool {
     let flags = wgpu::InstanceFlags::from_env_or_default();
     !flags.contains(wgpu::InstanceFlags::STRICT_WEBGPU_COMPLIANCE) || matches!(scene.objects.len(), 256 | 257 | 1921)

@@ -21,7 +21,7 @@ fn counters_before() -> Vec<u32> {
     counters
 }
 
-/// Shifts the offsets, but not the sums behind them.
+/// Adds `shift` to the places within tiles, not to the sums of tiles.
 fn shifted_places(params: &Params, words: &[u32], shift: u32) -> Vec<u32> {
     let (places, sums) = words.split_at(pair_sums::tile_words(params));
     [&shifted_words(places, shift), sums].concat()

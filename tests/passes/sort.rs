@@ -194,7 +194,7 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
             for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, most] {
                 for keys in keys_to_sort(count as usize, &mut rng) {
                     let (shift, bits) = digits[case % digits.len()];
-                    // Room for further keys. Up to nine workgroups of the serial passes have no key.
+                    // Room for more keys, so up to nine workgroups of the serial passes have no key.
                     let spare = [0, if tile == 1 { 70 } else { 700 }, tile][case % 3];
                     bench.fold = [65_535, 2][case % 2];
                     case += 1;

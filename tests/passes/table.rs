@@ -265,7 +265,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
     }
 }
 
-/// Prepends the total of each cell size of the large-object table.
+/// Prepends the totals of all tiles, one per cell size of the large-object table.
 fn with_totals(sums: &[u32]) -> Vec<u32> {
     let totals = sums.chunks(sums.len() / 3).flat_map(|tiles| {
         let total: u64 = tiles.iter().map(|&sum| u64::from(sum)).sum();

@@ -15,7 +15,7 @@ use super::measure::{Contestant, Question, TOTAL};
 
 pub const NAME: &str = "brute-force";
 const GROUP: u32 = 64;
-/// Boxes tested per dispatch: few enough to be quick and for llvmpipe not to cut its loop short.
+/// Boxes per dispatch. More would take long, and exceed llvmpipe's limit of loop iterations.
 const TILE: u32 = 16_384;
 
 pub struct BruteForce<'a> {
@@ -73,7 +73,7 @@ impl<'a> BruteForce<'a> {
                 layout: &pipeline.get_bind_group_layout(0),
                 entries: &entries,
             });
-            // Boxes after the tile need no invocation: no box in it is later.
+            // Boxes past the tile's end need no invocation: no box of the tile comes later.
             (last.div_ceil(GROUP), group)
         });
         let tiles = tiles.collect();
@@ -101,7 +101,7 @@ impl<'a> BruteForce<'a> {
     }
 }
 
-/// Integers that compare like the coordinates, and an unused word.
+/// Integers in the order of the coordinates, then an unused word.
 fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
     let key = |value: f32| {
         // −0 becomes +0.

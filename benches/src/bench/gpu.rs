@@ -168,7 +168,7 @@ struct Recording<'a> {
     scene: &'a OnDevice<'a>,
     broad_phase: GpuBroadPhase,
     request: Request,
-    /// Further pages, if the answer exceeds a binding.
+    /// Pages after the first, if the results exceed a binding.
     parts: Vec<Page>,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Recording<'a> {
         Ok(block_on(self.broad_phase.read_back())?)
     }
 
-    /// Status bit for missing results, the number of results, and their capacity.
+    /// Status bit that reports missing results, the number needed, and the capacity.
     fn need(&self, counters: &Counters) -> (Status, u64, u32) {
         match self.request {
             Request::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),

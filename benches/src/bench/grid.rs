@@ -20,7 +20,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// Covers all boxes with cells of side `edge`, or larger ones if these would be too many.
+    /// Covers all boxes with cells of side `edge`, or larger ones if cells would exceed [`MOST_CELLS`] per box.
     fn new(boxes: &[Aabb], edge: f64) -> Self {
         let low: [f64; 3] = std::array::from_fn(|axis| {
             let values = boxes.iter().map(|boxed| f64::from(boxed.min[axis]));

@@ -1,4 +1,4 @@
-//! Every contestant runs once per run, so that other load on the machine affects all alike.
+//! Each run times every contestant once, so that other load on the machine affects all alike.
 
 use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -80,14 +80,13 @@ impl Row {
 #[derive(Clone, Copy)]
 pub struct Runs {
     pub most: u32,
-    /// Time after which no run starts but the first.
+    /// Only the first run may start after this time.
     pub until: Option<Instant>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     Differ(String),
-    /// The engine failed, so it is excluded from further runs.
     Failed(String),
 }
 

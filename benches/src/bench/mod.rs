@@ -43,7 +43,7 @@ const OURS: [&str; 4] = [gpu::NAME, GRID, brute_force::NAME, REFERENCE];
 const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
 /// Most tests per box for which the grid runs as a baseline.
 const MOST_TESTS: u64 = 8192;
-/// Most boxes for brute force by default. It takes seconds at either limit.
+/// Most boxes for brute force by default, on the CPU and on a GPU. Either takes seconds.
 const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
@@ -214,7 +214,7 @@ impl<'a> Bench<'a> {
         self.pools.iter().map(on_pool).collect()
     }
 
-    /// By default, only on the scene one-cell, where it is the baseline and takes seconds at most.
+    /// By default, only on the scene one-cell, where cells separate no boxes, if it is not too large.
     fn runs_brute_force(&self, scene: &Scene, on_device: &OnDevice<'_>) -> bool {
         if self.options.are_engines_named() {
             return self.options.contains(brute_force::NAME);

@@ -2,7 +2,7 @@
 
 use super::table::{Table, short};
 
-/// Modelled stage times of the hierarchical scheme on an H100, by `simt cost --stages`. A test of `tests/simt` compares
+/// Stage times of the hierarchical scheme on an H100, modelled by `simt cost --stages`. A test of `tests/simt` compares
 /// the rows of 10,000 uniform boxes with the current passes.
 const MODEL: &str = include_str!("model.csv");
 

@@ -19,7 +19,7 @@ use crate::{Gpu, Reporter, grouped};
 
 const SCENES: [Distribution; 2] = [Distribution::Uniform, Distribution::PowerLaw];
 const MANY: u32 = 10_000_000;
-/// Most boxes for measuring the sort. It is checked against the CPU reference, which stores every buffer.
+/// Most boxes for measuring the sort. The CPU reference that checks it takes too long for more.
 const MOST_SORTED: u32 = 1_000_000;
 const RAYS: u32 = 1_000_000;
 const RAYS_ON_CPU: u32 = 100_000;
@@ -156,7 +156,7 @@ impl Report<'_> {
             .collect()
     }
 
-    /// `later` holds the sizes of this and later scenes.
+    /// `later` holds the number of boxes of this scene and of each later one.
     fn measure_scene(
         &mut self,
         distribution: Distribution,
@@ -184,7 +184,7 @@ impl Report<'_> {
         };
         let begun = Instant::now();
         let mut bench = Bench::new(options, Some(self.gpu), reporter)?;
-        // A single thread is slow, and no yardstick for a GPU.
+        // Keeps only the pool of all threads, since a single thread takes too long.
         bench.pools.drain(..bench.pools.len() - 1);
         bench.copy_rate = self.copy.map(|copy| copy.rate());
         bench.until = Some(begun + share(left, count, later));
@@ -202,7 +202,7 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// A large scene that fails is only left out. Wrong answers are always faults.
+    /// Leaves out a failed scene of more than [`MOST_SORTED`] boxes. Reports all other faults.
     fn sort_out(&mut self, title: &str, count: u32, faults: Vec<Fault>) {
         for fault in faults {
             match fault {
@@ -384,14 +384,14 @@ fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// Time for the next scene: in proportion to its boxes, but at least an equal share of what is left.
+/// Part of `left` for the next scene: its share of the later boxes, but at least an equal part per scene.
 fn share(left: Duration, count: u32, later: &[u32]) -> Duration {
     let all: f64 = later.iter().copied().map(f64::from).sum();
     left.mul_f64((f64::from(count) / all).max(1.0 / later.len() as f64))
 }
 
-/// Extrapolates from `samples` of boxes and seconds. Small scenes spend most time on pipelines and rays, whose cost
-/// does not grow.
+/// Extrapolates from `samples` of boxes and seconds. Small scenes spend most time on pipelines and rays, whose cost is
+/// fixed.
 fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
     let Some(&(most, _)) = samples.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
         return 0.0;

@@ -36,7 +36,7 @@ impl Traffic {
         let slots = WORD * octaves * u64::from(params.octave_buckets());
         let statistics = slots + samples * (BOX + 2 * WORD * octaves);
         let entered = boxes * (BOX + WORD);
-        // Flags of all boxes, boxes with further entries, and these entries.
+        // Reads the keys of all boxes. Per further entry, reads a box and writes key and value.
         let large_table = if covered > 0 {
             boxes * WORD + covered * (BOX + 2 * WORD)
         } else {
@@ -45,14 +45,13 @@ impl Traffic {
         let sort = trace.digits.iter().map(|digit| of_digit(&digit.sort, entries)).sum();
         // Keys, values, boxes and records of all entries, and the cell starts.
         let gather = entries * (WORD + WORD + BOX + BOX) + cells * WORD;
-        // Records and values are reordered in place, by keys; clusters get boxes.
+        // Sorts records and values within cells, by keys. Writes the boxes of clusters.
         let ordered = if is_crowded {
             entries * (2 * BOX + 2 * WORD + WORD) + clusters * BOX
         } else {
             0
         };
-        // Records that walks read, pair counts, and cached partners. In crowded scenes, walks cache bits, not counted
-        // here.
+        // Reads records, writes pair counts and cached partners. The bits cached in crowded scenes are left out.
         let kept = if is_crowded { 0 } else { MAX_CACHED_PARTNERS.into() };
         let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
         let slots_of = |count: u64| WORD * count.min(kept);

@@ -95,7 +95,8 @@ pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     } else {
         f64::from(count).sqrt().ceil() as u32
     };
-    // All lower corners share a cell even if cells are half a rod long, and four times shorter along x.
+    // Spacing of rods: all lower corners share a cell even if cells are half a rod long, and four times shorter along
+    // x.
     let slot = 0.4 / f64::from(row.max(1));
     let mut index = 0;
     rows(count, axes, |centre, edges| {

@@ -342,7 +342,7 @@ mod tests {
         features::random(seed, &scenes::random(seed, 60))
     }
 
-    /// Number of seeds with a feature, and the faults of an engine that ignores it.
+    /// Returns the number of seeds with `part`, and the faults of an engine that ignores it.
     fn overlooked(part: Part, overlook: impl Fn(&mut Features)) -> (usize, Vec<String>) {
         let (mut count, mut messages) = (0, Vec::new());
         for seed in 0..240 {
@@ -370,7 +370,7 @@ mod tests {
             };
             let answers = Answers::of_reference(&descriptor, &wrong).unwrap();
             let faults = answers.differences(&right, &truth, None);
-            // Drops faults of other features: sets and views use the same boxes.
+            // Drops faults that do not name `part`: sets and views use the same boxes.
             let about = faults.into_iter().filter(|(parts, _)| parts.contains(&part));
             messages.extend(about.map(|(_, fault)| fault));
         }

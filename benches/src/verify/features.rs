@@ -375,7 +375,6 @@ impl Features {
         self.scene_of(set.input(), None)
     }
 
-    /// Inputs of the step and of the query set, in device buffers.
     pub fn input_in<'a>(&'a self, buffers: &'a Buffers) -> (Scene<'a>, Option<QueryInput<'a>>) {
         let work = self.work.input_in(buffers.work.as_ref());
         let of_set = self.set.as_ref().map(|set| set.input_in(buffers.set.as_ref()));

@@ -116,7 +116,7 @@ fn nearest_fault(row: &[NearestObject], expected: &Found, slack: &Slack) -> Opti
 }
 
 struct Slack {
-    /// Rounding of positions that are wrapped into the periods.
+    /// Largest rounding error of wrapping a position into the periods.
     moved: f64,
 }
 

@@ -45,7 +45,7 @@ impl Strewn {
             1 => Some(element),
             _ => Some(element + random.below(12) as usize),
         };
-        // Offset in words. Every device can bind a buffer at the first two.
+        // Offset in words. Every device can bind a buffer at 0 and at 64 words.
         let first = [0, 64, 1, 4, 68, random.below(500)][random.below(6) as usize] as usize;
         let mut noise = |words: &mut Vec<u32>, length: usize| {
             words.resize_with(length, || random.below(u32::MAX));

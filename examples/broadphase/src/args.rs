@@ -101,9 +101,9 @@ pub struct PairsArgs {
 pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Rays, in a table format of boxes: origin, direction, t_max (7 columns, in 2D 5), or without t_max (6, in 2D 4),
-    /// which is then infinite. A ray with a NaN or infinite direction is invalid. A negative t_max hits nothing; a zero
-    /// direction hits the boxes at the origin.
+    /// Rays, as a text table or array: origin, direction, t_max (7 columns, in 2D 5). Without t_max (6, in 2D 4), rays
+    /// are infinite. A ray with a NaN or infinite direction is invalid. A negative t_max hits nothing; a zero direction
+    /// hits the boxes at the origin.
     pub rays: PathBuf,
     /// Hits to find for each ray.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
@@ -138,13 +138,13 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), in a table format of scenes.
+    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), as a text table or array.
     pub boxes: PathBuf,
     /// Find the objects within this distance of the query box or point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
-    /// Find only the K nearest objects of each query, nearest first, as rows `query,object,distance`, at any distance
-    /// without --radius. The search goes outward from the query and is fast without a radius.
+    /// Find only the K nearest objects of each query, nearest first, as rows `query,object,distance`. Without --radius,
+    /// distances are unlimited. The search goes outward from the query and is fast without a radius.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     #[command(flatten)]
@@ -185,7 +185,8 @@ pub struct NeighborsArgs {
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
     /// Find only the K nearest neighbours of each point, sorted by distance, then by index. The search goes outward
-    /// from the point and is fast without a radius. It compares in f64 the K + 8 points that are nearest in f32.
+    /// from the point and is fast without a radius. Candidates are the K + 8 points that are nearest in f32; their
+    /// distances are compared in f64.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     /// Add a column with the distance.
@@ -194,7 +195,7 @@ pub struct NeighborsArgs {
     /// Add a column per axis: the number of periods to add to point b to get its image nearest to a.
     #[arg(long)]
     pub shifts: bool,
-    /// Number of dimensions that the points must have. The number of columns determines it.
+    /// Number of dimensions that the points must have: 2 or 3 columns.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     #[command(flatten)]
@@ -305,7 +306,7 @@ pub struct BenchArgs {
     /// folders with frame0.ply and frame1.ply, where vertices, edges and faces all get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
-    /// Rays, in a table format of boxes: origin, direction, t_max (7 columns, in 2D 5).
+    /// Rays, as a text table or array: origin, direction, t_max (7 columns, in 2D 5).
     pub rays: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -316,7 +317,7 @@ pub struct BenchArgs {
     /// hits they end at t = 16.
     #[arg(long = "rays", value_name = "N", conflicts_with = "rays", value_parser = clap::value_parser!(u32).range(1..))]
     pub ray_count: Option<u32>,
-    /// Number of runs. Every engine runs once per run; medians are reported.
+    /// Number of runs of every engine; medians are reported.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// Equal seeds give equal scenes and rays.
@@ -327,7 +328,7 @@ pub struct BenchArgs {
     /// `peers` parry3d, obvhs, bvh, rstar, lampshade.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Also measure the sort of keys and values alone.
+    /// Also measure the radix sort of keys and values alone.
     #[arg(long)]
     pub sort: bool,
     #[command(flatten)]
@@ -337,7 +338,7 @@ pub struct BenchArgs {
     /// Result file, .csv, with a header line; `-` is standard output.
     #[arg(short, long, visible_alias = "csv", value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Write the results to a report with adapter, driver, date and command.
+    /// Write a Markdown report with results, adapter, driver, date and command.
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
     /// Write a report on this GPU: correctness, copy bandwidth, then uniform and power-law scenes of several sizes with
@@ -345,7 +346,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
         "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "markdown"])]
     pub report: Option<PathBuf>,
-    /// With --report: approximate time limit in seconds. The report names the measurements that did not fit.
+    /// Approximate time limit of --report in seconds. The report names measurements that did not fit.
     #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",
         value_parser = clap::value_parser!(u32).range(1..))]
     pub budget: u32,
@@ -390,8 +391,8 @@ pub struct OptionalSceneArgs {
 
 #[derive(Args, Clone)]
 pub struct ReadingArgs {
-    /// Number of dimensions that the scene must have; a table's columns determine it. 2 uses x and y of a mesh, whose z
-    /// must be constant or missing.
+    /// Number of dimensions that the scene must have. The columns of a table must match it. For a mesh, 2 uses x and y;
+    /// z must be constant or missing.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     /// Kinds of mesh elements that get a box: vertices, edges (of faces, and those listed in the file), faces. Default:
@@ -424,8 +425,8 @@ pub struct EngineArgs {
 
 #[derive(Args)]
 pub struct StepArgs {
-    /// Write only the number of rows, or of hits for `rays`. Rows are not stored, so no answer is too large, except
-    /// with --free, several --between, or `neighbors`, which need room for the rows.
+    /// Write only the number of rows, or of hits for `rays`. Answers of any size fit, because rows are not stored. Only
+    /// --free, several --between and `neighbors` need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
     /// Run a second step, without compilation, and print its time, the GPU time of each stage, and the CPU engine's
@@ -478,9 +479,9 @@ pub struct IdArgs {
 
 #[derive(Args)]
 pub struct LocalIdArgs {
-    /// Number the elements of each kind from 0. By default, ids count all vertices of the mesh, then all edges (by
-    /// larger, then smaller vertex), then all faces, with or without boxes. Needs a single kind, or --between: the
-    /// first column then holds the kind that comes first in this order.
+    /// Number the elements of each kind from 0. By default, ids number all vertices of the mesh, then all edges (by
+    /// larger, then smaller vertex), then all faces, with or without boxes. Needs a single kind, or --between. The
+    /// first column then holds the earlier kind in this order.
     #[arg(long)]
     pub local_ids: bool,
 }
@@ -567,7 +568,7 @@ impl Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// Same order for the same input on the same device.
-    // `unordered` allows any order, so it maps to the cheapest.
+    // `unordered` accepts any order, so it selects the cheapest order: this one.
     #[value(alias = "unordered")]
     Deterministic,
     /// Ascending order, the same on every device.
@@ -691,7 +692,7 @@ fn parse_between(text: &str) -> Result<Between, String> {
 }
 
 impl Cli {
-    /// Accepts negative numbers as values, so that errors name the value, not an option `-1`.
+    /// Accepts negative numbers as values of options. Errors then name the value, not an unknown option `-1`.
     pub fn parse_from_arguments(arguments: impl IntoIterator<Item = OsString>) -> clap::error::Result<Self> {
         let take_negative = |arg: Arg| {
             let takes_values = arg.get_action().takes_values();

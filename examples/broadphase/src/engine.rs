@@ -141,7 +141,7 @@ fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Broa
     }
 }
 
-/// If the user names neither backend nor adapter, missing ones may be skipped.
+/// Returns true without --backend and --adapter. Unusable adapters may then be skipped.
 pub fn is_free_choice(args: &EngineArgs) -> bool {
     args.backend == Backend::Auto && args.adapter.is_none()
 }

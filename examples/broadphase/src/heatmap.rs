@@ -207,7 +207,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     let mut last_y = usize::MAX;
     for count in ticks(most) {
         let y = bar.y + ((1.0 - share(count as f64)) * (bar.height - 1) as f64).round() as usize;
-        // Draws labels from the largest count down. Skips a label that is too close to the last one drawn.
+        // Skips a label that is too close to the last one.
         if last_y.abs_diff(y) >= 2 * TEXT_HEIGHT {
             canvas.fill(
                 Rectangle {

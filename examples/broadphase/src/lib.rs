@@ -41,7 +41,7 @@ enum Status {
 }
 
 impl Status {
-    /// Outputs grow by default, so only an explicit capacity can leave rows out.
+    /// `NotWhole` if rows are missing, which only an explicit capacity causes: outputs grow by default.
     fn of(counters: &Counters, reporter: Reporter) -> Self {
         if counters.is_complete() {
             return Self::Done;
@@ -102,7 +102,7 @@ fn print_usage_error(error: &clap::Error) -> ExitCode {
     let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
-    // Drops the tip to pass a mistyped option as a file name.
+    // Drops clap's advice to pass a mistyped option as a file name.
     let tips = tips.filter(|tip| !tip.starts_with("to pass "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
     let line = without_middle(line.trim_start_matches("error: "));
@@ -110,7 +110,7 @@ fn print_usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Cuts the middle out of a line that echoes long input. Its start says what is wrong, its end why.
+/// Keeps both ends of a line that echoes long input: what is wrong, and why.
 fn without_middle(line: &str) -> String {
     const KEPT: usize = 250;
     let count = line.chars().count();
@@ -138,13 +138,13 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
     }
 }
 
-/// True if usage and input were valid.
+/// Returns true if usage and input were valid: exit status 1.
 fn is_runtime_failure(error: &Error) -> bool {
     if error.is::<Unwritten>() {
         return true;
     }
     let of_input = |error: &InputError| matches!(error, InputError::BufferTooLarge { .. } | InputError::TooMany { .. });
-    // All other errors concern a number that the user passed.
+    // All others are caused by a number that the user passed.
     let of_descriptor = |error: &DescriptorError| match error {
         DescriptorError::TooMany { .. } => true,
         DescriptorError::NoStepFits(error) => of_input(error),

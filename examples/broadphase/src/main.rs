@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 #[allow(unsafe_code, reason = "the layer can only be switched by the environment")]
 fn main() -> ExitCode {
-    // Without `XDG_RUNTIME_DIR`, Mesa's device-select layer prints an error. The library ranks adapters itself.
+    // Switches off Mesa's device-select layer, which prints an error without `XDG_RUNTIME_DIR`.
     if cfg!(target_os = "linux") && env::var_os("XDG_RUNTIME_DIR").is_none() {
         // SAFETY: no other thread runs yet.
         unsafe { env::set_var("NODEVICE_SELECT", "1") };

@@ -198,7 +198,7 @@ impl Elements {
         self.spans.iter().map(|span| span.kind)
     }
 
-    /// Number of the element in the whole mesh. Elements without boxes count too.
+    /// Id in the whole mesh, where elements without boxes count too.
     pub fn id(&self, index: u32) -> u32 {
         self.span(index).first_id + self.local_id(index)
     }
@@ -209,7 +209,7 @@ impl Elements {
             .find_map(|span| span.index_of(id.checked_sub(span.first_id)?))
     }
 
-    /// `id` counts within the kind.
+    /// Box of the element with number `id` of its kind.
     pub fn index_of_local(&self, kind: Kind, id: u32) -> Option<u32> {
         self.spans.iter().find(|span| span.kind == kind)?.index_of(id)
     }
@@ -285,8 +285,7 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     Ok((boxes, elements))
 }
 
-/// Each bound is rounded to f32, then moved outward by one float. The known answers of published scenes assume these
-/// boxes.
+/// Bounds are rounded to f32, then moved outward by one float, as in the known answers of published scenes.
 fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
     let [from, to] = frames.map(|at| {
         Aabb::new(

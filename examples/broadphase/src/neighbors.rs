@@ -51,7 +51,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     let asked = Scene {
         objects: Source::Host(&candidates.boxes),
         queries: SelfQuery::Within {
-            // Distances on the device are off by a few ulps.
+            // Enlarged, since device distances are off by a few ulps.
             radius: round_up((radius + off + SMALLEST) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
             half: !args.full && args.nearest.is_none(),
         }
@@ -138,7 +138,6 @@ fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
 
 struct Space<'a> {
     points: &'a [[f64; 3]],
-    /// 0 for an axis without a period.
     periods: [f64; 3],
 }
 
@@ -153,7 +152,7 @@ impl Space<'_> {
         to_nearest_image(&self.points[a as usize], &self.points[b as usize], self.periods)
     }
 
-    /// Moves points into the period, or near zero, before rounding to f32.
+    /// Rounds points to f32, once moved into the period or near the origin.
     fn candidates(&self) -> Result<Candidates> {
         let is_finite = |point: &&[f64; 3]| point.iter().all(|value| value.is_finite());
         let (mut origin, mut off) = ([0.0; 3], [0.0; 3]);
@@ -161,7 +160,7 @@ impl Space<'_> {
             let values = self.points.iter().filter(is_finite).map(|point| point[axis]);
             let period = self.periods[axis];
             if period > 0.0 {
-                // Two coordinates and the period are each off by up to half an ulp.
+                // Rounding of two coordinates and the period: half an ulp each.
                 off[axis] = 3.0 * period;
             } else if values.clone().any(|value| f64::from(value as f32) != value) {
                 let low = values.clone().fold(f64::INFINITY, f64::min);

@@ -27,13 +27,13 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> 
     }
 }
 
-/// Result files of this command, which it must not read as inputs.
+/// Open result files of this command. Inputs must be other files.
 static OPEN: Mutex<Vec<(Place, Output)>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
     Made,
-    /// The file existed, and its content is not yet replaced.
+    /// File that existed before. Its content is not yet replaced.
     Kept,
 }
 
@@ -78,7 +78,7 @@ pub fn is_output(path: &Path) -> Option<Output> {
         .map(|&(_, output)| output)
 }
 
-/// Devices and pipes such as `/dev/null` accept rows under any name.
+/// True for devices and pipes, whose names need no ending.
 pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }

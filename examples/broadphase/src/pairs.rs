@@ -35,7 +35,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
-    // All inputs are read, so none can be overwritten.
+    // Written after all inputs are read, to overwrite none.
     edge_list.write(&scene, reporter)?;
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
@@ -50,7 +50,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         step.run(&descriptor, &asked)
     };
     let answer = match (answer, args.max_pairs) {
-        // Too many pairs for one buffer: gets `most` of them and the total number.
+        // Too many pairs for one buffer: repeats the step to count all and get `most`.
         (Err(error), Some(most)) if has_too_many_pairs(&error) => step.run_within(&descriptor, &asked, most)?,
         (answer, _) => answer?,
     };
@@ -97,7 +97,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         let spinner = reporter.spinner("sorting");
         sort_pairs(&mut part);
         spinner.finish_and_clear();
-        // Cut after sorting, so that every scheme and device writes the same rows.
+        // Truncates after sorting, so that every scheme and device writes the same rows.
         let needed = part.len() as u64 + cut;
         let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
         part.truncate(most);
@@ -147,7 +147,7 @@ fn part_path(path: &Path, kinds: Between) -> PathBuf {
 fn parts(pairs: &[Pair], between: &[Between], elements: &Elements) -> Vec<Vec<Pair>> {
     let mut parts = vec![Vec::new(); between.len()];
     for &pair in pairs {
-        // Box indices ascend by kind, so `kinds` is in order.
+        // Box indices ascend by kind, and so do `kinds`.
         let kinds = (elements.kind(pair.a), elements.kind(pair.b));
         if let Some(part) = between.iter().position(|&asked| asked == kinds) {
             parts[part].push(pair);

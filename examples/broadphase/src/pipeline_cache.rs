@@ -11,7 +11,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use gpu_broad_phase::wgpu::{self, AdapterInfo, Device, PipelineCache};
 
-/// Caches only grow, so a larger one is discarded.
+/// Data above this size is discarded, because caches only grow.
 const MOST_BYTES: u64 = 64 << 20;
 
 pub struct CacheFile {
@@ -42,7 +42,7 @@ impl CacheFile {
 
 impl Drop for CacheFile {
     fn drop(&mut self) {
-        // Software adapters return no data.
+        // Writes changed data. Software adapters return none.
         let data = self.cache.get_data().filter(|data| self.before.as_ref() != Some(data));
         if let Some(data) = data {
             let _ = write(&self.path, &data);
@@ -57,8 +57,8 @@ fn create(device: &Device, data: Option<&[u8]>) -> PipelineCache {
         data,
         fallback: true,
     };
-    // SAFETY: The data is absent, or was returned by a cache: its checksum is right, and it is in a folder of the user,
-    // who harms nobody else by changing it. wgpu uses it only for the same backend, device and driver version.
+    // SAFETY: data, if any, was returned by a cache, as its checksum shows. Its file is in a folder of the user, who
+    // harms nobody else by changing it. wgpu uses it only for the same backend, device and driver version.
     unsafe { device.create_pipeline_cache(&descriptor) }
 }
 

@@ -21,7 +21,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
     let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
-    // All inputs are read, so none can be overwritten.
+    // Written after all inputs are read, to overwrite none.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),

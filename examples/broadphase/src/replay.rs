@@ -88,7 +88,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-/// Names the file, unless an adapter is missing.
+/// Adds the file's name, unless an adapter is missing.
 fn about(path: &Path, error: Error) -> Error {
     match error.downcast_ref() {
         Some(BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_)) => error,
@@ -101,7 +101,7 @@ fn answerer(engine: &Engine) -> String {
     info.map_or("CPU engine".to_owned(), title)
 }
 
-/// Number of queries. A self-query counts once per object.
+/// A self-query counts once per object.
 fn query_count(scene: &Scene<'_>) -> usize {
     match scene.queries {
         Queries::Boxes(boxes) => boxes.len(),
@@ -115,8 +115,8 @@ fn object_count(scene: &Scene<'_>) -> usize {
     scene.objects.len() + scene.statics.objects.len()
 }
 
-/// Compares adapter and CPU engine with brute force, if that supports the step and is fast enough. Otherwise compares
-/// the two with each other, so the CPU engine is not verified.
+/// Differences of adapter and CPU engine from brute force, if that supports the step and is fast enough. Otherwise
+/// compares the adapter with the CPU engine, which then stays unverified.
 fn differences(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
@@ -127,7 +127,7 @@ fn differences(
     let asking_pairs = if descriptor.pairs { object_count(scene) } else { 0 };
     let asking = asking_pairs.max(scene.rays.len()).max(query_count(scene));
     let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
-    // Periods wrap positions first; brute force then supports only neighbours.
+    // With periods, which wrap positions, brute force supports only neighbours.
     let is_periodic = descriptor.periods != [0.0; 3];
     let of_neighbors = matches!(scene.queries, Queries::Objects(SelfQuery::Within { .. }));
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
@@ -192,7 +192,6 @@ struct Row {
     counters: Counters,
     hits: u64,
     results: u64,
-    /// `None` if nothing was compared.
     differences: Option<usize>,
 }
 

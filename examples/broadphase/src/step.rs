@@ -81,7 +81,7 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    /// Runs a step with room for `rows` results. The counters report the true number.
+    /// Runs a step with a capacity of `rows` results. The counters report the needed number.
     pub fn run_within(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'static>,
@@ -106,7 +106,7 @@ impl<'a> Step<'a> {
         loop {
             let answer = self.answer(&mut engine, scene)?;
             let counters = &answer.result.counters;
-            // Objects without entries are not counted, so all must fit.
+            // Counters omit objects whose entries overflowed, so the step is repeated.
             if !counters.status.has(StepStatus::ENTRIES) {
                 return Ok(answer);
             }

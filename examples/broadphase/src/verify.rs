@@ -52,7 +52,6 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
             status = Status::NotWhole;
         }
     }
-    // `--random` conflicts with a scene.
     if let Some(count) = args.random {
         let bar = reporter.bar(count, "verifying");
         for number in 0..count {

@@ -34,14 +34,14 @@ pub struct Traffic {
     pub bytes_read: BTreeMap<&'static str, u64>,
 }
 
-/// Default: opaque, depth tested, two-sided.
+/// Draw state. Default: opaque, depth tested, two-sided.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DrawState {
     pub topology: wgpu::PrimitiveTopology,
     pub cull_mode: Option<wgpu::Face>,
     pub blend: Option<wgpu::BlendState>,
     pub no_depth: bool,
-    /// Alpha selects how many samples of a pixel are drawn, for smooth rims.
+    /// Alpha is the fraction of a pixel's samples that are drawn, for smooth rims.
     pub alpha_to_coverage: bool,
 }
 
@@ -53,7 +53,7 @@ impl Gpu {
         Self::new(&instance, None)
     }
 
-    /// Reads `WGPU_BACKEND` and `WGPU_ADAPTER_NAME`.
+    /// Opens the device that `WGPU_BACKEND` and `WGPU_ADAPTER_NAME` select.
     pub(crate) fn new(instance: &wgpu::Instance, surface: Option<&wgpu::Surface<'_>>) -> Result<Self> {
         let adapter =
             pollster::block_on(initialize_adapter_from_env_or_default(instance, surface)).context("no GPU driver")?;
@@ -96,7 +96,7 @@ impl Gpu {
         })
     }
 
-    /// Adds `STORAGE` and `COPY_SRC`.
+    /// Creates a buffer with `usages`, `STORAGE` and `COPY_SRC`.
     pub fn buffer<T: bytemuck::Pod>(&self, label: &str, contents: &[T], usages: wgpu::BufferUsages) -> wgpu::Buffer {
         self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
             label: Some(label),
@@ -113,7 +113,7 @@ impl Gpu {
         })
     }
 
-    /// Compiles `source` after `BACKGROUND` and `solid.wgsl`.
+    /// Compiles the constant `BACKGROUND`, `solid.wgsl` and `source` together.
     pub fn solid_shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
         let wgpu::Color { r, g, b, .. } = SOLID_BACKGROUND;
         let background = format!("const BACKGROUND: vec3<f32> = vec3<f32>({r}, {g}, {b});\n");
@@ -245,7 +245,7 @@ impl Gpu {
             .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         copy(&mut encoder, &staging);
         self.queue.submit([encoder.finish()]);
-        // Errors are reported by `get_mapped_range`.
+        // Mapping errors are reported by `get_mapped_range`.
         staging.map_async(wgpu::MapMode::Read, .., |_| {});
         self.device.poll(wgpu::PollType::wait_indefinitely())?;
         let rows = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..bytes)?);

@@ -30,7 +30,7 @@ pub trait Demo: Sized + 'static {
     type Options: clap::Args;
     /// Name of the program and its pictures.
     const NAME: &'static str;
-    /// Line for `--help`.
+    /// Description for `--help`.
     const ABOUT: &'static str;
 
     fn new(gpu: &Gpu, options: &Self::Options) -> Result<Self>;
@@ -42,7 +42,7 @@ pub trait Demo: Sized + 'static {
         Ok(())
     }
 
-    /// Input without a window.
+    /// Input of a frame without a window.
     fn script(_frame: u32, _frames: u32, _size: UVec2) -> Input {
         Input::default()
     }
@@ -94,7 +94,7 @@ pub struct Input {
     pub pointer: Option<Vec2>,
     /// Pixels dragged with the left button.
     pub drag: Vec2,
-    /// Lines, positive away from the user.
+    /// Wheel lines, positive away from the user.
     pub scroll: f32,
     /// True after a click without a drag.
     pub clicked: bool,

@@ -99,7 +99,7 @@ fn encoder(path: &Path, size: UVec2) -> Result<png::Encoder<'static, BufWriter<F
     Ok(encoder)
 }
 
-/// One palette of 256 colours saves two thirds of the bytes.
+/// One palette of 256 colours saves two thirds of the file.
 fn write_animation(path: &Path, size: UVec2, frames: &[Vec<[u8; 4]>], sixtieths: u32) -> Result<()> {
     let colors = NeuQuant::new(10, 256, frames.concat().as_flattened());
     let mut encoder = encoder(path, size)?;

@@ -93,7 +93,7 @@ impl<D: Demo> Open<D> {
         self.configure();
     }
 
-    /// Surfaces without pixels cannot be configured.
+    /// Does nothing while minimised, because empty surfaces are invalid.
     fn configure(&self) {
         if !self.is_minimised() {
             self.surface.configure(&self.running.gpu.device, &self.configuration);
@@ -137,7 +137,7 @@ impl<D: Demo> Open<D> {
                 ..Input::default()
             },
         );
-        // On a slow device, time slows down, because simulations need short steps.
+        // Simulations need short steps, so slow devices slow time down.
         self.running.frame(&texture.texture, passed.min(TIME_STEP), input)?;
         if let Some(title) = self.running.demo.title().filter(|title| *title != self.title) {
             self.window.set_title(&title);

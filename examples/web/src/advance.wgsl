@@ -22,7 +22,7 @@ fn vortices(place: vec2<f32>, waves: vec2<f32>, strength: f32) -> vec2<f32> {
     return strength * vec2<f32>(sin(turn.x) * cos(turn.y) * waves.y, -cos(turn.x) * sin(turn.y) * waves.x);
 }
 
-// In half edges of the space per second, up to about a third.
+// Velocity in half edges of the space per second, up to about a third.
 fn flow(center: vec2<f32>) -> vec2<f32> {
     let place = PI * (0.5 + 0.5 * center / params.reach.xy);
     let slow = 0.23 * params.time;
@@ -32,7 +32,7 @@ fn flow(center: vec2<f32>) -> vec2<f32> {
         + vortices(place, vec2<f32>(5.0, 4.0), 0.012 * cos(2.1 * slow));
 }
 
-// The longest one is 1.35 `half_edge`.
+// Half extents of up to 1.35 `half_edge`.
 fn half_extents(body: Body) -> vec3<f32> {
     let longer = 1.0 + 0.35 * cos(2.0 * PI * (vec3<f32>(0.0, 0.5, 0.25) + 7.0 * body.phase));
     return body.half_edge * longer;

@@ -19,31 +19,31 @@ use crate::page::{Page, State, bytes, grouped, milliseconds};
 use crate::settings::Settings;
 use crate::verify::{self, Frame, Verdict};
 
-/// Seconds.
+/// Fixed time step in seconds.
 const TIME_STEP: f32 = 1.0 / 60.0;
 const LONGEST_STEP: f32 = 1.0 / 20.0;
 /// More frames in flight would only add latency.
 const FRAMES_IN_FLIGHT: u32 = 2;
-/// Used if frames are slow or not timed yet, because submitted work cannot be cancelled.
+/// Limit while frames are slow or not timed yet, because submitted work cannot be cancelled.
 const SLOW_FRAMES_IN_FLIGHT: u32 = 1;
 /// Milliseconds of a slow frame, and of the pause after it.
 const SLOW_FRAME: f64 = 1e3;
 const REST: f64 = 250.0;
-/// Milliseconds.
+/// Milliseconds between checks for a wait.
 const WATCH_EVERY: i32 = 500;
-/// Milliseconds of a wait after which the status reports it (`LONG`), and a notice does (`TOO_LONG`).
+/// Milliseconds until the status (`LONG`) or a notice (`TOO_LONG`) reports a wait.
 const LONG: f64 = 3e3;
 const TOO_LONG: f64 = 10e3;
 /// Milliseconds of warning before a slow world, which may freeze the browser.
 const HEADS_UP: f64 = 5e3;
-/// Milliseconds.
+/// Milliseconds between updates.
 const READOUT_EVERY: f64 = 250.0;
 /// Milliseconds, enough to read the stage times.
 const STAGES_EVERY: f64 = 1500.0;
 const FEWEST_BOXES: u32 = 1000;
-/// A device with more boxes that is lost early is probably out of memory.
+/// Worlds from this size may be too slow in software, or exceed the device's memory.
 const MANY_BOXES: u32 = 200_000;
-/// Limit on repetitions until outputs fit.
+/// Most repetitions of a step until outputs fit.
 const MOST_REPEATS: u32 = 6;
 
 pub struct App {
@@ -63,7 +63,7 @@ pub struct App {
     /// Number of boxes of a world abandoned in mid-step.
     given_up: Option<u32>,
     offer: Offer,
-    /// True if the notice reports a wait and closes when the wait ends.
+    /// True if the notice reports a wait for the GPU. It closes when the wait ends.
     notice_is_of_wait: bool,
     /// Title, text and button of the notice before the wait.
     notice_behind: Option<(String, String, Offer)>,
@@ -77,7 +77,7 @@ pub struct App {
 #[derive(Default)]
 struct Clock {
     asked: f64,
-    /// Start of the current wait for the device. `took` is the duration of the last one.
+    /// Start of the current wait for the device. `took` is the last wait's duration.
     owed: f64,
     took: f64,
     frame: f64,
@@ -411,7 +411,7 @@ impl App {
         }
     }
 
-    /// Reports long waits.
+    /// Reports a long wait for the GPU.
     fn watch(&mut self) {
         let now = self.page.now();
         let Some(gpu) = self.gpu.clone() else {
@@ -460,7 +460,7 @@ impl App {
         self.tell_long(boxes, &text);
     }
 
-    /// During an abandoned step, the browser provides no other device.
+    /// Reports that the browser provides no device until the abandoned step ends.
     fn tell_given_up(&mut self) {
         let Some(boxes) = self.given_up.filter(|_| !self.notice_is_of_wait) else {
             return;
@@ -536,7 +536,7 @@ impl App {
             return next;
         }
         self.take_answer(&gpu, self.page.now());
-        // The input stays for the next frame.
+        // Keeps the input for the next frame.
         if self.is_busy || self.demo.is_none() {
             return Next::Frame;
         }
@@ -638,7 +638,7 @@ enum Next {
     Open,
 }
 
-/// The callback requests the next frame with itself.
+/// The callback holds itself to request the next frame.
 type OnFrame = Rc<RefCell<Option<Closure<dyn FnMut(f64)>>>>;
 
 fn frames(app: &Shared) {
@@ -663,7 +663,7 @@ fn watch(app: &Shared) {
     let window = app.borrow().page.window.clone();
     let app = Rc::clone(app);
     let look = Closure::<dyn FnMut()>::new(move || app.borrow_mut().watch());
-    // Without a timer, the page only reports less.
+    // Without a timer, only reports of waits are missing.
     let _ = window
         .set_interval_with_callback_and_timeout_and_arguments_0(look.into_js_value().unchecked_ref(), WATCH_EVERY);
 }
@@ -753,7 +753,7 @@ fn told(boxes: u32, verdict: &Verdict, time: f64) -> (&'static str, String) {
 async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
     let lost = || Failure::ReadBack(gpu_broad_phase::ReadBackError::DeviceLost);
     for _ in 0..MOST_REPEATS {
-        // Meanwhile, frames and controls use the rest of the world.
+        // Takes only the broad phase: frames and controls use the rest.
         let taken = app
             .borrow_mut()
             .demo
@@ -779,7 +779,7 @@ async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
 
 async fn sleep(page: &Page, milliseconds: i32) {
     let promise = js_sys::Promise::new(&mut |done, _| {
-        // Without a timer, continues at once.
+        // Without a timer, resolves at once.
         if page
             .window
             .set_timeout_with_callback_and_timeout_and_arguments_0(&done, milliseconds)

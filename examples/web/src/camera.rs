@@ -44,7 +44,7 @@ impl Flat {
         self.center -= by * UP * self.pixel;
     }
 
-    /// Keeps `pixel` in place.
+    /// Zooms about `pixel`.
     pub fn zoom(&mut self, size: Vec2, pixel: Vec2, factor: f32) {
         let before = self.position(size, pixel);
         self.pixel /= factor;
@@ -53,7 +53,7 @@ impl Flat {
 
     fn view_projection(&self, size: Vec2) -> Mat4 {
         let scale = 2.0 / (size * self.pixel);
-        // z is half way between the planes.
+        // Depth is half way between the planes.
         Mat4::from_cols(
             Vec4::new(scale.x, 0.0, 0.0, 0.0),
             Vec4::new(0.0, scale.y, 0.0, 0.0),

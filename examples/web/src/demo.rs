@@ -28,7 +28,7 @@ pub struct Demo {
     camera: Camera,
     params: wgpu::Buffer,
     time: f32,
-    /// Origin of the 2D ray, in half edges of the space.
+    /// Origin of the 2D ray, as a fraction of `reach`.
     start: Vec2,
     /// A 3D ray that does not turn with the view.
     pinned: Option<(Vec3, Vec3)>,
@@ -85,7 +85,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Draws nothing while the broad phase is being read.
+    /// Draws and submits, except during a read-back of the broad phase.
     pub fn frame(
         &mut self,
         gpu: &Gpu,
@@ -138,7 +138,7 @@ impl Demo {
             .finder
             .record(gpu, &mut encoder, &self.params, &self.swarm, self.ray, &self.settings)?;
         let Some(mut found) = found else { return Ok(()) };
-        // Cells along the view ray would cover each other, seen from the eye.
+        // Cells of a ray from the eye would cover each other.
         if !is_flat && self.pinned.is_none() {
             found.ray_cells = None;
         }

@@ -5,7 +5,7 @@ use crate::finder::ToDraw;
 use crate::gpu::Gpu;
 use crate::params::shader;
 
-/// sRGB.
+/// Colour in sRGB.
 const BACKGROUND: wgpu::Color = wgpu::Color {
     r: 0.031,
     g: 0.041,
@@ -21,9 +21,7 @@ pub struct Draw {
     closest: wgpu::RenderPipeline,
     ray: wgpu::RenderPipeline,
     lines: wgpu::RenderPipeline,
-    /// Only in 2D.
     cells: Option<wgpu::RenderPipeline>,
-    /// Only in 3D.
     targets: Option<Targets>,
 }
 
@@ -139,7 +137,6 @@ impl Draw {
         Self {
             dimensions,
             boxes: pipeline("box", &[], culls(wgpu::Face::Back)),
-            // Back faces of enlarged boxes look like a rim.
             hits: pipeline("hit", &[], culls(wgpu::Face::Front)),
             closest: pipeline("closest", &[], over_all),
             ray: pipeline(

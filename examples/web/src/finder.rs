@@ -47,7 +47,7 @@ pub struct Lines {
     pub args: wgpu::Buffer,
 }
 
-/// Used by the GPU and the CPU engine.
+/// Same for the GPU and the CPU engine.
 pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         label: Some("web"),
@@ -83,7 +83,7 @@ impl Finder {
         })
     }
 
-    /// Does nothing while the broad phase is being read. After an error, drop the encoder.
+    /// Returns `None` during a read-back of the broad phase. After an error, drop the encoder.
     pub fn record(
         &mut self,
         gpu: &Gpu,
@@ -177,7 +177,6 @@ impl Finder {
         self.broad_phase.as_mut().and_then(GpuBroadPhase::counters)
     }
 
-    /// Stage times of the same frame.
     pub fn timings(&mut self) -> Vec<StageTime> {
         let broad_phase = self.broad_phase.as_mut();
         broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.timings())
@@ -188,7 +187,6 @@ impl Finder {
         self.watch.latest()
     }
 
-    /// Size of buffers in bytes.
     pub fn memory(&self) -> Option<u64> {
         self.broad_phase
             .as_ref()

@@ -96,7 +96,7 @@ struct Stroke {
     @builtin(position) position: vec4<f32>,
     // Pixels along and across the ray.
     @location(0) place: vec2<f32>,
-    // Positions of the closest hit and of the end.
+    // Pixels along the ray to the closest hit and to the end.
     @location(1) stops: vec2<f32>,
     @location(2) @interpolate(flat) kind: u32,
 }

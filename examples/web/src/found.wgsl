@@ -28,7 +28,7 @@ fn is_closer(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
-// Rays hit few objects, so one workgroup is enough.
+// One workgroup finds the closest hit, because rays hit few objects.
 @compute @workgroup_size(64)
 fn gather_hits(@builtin(local_invocation_index) local: u32) {
     let count = min(offsets[1], params.hit_capacity);

@@ -1,6 +1,6 @@
 use glam::Vec2;
 
-/// Pixels.
+/// Largest motion of a click in pixels.
 const CLICK_REACH: f32 = 6.0;
 
 /// All positions are canvas pixels.
@@ -44,7 +44,7 @@ impl Input {
         self.way = if self.pressed.len() == 1 { 0.0 } else { f32::INFINITY };
     }
 
-    /// One pressed pointer drags if `drags`. Two also zoom.
+    /// One pressed pointer drags only if `drags`; two drag and zoom.
     pub fn move_to(&mut self, id: i32, at: Vec2, drags: bool) {
         let count = self.pressed.len();
         let other = self

@@ -114,7 +114,7 @@ impl Page {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("{path}{query}")));
     }
 
-    /// Of the sliders, reads only `changed`, because the address may exceed a slider's range.
+    /// Reads no slider but `changed`, because settings from an address may exceed the others.
     pub fn read(&self, settings: Settings, changed: &str) -> Settings {
         let number = |id: &str| self.input(id).value_as_number();
         let of_slider = |id: &str, value: f32| if changed == id { number(id) as f32 } else { value };
@@ -146,7 +146,7 @@ impl Page {
         self.choose("sizes", settings.sizes);
         let number = |id: &str, value: f64| self.input(id).set_value_as_number(value);
         number("count", (settings::slider_place(settings.boxes) * SLIDER_STEPS).round());
-        // Conversion through text keeps the exact decimal number.
+        // Text keeps decimals such as 0.1 exact.
         let of_f32 = |value: f32| value.to_string().parse().unwrap_or(f64::from(value));
         number("cell", of_f32(settings.cell));
         number("size", of_f32(settings.size));
@@ -259,13 +259,12 @@ impl Page {
         self.window.device_pixel_ratio().clamp(1.0, 2.0)
     }
 
-    /// Covered device pixels.
     pub fn covered(&self) -> Covered {
         let panel: Element = element(&self.document, "panel");
         let (rect, scale) = (panel.get_bounding_client_rect(), self.scale() as f32);
         let (width, height) = (self.canvas.client_width() as f32, self.canvas.client_height() as f32);
         let (left, top) = (rect.left() as f32, rect.top() as f32);
-        // A wide panel is below the scene, a narrow one beside it.
+        // A narrow panel is beside the scene, a wide one below it.
         if (rect.width() as f32) < 0.6 * width {
             Covered {
                 right: (width - left).max(0.0) * scale,

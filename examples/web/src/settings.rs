@@ -76,7 +76,7 @@ pub struct Settings {
     pub colors: bool,
     pub ray: bool,
     pub seed: u64,
-    /// Frame at which time stops. Time steps are then fixed, so that every visit ends in the same picture.
+    /// Frames until time stops. Fixed time steps make every visit end in the same picture.
     pub frames: Option<u32>,
 }
 
@@ -265,7 +265,7 @@ mod tests {
         );
         for step in 0..=1000 {
             let boxes = slider_boxes(f64::from(step) / 1000.0);
-            // Two digits distinguish about seventy positions per decade.
+            // Rounding to two digits moves the slider slightly.
             assert!(
                 (slider_place(boxes) - f64::from(step) / 1000.0).abs() < 0.008,
                 "{boxes}"

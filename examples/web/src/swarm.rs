@@ -47,7 +47,7 @@ impl Swarm {
             gpu.queue.write_buffer(&bodies, offset, bytemuck::cast_slice(&chunk));
             offset += size_of_val(chunk.as_slice()) as u64;
         }
-        // Closes both scopes in reverse order, before waiting.
+        // Closes both error scopes in reverse order, before waiting.
         let told = [validation.pop(), memory.pop()];
         for told in told {
             if let Some(error) = told.await {

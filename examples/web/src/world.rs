@@ -13,13 +13,13 @@ pub struct Body {
     /// Half the base edge.
     pub half_edge: f32,
     pub velocity: Vec3,
-    /// From 0 to 1.
+    /// Phase of drift and shape, 0 to 1.
     pub phase: f32,
 }
 
 /// Largest half extent / [`Body::half_edge`], as in the shader.
 const LONGEST: f32 = 1.35;
-/// Volume per box in 3D.
+/// Volume of space per box in 3D.
 const SPACE_3D: f32 = 3.375;
 /// As in the shader.
 const PULL: f32 = 0.6;
@@ -38,7 +38,6 @@ pub fn reach(dimensions: Dimensions, boxes: u32, aspect: f32) -> Vec3 {
 struct Random(ChaCha8Rng);
 
 impl Random {
-    /// From 0 to below 1.
     fn unit(&mut self) -> f32 {
         (self.0.next_u32() >> 8) as f32 / (1 << 24) as f32
     }

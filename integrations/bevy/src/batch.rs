@@ -80,7 +80,7 @@ impl Answer {
 pub(crate) struct PendingBatches<T>(VecDeque<(u64, T)>);
 
 impl<T> PendingBatches<T> {
-    /// Limit on pending batches: lost devices never answer a batch, and busy devices skip some.
+    /// Limit on pending batches. A batch remains pending if a busy device skips it or the device is lost.
     const MOST: usize = 64;
 
     pub fn push(&mut self, number: u64, about: T) {

@@ -54,7 +54,7 @@ impl Sum {
         let error = ((self.value - (sum - taken)) + (term - taken)).abs();
         self.value = sum;
         if error > 0.0 {
-            // The factor covers the rounding of `error` sums, which is far smaller.
+            // The factor 1.5 far exceeds the rounding error of this sum.
             self.error = (self.error + error) * 1.5;
         }
     }

@@ -122,7 +122,6 @@ fn draw(
     mut pipelines: Local<Option<Pipelines>>,
     mut context: RenderContext,
 ) {
-    // A new device needs new pipelines.
     if device.is_changed() {
         *pipelines = None;
     }

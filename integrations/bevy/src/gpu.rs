@@ -83,7 +83,7 @@ impl Gpu {
         let query_set = broad_phase.query_set("batch", &descriptor.outputs);
         let mut query_set = query_set.map_err(|error| GpuError::Create(error.into()))?;
         let tracker = PairTracker::new(Some("gpu_broad_phase/bevy/events"));
-        // Compiles passes that steps seldom use, so that no frame stalls.
+        // Also compiles the pipelines of rarely used passes, so that no later frame stalls.
         let uses = Uses {
             statics: true,
             ..Uses::default()
@@ -185,7 +185,7 @@ impl Gpu {
                     ended: changes.ended.into_iter().filter_map(entities).collect(),
                     begun: changes.begun.into_iter().filter_map(entities).collect(),
                 }),
-                // Known pairs may come from another device or name forgotten entities.
+                // Replaces earlier pairs: they may come from another device, or contain forgotten entities.
                 Some(_) => Some(Update::Whole(self.tracker.pairs().filter_map(entities).collect())),
             };
             objects.end_steps(self.steps_under_way());

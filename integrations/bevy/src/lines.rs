@@ -28,11 +28,11 @@ impl Lines {
         }
     }
 
-    /// Records the lines. Returns `true` if there are any.
+    /// Records the requested lines. Returns `true` if there are any.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, step: Option<&StepOutput>) -> Result<bool, StepError> {
         self.outputs.clear();
         let (requested, most) = &self.requested;
-        // Also frees the buffers of unused kinds.
+        // Resizing also frees the buffers of kinds no longer requested.
         let label = Some("gpu_broad_phase/bevy/lines");
         self.draws
             .resize_with(requested.len(), || DebugDraw::new(&self.descriptor, label));

@@ -123,12 +123,11 @@ impl Objects {
         self.next_step += 1;
     }
 
-    /// A number that changes whenever objects change.
     pub fn revision(&self) -> u64 {
         self.next_step + u64::from(self.has_changed)
     }
 
-    /// Forgets removed entities whose events have arrived. The results of the last `under_way` steps are pending.
+    /// Forgets removed entities whose events have arrived: all but the last `under_way` steps have results.
     pub fn end_steps(&mut self, under_way: usize) {
         let is_over = |(gone_since, _): &mut (u64, Handle)| *gone_since + (under_way as u64) < self.next_step;
         while let Some((_, handle)) = self.leaving.pop_front_if(is_over) {

@@ -90,7 +90,7 @@ fn remove_results(mut world: DeferredWorld, context: HookContext) {
     }
 }
 
-/// A query of an entity. `added` changes if the query is removed and added again.
+/// A query and its entity. `added` distinguishes a query that was removed and added again.
 #[derive(Debug, PartialEq)]
 struct Querier {
     entity: Entity,
@@ -107,7 +107,7 @@ struct Questions {
 #[derive(Resource, Default)]
 struct Queries {
     pending: PendingBatches<Questions>,
-    /// Queries of the last result, which need not run again.
+    /// Queries of the last result. They run again only after a change.
     answered: Questions,
 }
 

@@ -31,7 +31,7 @@ pub struct BroadPhaseOutput {
     pub descriptor: BroadPhaseDescriptor<'static>,
 }
 
-/// Returns `false` without a renderer.
+/// Adds the step to the render app. Returns `false` without a renderer.
 pub(crate) fn build(app: &mut App) -> bool {
     let Some(render_app) = app.get_sub_app_mut(RenderApp) else {
         return false;
@@ -40,13 +40,13 @@ pub(crate) fn build(app: &mut App) -> bool {
     true
 }
 
-/// Runs between two frames. The previous frame is fully recorded, and all passes of the next one see this step. Inserts
-/// the output directly, not through `Commands`: those of this schedule are applied only at the next drawn frame, which
-/// never comes if the renderer has stopped.
+/// Runs a step between two frames. The previous frame is fully recorded, and all passes of the next one see this step.
+/// Inserts the output directly, because `Commands` of this schedule wait for the next drawn frame, which never comes if
+/// the renderer has stopped.
 pub(crate) fn step(world: &mut World) {
     world.resource_scope(|world, mut main: Mut<MainWorld>| {
         main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
-            // Devices are not compared, because those of two instances may be equal.
+            // Checks for a change, because devices of two instances may compare equal.
             if let Some(device) = world.get_resource_ref::<RenderDevice>()
                 && device.is_changed()
                 && let Some(queue) = world.get_resource::<RenderQueue>()

@@ -136,7 +136,7 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> RankFigures {
     let mut ranks = Ranks::new(ranks, &descriptor).expect("a descriptor that works");
     ranks.balance(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
-    // The first step has measured the load of pairs.
+    // The first step has counted the pairs that are part of the load.
     ranks.partition(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
     for (object, &id) in owned.moving.boxes.iter_mut().zip(&owned.moving.ids) {

@@ -44,8 +44,8 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Finds the ranks whose bounds a ray or query hits. Tests are monotone, rounding included: what hits a box also
-    /// hits any box around it. Receivers apply filters and worlds.
+    /// Finds the ranks whose bounds a ray or query hits. Rounded tests are monotone: a ray that hits a box also hits
+    /// any box around it. Receivers apply filters and worlds.
     fn step(&self, scene: &Scene<'_>) -> Result<StepResult, String> {
         cpu::step_scene(&self.flat, scene).map_err(|error| error.to_string())
     }
@@ -184,7 +184,7 @@ impl<C: Communicator> Ranks<C> {
         let mut hasher = DefaultHasher::new();
         (call, settings).hash(&mut hasher);
         let told = hasher.finish();
-        // Zeros of a failed rank do not change a maximum.
+        // A failed rank passes zeros, which change no maximum.
         let mut ends = if own.is_ok() { [told, !told] } else { [0; 2] };
         self.ranks.largest(&mut ends);
         let same = own.and_then(|own| match ends == [told, !told] {

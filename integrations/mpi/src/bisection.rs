@@ -17,7 +17,7 @@ pub(crate) struct Dot {
 }
 
 pub(crate) struct Bisection<C> {
-    /// The groups that contain this rank, from the first half down. The group of all ranks is not stored.
+    /// Communicators of this rank's groups, one per halving. The group of all ranks is not stored.
     groups: Vec<C>,
 }
 
@@ -37,7 +37,7 @@ struct Place {
 }
 
 const DIGIT: u32 = 8;
-/// A border on a longer axis may cross a fifth more boxes than the best one, plus a thousandth of all boxes.
+/// Divisors for a border on a longer axis: it may cross 1/5 more boxes than the best one, plus 1/1000 of all boxes.
 const SIMILAR: [u64; 2] = [5, 1000];
 
 const fn key(coordinate: i32) -> u32 {
@@ -63,8 +63,8 @@ impl<C: Communicator> Bisection<C> {
         Self { groups: Vec::new() }
     }
 
-    /// Cuts space. Returns the partition and this rank's load. With `kept`, borders keep their axes, and at most the
-    /// share `kept.1` of their group's load changes sides. Collective.
+    /// Cuts space. Returns the partition and this rank's load. Borders of the partition `kept` keep their axes, and at
+    /// most the share `kept.1` of a group's load changes sides. Collective.
     pub fn cut(&mut self, ranks: &C, mut dots: Vec<Dot>, kept: Option<(&Partition, f64)>) -> (Partition, u64) {
         let rank = ranks.rank();
         let (mut first, mut end) = (0, ranks.size());

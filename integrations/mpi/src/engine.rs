@@ -77,7 +77,7 @@ impl Engine {
         }
         let (done, result) = mpsc::channel();
         DownloadBuffer::read_buffer(device, queue, &buffer.slice(..bytes), move |read| {
-            // Fails if the device was lost, which drops the receiver.
+            // Sending fails if the device was lost, because the receiver is dropped.
             let _ = done.send(read.map(|bytes| bytemuck::pod_collect_to_vec(&bytes)));
         });
         device

@@ -19,7 +19,7 @@ impl Ghosts {
     }
 }
 
-/// This rank's boxes and ghosts, sorted by id, so that indices order ties as ids do.
+/// This rank's boxes and ghosts, sorted by id, so that a tie broken by index is broken by id.
 #[derive(Default)]
 pub(crate) struct Side {
     pub objects: Objects,
@@ -37,8 +37,7 @@ pub(crate) struct Local {
 }
 
 impl Side {
-    /// # Errors
-    /// If two boxes have the same id.
+    /// Merges boxes and ghosts by id. Fails if two boxes have the same id.
     pub fn join(held: &Objects, ghosts: &Ghosts) -> Result<Self, String> {
         let [mut own, mut others] = [held.by_id(), ghosts.objects.by_id()].map(|places| places.into_iter().peekable());
         let mut side = Self::default();

@@ -16,7 +16,7 @@ pub(crate) fn ordered(value: f32) -> i32 {
     }
 }
 
-/// Both ends are inclusive.
+/// Box of ordered coordinates, both ends included.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Span {

@@ -40,7 +40,7 @@ pub struct Processes {
 const LARGEST_PIECE: usize = 1 << 30;
 
 impl Processes {
-    /// Collective.
+    /// Duplicates the communicator `ranks`. Collective.
     pub fn new(ranks: &impl OfMpi) -> Self {
         let ranks = ranks.duplicate();
         let rank_on_machine = ranks.split_shared(ranks.rank()).rank() as usize;

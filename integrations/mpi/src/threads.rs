@@ -145,7 +145,7 @@ impl Threads {
         self.shared.meet_and(|| locked(&self.shared.words).clear());
     }
 
-    /// Returns shared bytes after each rank has written to them.
+    /// Calls `lay` on shared bytes on each rank, then returns the bytes.
     fn lay_out(&self, lay: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         lay(&mut locked(&self.shared.rows));
         self.shared.meet();

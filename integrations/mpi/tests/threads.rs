@@ -8,7 +8,7 @@ use gpu_broad_phase_mpi::{Communicator, Device, Objects, Owned, RankError, Ranks
 
 const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];
 
-/// Results of rank 0 by round.
+/// Returns the result of rank 0 for each round.
 fn rounds<T: Send>(count: usize, check: impl Fn(&Threads, usize) -> T + Sync) -> Vec<T> {
     let run = |round: usize| {
         // Each kind of world is tested with each number of ranks.

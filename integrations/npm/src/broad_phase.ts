@@ -37,7 +37,7 @@ export interface QuerySet extends Answers {
     /**
      * Queries the objects of the last step. Later steps do not change the result. Never waits.
      *
-     * If the step read buffers of yours, they must have the same contents.
+     * Your buffers that the step read must still have the same contents.
      *
      * @returns The output buffers, or `undefined` on the CPU.
      * @throws TypeError, RangeError for invalid input, which changes nothing. Error before the first step.

@@ -50,7 +50,7 @@ interface RowsToRead {
     readonly words: number;
     /** Number of rows, if it is known before reading. */
     readonly rows?: number;
-    /** Otherwise the counter with the number of rows, and the capacity of the buffer in rows. */
+    /** If it is unknown: the counter of rows, and the capacity of the buffer in rows. */
     readonly needed?: "pairsNeeded" | "hitsNeeded" | "resultsNeeded";
     readonly capacity?: number;
 }

@@ -437,7 +437,7 @@ test("GPU: static rows are kept with their version, and only as they lie", async
                 what,
             );
         };
-        /** The same boxes in a buffer to copy: rows of 32 bytes, or of 48 with centre and half extents. */
+        /** The same boxes in a buffer that is copied: rows of 32 bytes, or of 48 with centre and half extents. */
         const foreign = (still, wide) => {
             const rows = new Float32Array((wide ? 12 : 8) * 200);
             for (let box = 0; box < 200; box += 1) {

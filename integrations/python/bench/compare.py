@@ -1,8 +1,8 @@
-"""Times of calls beside those of other libraries, as Markdown tables.
+"""Compares times of calls with those of other libraries, as Markdown tables.
 
-Calls begin and end with arrays of the host; those of ipctk end with objects of its own. A call makes its table or tree
-within that time, but for rays. Before anything is timed, each answer is compared with that of gpu_broad_phase on the
-CPU. The script ends with an error where one differs that has no reason to. A library that is not installed is left out.
+Calls start and end with host arrays; those of ipctk end with its own objects. Times include building the table or tree,
+except for rays. Each result is compared with the CPU result of gpu_broad_phase. The script fails if a result differs
+for an unknown reason. Libraries that are not installed are left out.
 
 python bench/compare.py --question pairs neighbors --sizes 10000 100000
 python bench/compare.py --question candidates --scene frame0.ply frame1.ply
@@ -54,12 +54,12 @@ Keys = npt.NDArray[np.int64]
 
 
 class Differs(Exception):
-    """An answer of another library that differs without a reason."""
+    """A result of another library differs for an unknown reason."""
 
 
 @dataclass
 class Call:
-    """A call that is timed, and the check of what it returns, which says where answers differ for a reason."""
+    """A timed call and the check of its result, which returns a note on allowed differences."""
 
     run: Callable[[], Any]
     check: Callable[[Any], str]
@@ -67,23 +67,23 @@ class Call:
 
 @dataclass
 class Column:
-    """A library. Its call is made where it is needed, since that takes memory."""
+    """A library. `make` creates its call when needed, because calls take memory."""
 
     name: str
     make: Callable[[], Call]
     largest: float = float("inf")
-    """Larger scenes are left to others, since time or memory grows too fast."""
+    """Larger scenes are skipped, because time or memory grows too fast."""
     power: float = 1.0
-    """With which power of the size its time grows, at least. It foretells what takes too long to begin with."""
+    """Lowest power of the size by which the time grows. It predicts calls that would take too long."""
 
 
 @dataclass
 class Row:
-    """A scene of some size, and who is asked about it."""
+    """A scene of one size, and its libraries."""
 
     name: str
     kind: str
-    """Rows of one kind differ in size alone. Their times foretell those of larger ones."""
+    """Rows of one kind differ only in size. Times of smaller ones predict those of larger ones."""
     size: int
     columns: list[Column]
 
@@ -98,7 +98,7 @@ class Options:
     broad_phases: dict[str, BroadPhase] = field(default_factory=dict)
 
     def ours(self) -> dict[str, BroadPhase]:
-        """A broad phase per backend, kept over all calls, in which the CPU comes first."""
+        """Broad phases for all calls, one per backend, the CPU first."""
         if not self.broad_phases:
             self.broad_phases["ours, CPU"] = BroadPhase(backend="cpu", sort=self.sort)
             try:
@@ -116,17 +116,16 @@ def has(*modules: str) -> bool:
 
 
 def keys_of(first: npt.NDArray[Any], second: npt.NDArray[Any], count: int) -> Keys:
-    """One number per pair, in the order of the answer."""
     return first.astype(np.int64) * count + second.astype(np.int64)
 
 
 def once(pairs: npt.NDArray[Any], count: int) -> Keys:
-    """One number per pair, whichever of both comes first."""
+    """One key per pair, the same for both orders."""
     return keys_of(pairs.min(axis=1), pairs.max(axis=1), count)
 
 
 def same(found: Keys, expected: Keys) -> str:
-    """Nothing to tell, where both hold the same numbers, each once."""
+    """Raises `Differs` unless both have the same keys, each once."""
     found, expected = np.sort(found), np.sort(expected)
     if not np.array_equal(found, expected):
         more, fewer = np.setdiff1d(found, expected), np.setdiff1d(expected, found)
@@ -202,7 +201,7 @@ def near(options: Options, has_periods: bool) -> Iterator[Row]:
 
 @dataclass
 class Near:
-    """Neighbours in the order of their keys."""
+    """Expected neighbours, sorted by key."""
 
     points: scenes.Array
     period: float
@@ -220,10 +219,10 @@ class Near:
     def check(
         self, found: Keys, distances: npt.NDArray[Any] | None, shifts: npt.NDArray[Any] | None, is_single: bool
     ) -> str:
-        """Says how many pairs differ since their distance is the radius but for rounding; others must not differ.
+        """Returns a note on pairs that differ because their distance rounds to the radius. Raises `Differs` for others.
 
-        float64 has room for the squares of all distances, which are then exact. Through float32 a place is off by one
-        unit in its last place at most, and a distance by a few.
+        Squared distances are exact in float64. In float32, a coordinate is off by at most one unit in the last place,
+        and a distance by a few.
         """
         extent = float(np.ptp(self.points, axis=0).max())
         tolerance = 4 * extent * float(np.finfo(np.float32 if is_single else np.float64).eps)
@@ -360,7 +359,7 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
         return np.concatenate([once(edges_edges, count), of_faces + count * count])
 
     def gaps(some: Keys) -> scenes.Array:
-        """How far the boxes of candidates lie apart, in float64."""
+        """Gaps between the boxes of candidates, in float64."""
         are_faces, pairs = some >= count * count, some % (count * count)
         lower, upper = np.minimum(mesh.start, mesh.end) - inflation, np.maximum(mesh.start, mesh.end) + inflation
         # Vertices of both elements, repeated up to three.
@@ -447,7 +446,7 @@ def ray_columns(
     expected = cpu.rays(origins, directions).objects
 
     def check(found: npt.NDArray[np.int32]) -> str:
-        """Says how many rays differ since float32 rounds: they graze a box, or meet two at one place."""
+        """Returns a note on rays that differ by float32 rounding: they graze a box, or hit two at one point."""
         different = np.flatnonzero(found != expected)
         if len(different) == 0:
             return ""
@@ -546,7 +545,7 @@ def timed(run: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure(column: Column, row: Row, foretold: float, limit: float) -> tuple[float | str, str]:
-    """A time, or why there is none; and what the check tells."""
+    """Time, or the reason for its absence; note of the check."""
     if row.size > column.largest:
         return f"left out above {column.largest:,.0f}", ""
     if foretold > limit:

@@ -1,4 +1,4 @@
-"""What Python adds to `BroadPhase.step`: its time, that of the native call within, and that of the crate within that.
+"""Splits the time of `BroadPhase.step` into Python, the native call, and the crate.
 
 The crate alone is measured elsewhere, with the boxes that --save writes: n rows of six float32, little-endian.
 
@@ -23,7 +23,7 @@ from gpu_broad_phase import BroadPhase, NoAdapterError, _native
 
 @contextmanager
 def clocked() -> Iterator[list[float]]:
-    """Times of the native calls of all steps within, in seconds."""
+    """Yields a list that receives the seconds of each native step."""
     times: list[float] = []
     plain = _native.step
 
@@ -41,10 +41,10 @@ def clocked() -> Iterator[list[float]]:
 
 
 def crate_seconds(given: list[str], backend: str, sort: bool, boxes: str) -> float | None:
-    """The time of the Rust crate alone for the same boxes, where --crate told it.
+    """Returns the seconds of the Rust crate alone for the same boxes, if --crate has them.
 
-    It is to be measured from boxes in memory to a vector of pairs in memory: by `BroadPhase::step` on the GPU and on
-    the CPU, with the same boxes, in the same order of pairs, after a warm-up.
+    Measure from boxes in memory to a vector of pairs in memory: by `BroadPhase::step` on the GPU and on the CPU, with
+    the same boxes, in the same order of pairs, after a warm-up.
     """
     wanted = f"{backend}/{'sorted' if sort else 'unsorted'}/{boxes}"
     return {name: float(value) for name, _, value in (one.partition("=") for one in given)}.get(wanted)

@@ -32,7 +32,7 @@ class Mesh:
 
     @property
     def inflation(self) -> float:
-        """A hundredth of the usual length of an edge."""
+        """A hundredth of the median edge length."""
         ends = self.start[self.edges]
         return 0.01 * float(np.median(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)))
 
@@ -79,7 +79,7 @@ def edges_of(faces: Rows) -> Rows:
 
 
 def cloth(count: int) -> Mesh:
-    """A cloth that hangs over a ball in folds, of about so many vertices, edges and faces in all."""
+    """Cloth that hangs over a ball in folds, with about `count` vertices, edges and faces in total."""
     rows = max(4, round((0.85 * count / 6) ** 0.5))
     lines = max(4, round((0.15 * count / 12) ** 0.5))
     across = np.linspace(-2.4, 2.4, rows)
@@ -147,7 +147,7 @@ def camera_rays(boxes: Boxes, count: int) -> tuple[Array, Array]:
 
 
 def scattered_rays(boxes: Boxes, count: int) -> tuple[Array, Array]:
-    """Rays from places on a sphere around all boxes, in no order, to places among the boxes."""
+    """Rays from random points on a sphere around all boxes to random points among the boxes."""
     random = np.random.default_rng(4)
     low, high = boxes[:, :3].min(axis=0).astype(np.float64), boxes[:, 3:].max(axis=0).astype(np.float64)
     ways = random.normal(size=(count, 3))
@@ -157,6 +157,6 @@ def scattered_rays(boxes: Boxes, count: int) -> tuple[Array, Array]:
 
 
 def _turn() -> Array:
-    """A rotation that leaves no axis where it was."""
+    """A rotation that changes every axis."""
     rotation, _ = np.linalg.qr(np.array([[2.0, 1.0, 0.5], [-1.0, 2.0, 0.3], [0.4, -0.6, 2.0]]))
     return rotation

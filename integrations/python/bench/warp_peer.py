@@ -1,4 +1,4 @@
-"""The same questions to Warp on its CPU device: kernels count first, and write into arrays of that size then."""
+"""Warp on its CPU device. Kernels first count results, then write them into arrays of that size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEVICE = "cpu"
 
 @wp.func
 def nearest(offset: wp.vec3, period: wp.vec3) -> wp.vec3:
-    """The way to the nearest image. A period of 0 is none."""
+    """Vector to the nearest image. A period of 0 means no period."""
     return wp.vec3(
         offset[0] - period[0] * wp.round(offset[0] / wp.max(period[0], 1.0e-30)),
         offset[1] - period[1] * wp.round(offset[1] / wp.max(period[1], 1.0e-30)),

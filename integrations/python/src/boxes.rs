@@ -75,7 +75,7 @@ pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
     let first_bad = match (given.lower, given.upper) {
         (Numbers::Single(lower), Numbers::Single(upper)) => fill(given, lower, upper, boxes),
         (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes),
-        // Both corners come from one array.
+        // Does not occur, because both corners are views of one array.
         _ => return Err(Bad::mixed(given.name)),
     };
     match first_bad {

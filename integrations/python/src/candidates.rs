@@ -185,7 +185,7 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
     finder.has_table = false;
     let mut pairs = result?.pairs;
     if finder.broad_phase.gpu().is_some() {
-        // The device compared in single precision.
+        // The device compared in single precision, so boxes are compared again in double.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();
     }

@@ -255,7 +255,7 @@ impl Drop for Engine {
 }
 
 impl Finder {
-    /// Lets the first boxes decide an open cell size.
+    /// Derives the cell size, if unspecified, from the first boxes.
     pub fn choose(&mut self, boxes: &[Aabb]) {
         let dimensions = self.plain.dimensions;
         self.plain.scheme = match self.scheme {

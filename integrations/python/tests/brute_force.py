@@ -1,4 +1,4 @@
-"""Answers by the definition, in numpy: everything against everything."""
+"""Brute force in NumPy: tests each object against all others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Array = np.ndarray[Any, Any]
 
 
 def rounded_outward(lower: Array, upper: Array) -> tuple[Array, Array]:
-    """The smallest boxes of float32 around boxes."""
+    """Rounds boxes outward to float32."""
     with np.errstate(over="ignore"):
         low, high = lower.astype(np.float32), upper.astype(np.float32)
         low = np.where(low.astype(lower.dtype) > lower, np.nextafter(low, np.float32(-np.inf)), low)
@@ -19,7 +19,7 @@ def rounded_outward(lower: Array, upper: Array) -> tuple[Array, Array]:
 
 
 def grown(lower: Array, upper: Array, margin: float) -> tuple[Array, Array]:
-    """Boxes of float32 with their margin. What is rounded gives way by one float more."""
+    """Grows float32 boxes by `margin` and one float, which covers the rounding."""
     if margin == 0.0:
         return lower, upper
     by = np.float32(margin)
@@ -29,13 +29,13 @@ def grown(lower: Array, upper: Array, margin: float) -> tuple[Array, Array]:
 
 
 def overlap(a_lower: Array, a_upper: Array, b_lower: Array, b_upper: Array) -> Array:
-    """A row per box of the first, a column per box of the second."""
+    """Tests closed boxes for overlap: a row per box of `a`, a column per box of `b`."""
     meet = (a_lower[:, None] <= b_upper[None]) & (b_lower[None] <= a_upper[:, None])
     return np.asarray(meet.all(axis=-1))
 
 
 def admitted(rows: int, layers: Any, masks: Any, owners: Any, static: Any, worlds: Any) -> Array:
-    """Which boxes may pair."""
+    """True for each pair of boxes that filters and worlds admit."""
     may = np.ones((rows, rows), bool)
     membership = np.broadcast_to(np.asarray(0xFFFF if layers is None else layers, np.int64), rows)
     mask = np.broadcast_to(np.asarray(0xFFFF if masks is None else masks, np.int64), rows)
@@ -72,12 +72,12 @@ def pairs(
 
 
 def ascending(rows: Array) -> Array:
-    """Rows in order."""
+    """Sorts rows lexicographically."""
     return rows[np.lexsort(rows.T[::-1])] if len(rows) > 0 else rows
 
 
 def boxes(kind: str, rows: int, dimensions: int, seed: int) -> tuple[Array, Array]:
-    """Boxes of some kind, float64."""
+    """Random float64 boxes of one of `KINDS_OF_BOXES`."""
     random = np.random.default_rng(seed)
     shape = (rows, dimensions)
     side = max(rows, 1) ** (1 / dimensions)
@@ -120,10 +120,9 @@ def ray_hits(
     t_max: Any = np.inf,
     half_extents: Any = None,
 ) -> tuple[Array, Array, Array, Array]:
-    """Which boxes rays have to meet, which ones they may meet for want of precision, and where they enter at the latest
-    and at the earliest.
+    """Returns sure hits, hits possible within the rounding, and the latest and the earliest t of entry.
 
-    Each is a table with a row per ray and a column per box. All numbers are read as float32.
+    Each is a table with a row per ray and a column per box. All numbers are rounded to float32.
     """
     low, high, origin, way = (
         np.asarray(given, np.float32).astype(np.float64) for given in (lower, upper, origins, directions)
@@ -160,7 +159,7 @@ def ray_hits(
 
 
 def distances(a_lower: Array, a_upper: Array, b_lower: Array, b_upper: Array) -> Array:
-    """Distances between closed boxes: a row per box of the first, a column per box of the second."""
+    """Distances between closed boxes: a row per box of `a`, a column per box of `b`."""
     low, high, below, above = (given.astype(np.float64) for given in (a_lower, a_upper, b_lower, b_upper))
     with np.errstate(invalid="ignore"):
         gap = np.maximum(below[None] - high[:, None], low[:, None] - above[None])

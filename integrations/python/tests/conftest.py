@@ -1,4 +1,4 @@
-"""What the tests share: backends, peers, and broad phases that live as long as the session."""
+"""Fixtures of all tests: backends, libraries to compare with, and broad phases shared by the session."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ settings.load_profile("suite")
 
 @functools.cache
 def broad_phase(backend: str, **options: Hashable) -> BroadPhase:
-    """A broad phase that several tests take: the first step of one on a device compiles shaders for seconds."""
+    """Broad phase shared by tests, because the first step on a device compiles shaders for seconds."""
     return BroadPhase(backend=backend, **options)  # type: ignore[arg-type]
 
 
 @functools.cache
 def missing_gpu() -> str | None:
-    """Why there is no GPU."""
+    """Error message if there is no GPU."""
     try:
         broad_phase(GPU)
     except NoAdapterError as error:
@@ -47,7 +47,7 @@ def missing_gpu() -> str | None:
 
 @pytest.fixture(scope="session")
 def gpu() -> str:
-    """The name of the backend that is a GPU."""
+    """Backend of the GPU. Without one, skips the test, or fails if `REQUIRED`."""
     reason = missing_gpu()
     if reason is not None:
         if REQUIRED:
@@ -63,7 +63,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 def peer(name: str) -> ModuleType:
-    """A library that answers the same questions. It may be missing, unless adapters are named."""
+    """Imports a library to compare with. Without it, skips the test, or fails if `REQUIRED`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return importlib.import_module(name) if REQUIRED else pytest.importorskip(name)

@@ -36,7 +36,7 @@ def random_mesh(seed: int, *, dimensions: int = 3, vertices: int = 60) -> tuple[
 
 
 def cloth(seed: int, *, side: int = 12) -> tuple[Any, Any, Any, Any]:
-    """A grid at rest in a plane, whose neighbouring elements touch, and which crumples a little."""
+    """Flat grid of triangles at the start, with random heights at the end. Neighbouring elements touch."""
     x, y = np.meshgrid(np.arange(side) * 0.1, np.arange(side) * 0.1)
     start = np.stack([x.ravel(), y.ravel(), np.zeros(side * side)], axis=1)
     at = np.arange(side * side).reshape(side, side)
@@ -54,7 +54,7 @@ def edges_of(faces: Any) -> Any:
 
 
 def expected_of(start: Any, end: Any, edges: Any, faces: Any, inflation: float) -> dict[str, Any]:
-    """Candidates of every kind by the definition."""
+    """Candidates of each kind by brute force."""
     end = start if end is None else end
     lower, upper = np.minimum(start, end) - inflation, np.maximum(start, end) + inflation
     elements = {"vertices": np.arange(len(start))[:, None], "edges": edges, "faces": faces}
@@ -243,7 +243,7 @@ def test_a_margin_or_other_dimensions_are_refused(backend: str) -> None:
 
 
 def test_elements_of_one_owner_are_no_candidates(backend: str) -> None:
-    """Three triangles on top of each other, two of them of one body."""
+    """Three equal triangles, two of which have one owner."""
     triangle = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
     vertices = np.concatenate([triangle, triangle, triangle])
     faces = np.arange(9).reshape(3, 3)

@@ -27,7 +27,7 @@ def blocks(text: str) -> list[str]:
 
 
 def parts() -> tuple[str, dict[str, str]]:
-    """What all parts begin with, and each part."""
+    """Code before all parts, and the text of each part by name."""
     first, *others = GUIDE.read_text(encoding="utf-8").split("\n## ")
     (beginning,) = blocks(first)
     return beginning, dict(part.split("\n", 1) for part in others)

@@ -1,4 +1,4 @@
-"""Examples of docstrings and of the README run as they stand."""
+"""Runs the examples of docstrings and of the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in for a part of ase, and of ipctk, against that part."""
+"""Compares stand-ins for parts of ase and ipctk with these parts."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LATTICES: dict[str, dict[str, Any]] = {
 
 
 def ascending(rows: Any) -> tuple[Any, ...]:
-    """Rows of i, j, S and what else there is, in one order."""
+    """Sorts neighbours by i, j and S."""
     i, j, shifts, *rest = rows
     order = np.lexsort([*shifts.T[::-1], j, i])
     return i[order], j[order], shifts[order], *(array[order] for array in rest)
 
 
 def compare(atoms: Any, cutoff: Any, backend: str = "cpu", **options: Any) -> int:
-    """How many neighbours there are, of ours and of ase."""
+    """Compares neighbours with those of ase. Returns their number."""
     theirs = peer("ase.neighborlist")
     found = ours.neighbor_list("ijSdD", atoms, cutoff, broad_phase=broad_phase(backend), **options)
     assert (np.diff(found[0]) >= 0).all()
@@ -225,7 +225,7 @@ def stand_in(axes: int, backend: str = "cpu", **options: Any) -> Any:
 
 
 def mesh_at_random(random: np.random.Generator, axes: int) -> tuple[Any, Any, Any, Any]:
-    """Two frames on a lattice, so that many boxes just touch, with edges and faces between any vertices."""
+    """Mesh with random edges and faces, in two frames on a lattice, so that many boxes just touch."""
     count = int(random.integers(6, 50))
     start = 0.1 * random.integers(0, 12, (count, axes))
     end = start + 0.1 * random.integers(-2, 3, (count, axes))
@@ -235,7 +235,7 @@ def mesh_at_random(random: np.random.Generator, axes: int) -> tuple[Any, Any, An
 
 
 def numbers(kind: str, candidates: Any) -> list[list[int]]:
-    """The elements of each of ipctk's objects, ascending; of elements of one kind the smaller first."""
+    """Element indices of ipctk's candidates, ascending. In pairs of one kind, the smaller index is first."""
     first, second = {
         "vertices_vertices": ("vertex0_id", "vertex1_id"),
         "edges_vertices": ("edge_id", "vertex_id"),
@@ -433,7 +433,7 @@ def test_meshes_that_cannot_be_are_refused(ipctk: Any) -> None:
 
 
 def test_boxes_of_all_elements_are_those_of_brute_force(ipctk: Any) -> None:
-    """The list of ours alone, without ipctk's tables: each pair of faces without a shared vertex, box by box."""
+    """Tests our array of face pairs, without ipctk's objects."""
     mesh, start, end = two_sheets(ipctk)
     own = stand_in(3)
     own.build(start, end, mesh.edges, mesh.faces)

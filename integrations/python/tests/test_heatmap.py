@@ -1,4 +1,4 @@
-"""Heatmaps against counts one by one."""
+"""Compares heatmaps with brute force."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 
 def counted(drawn: Heatmap, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """How many boxes lie over the inside of each cell, and how many over the cell with its border."""
+    """Numbers of boxes over each cell, without and with its border."""
     height, width = drawn.counts.shape
     left, right, bottom, top = drawn.extent
     x, y = np.linspace(left, right, width + 1), np.linspace(bottom, top, height + 1)

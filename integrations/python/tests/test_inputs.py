@@ -1,4 +1,4 @@
-"""What callers may give, and what is refused by name."""
+"""Valid arguments, and errors that name invalid ones."""
 
 from __future__ import annotations
 
@@ -376,7 +376,7 @@ def test_what_a_broad_phase_says_of_itself(backend: str) -> None:
 
 
 class Shared:
-    """An array that another library shares by DLPack alone."""
+    """Array that supports only DLPack."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -389,14 +389,14 @@ class Shared:
 
 
 class Locked:
-    """As a tensor that gives nothing away, such as one that keeps gradients or lies on a GPU."""
+    """Like a tensor that refuses conversion to NumPy, such as one on a GPU."""
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("take detach() of it")
 
 
 class Table:
-    """As a table of pandas with its own types, which may lack numbers."""
+    """Like a pandas table with nullable number types."""
 
     def __init__(self, rows: Any, kind: str = "f") -> None:
         self._rows = rows

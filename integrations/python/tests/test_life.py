@@ -40,7 +40,7 @@ import gpu_broad_phase as gbp
 
 
 def script(text: str, *values: object, env: dict[str, str] | None = None, options: tuple[str, ...] = ()) -> str:
-    """Runs a program in a process of its own, and tells what it printed."""
+    """Runs a program in its own process. Returns its output."""
     run = subprocess.run(
         [sys.executable, "-X", "faulthandler", *options, "-c", BEGINNING + textwrap.dedent(text), *map(str, values)],
         capture_output=True,
@@ -54,7 +54,7 @@ def script(text: str, *values: object, env: dict[str, str] | None = None, option
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether results hold the same, array by array."""
+    """Returns True if results have the same types and bytes."""
     if isinstance(one, np.ndarray):
         return bool(one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes())
     if hasattr(one, "__dataclass_fields__"):
@@ -224,7 +224,7 @@ def test_ctrl_c_ends_a_long_step() -> None:
 
 
 def crowd(rows: int) -> Any:
-    """Boxes that all meet. Layers, owners or the mesh say that few of them pair: much work, and a small answer."""
+    """Boxes that all overlap. Filters reject most pairs, so a call does much work for a small result."""
     return np.zeros((rows, 6), np.float32)
 
 

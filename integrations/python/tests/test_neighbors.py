@@ -1,4 +1,4 @@
-"""Neighbours against scipy, freud and Warp, and against brute force."""
+"""Compares neighbours with scipy, freud, Warp and brute force."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 
 def nearest_images(points: Any, periods: Any) -> tuple[Any, Any]:
-    """Ways from each point to the nearest image of each other, and how many periods that image lies away."""
+    """Vectors from each point to the nearest image of each other point, and the images' shifts in periods."""
     way = points[None] - points[:, None]
     with np.errstate(invalid="ignore"):
         turns = np.where(np.isfinite(periods), -np.round(way / periods), 0.0)
@@ -21,7 +21,7 @@ def nearest_images(points: Any, periods: Any) -> tuple[Any, Any]:
 
 
 def check(found: Any, points: Any, radius: float, period: Any = None, *, half: bool = False) -> None:
-    """Whether lists, distances and shifts are those of brute force in float64."""
+    """Compares lists, distances and shifts with brute force in float64."""
     points = np.asarray(points, np.float64)
     rows, axes = points.shape
     lengths = np.broadcast_to(np.inf if period is None else np.asarray(period, float), axes)

@@ -1,4 +1,4 @@
-"""The notebook of the documentation runs from its first cell to its last."""
+"""Runs the notebook of the documentation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PICTURE = b"\x89PNG\r\n"
 
 
 def _module(name: str) -> Any:
-    """A module that the notebook needs. Where adapters are demanded, nothing may be left out."""
+    """Imports a module. Without it, skips the test, or fails if adapters are required."""
     if "GPU_BROAD_PHASE_ADAPTERS" in os.environ:
         return importlib.import_module(name)
     return pytest.importorskip(name)
@@ -54,7 +54,7 @@ def test_the_notebook_is_small_and_has_its_pictures() -> None:
 
 
 def _kinds(cell: Any) -> list[str]:
-    """What a cell shows: kinds of data, or the name of a stream."""
+    """Kinds of a cell's outputs: media types, or names of streams."""
     kinds: list[str] = []
     for output in cell.get("outputs", []):
         # Text may be split.

@@ -1,4 +1,4 @@
-"""Sets of objects against a model that holds them in a dictionary."""
+"""Compares object sets with a dictionary as a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 
 class Machine(RuleBasedStateMachine):
-    """Does to a set what it does to a dictionary."""
+    """Applies each operation to a set and to its dictionary."""
 
     backend = "cpu"
 
@@ -42,7 +42,7 @@ class Machine(RuleBasedStateMachine):
         return brute_force.rounded_outward(lower, upper)
 
     def some(self, seed: int) -> list[int]:
-        """Some of the handles, in any order."""
+        """Random handles of the model, in random order."""
         random = np.random.default_rng(seed)
         handles = np.array(sorted(self.model), np.uint64)
         count = random.integers(0, len(handles) + 1)
@@ -144,7 +144,7 @@ class Machine(RuleBasedStateMachine):
             self.ask(handles, rows)
 
     def ask(self, handles: Any, rows: Any) -> None:
-        """Queries see the objects, too."""
+        """Compares a point query with the model."""
         found = self.mine.query(points=np.zeros((1, self.dimensions))).of(0)
         holds = [
             handle
@@ -155,7 +155,7 @@ class Machine(RuleBasedStateMachine):
         assert set(found.tolist()) <= set(rows.tolist())
 
     def expected(self, excludes: bool) -> list[tuple[int, int]]:
-        """The pairs by the definition."""
+        """Pairs of handles by brute force."""
         handles = self.objects.handles().tolist()
         if len(handles) < 2:
             return []
@@ -182,7 +182,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def as_sets(pairs: Any) -> set[frozenset[int]]:
-    """Pairs whatever is named first: rows of objects may change their order."""
+    """Pairs without an order, because rows may change theirs."""
     return {frozenset(pair) for pair in pairs}
 
 
@@ -296,7 +296,7 @@ def test_an_insertion_of_static_objects_moves_the_rows_of_others(backend: str) -
 
 
 def test_a_set_goes_from_one_device_to_another() -> None:
-    """Devices of two instances may give their buffers the same names, and one may be gone."""
+    """Buffers of two instances may compare equal, even if one device was dropped."""
     first, second = broad_phase("gpu"), BroadPhase(backend="gpu")
     objects = ObjectSet()
     objects.insert([[0, 0, 0, 1, 1, 1]], static=True)
@@ -321,7 +321,7 @@ def test_static_is_one_bool_for_all() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_takes_boxes_into_a_set() -> None:
-    """Threads of the parent that read boxes do not come along."""
+    """A forked child lacks the threads that read boxes in its parent."""
     objects = ObjectSet()
     handles = objects.insert(np.zeros((100_000, 6)))
     with warnings.catch_warnings():

@@ -99,7 +99,7 @@ def test_doubles_between_two_floats_meet_both_and_no_more(backend: str, number: 
     assert low < number < high
     before, after = np.nextafter(np.float32([low, high]), np.float32([-np.inf, np.inf])).tolist()
     places = [number, low, high, before, after]
-    # Beside an infinite bound, only the bound itself touches.
+    # The next float after infinity is infinity, which touches.
     partners = [1, 2] + [place for place in (3, 4) if places[place] in (low, high)]
     pairs = broad_phase(backend).step(np.repeat(np.array(places)[:, None], 3, axis=1)).pairs
     assert pairs[pairs[:, 0] == 0, 1].tolist() == partners
@@ -179,7 +179,6 @@ def test_large_answers_come_in_parts_and_are_whole(gpu: str) -> None:
     boxes = np.hstack([lower, lower + np.float32(0.5)])
     small = BroadPhase(backend=gpu, max_bytes=4 << 20)
     result = small.step(boxes)
-    # More than the buffers may hold.
     assert result.pairs.nbytes > 4 << 20
     assert result.pairs.tobytes() == broad_phase("cpu").step(boxes).pairs.tobytes()
     assert small.stats()["device_bytes"] <= 4 << 20

@@ -1,4 +1,4 @@
-"""Bars of progress: with tqdm, with something in its place, and without."""
+"""Progress bars: with tqdm, with a replacement, and without."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FakeBar:
 
 @pytest.fixture
 def bars(monkeypatch: pytest.MonkeyPatch) -> list[FakeBar]:
-    """The bars that are made, by a tqdm that draws nothing."""
+    """Bars of a replacement of tqdm that draws nothing."""
     for name in ("tqdm", "tqdm.auto"):
         module = types.ModuleType(name)
         module.tqdm = FakeBar  # type: ignore[attr-defined]
@@ -47,7 +47,7 @@ def bars(monkeypatch: pytest.MonkeyPatch) -> list[FakeBar]:
 
 
 def step_until(mine: BroadPhase, is_enough: Callable[[], bool]) -> None:
-    """Steps that take longer and longer: how long one takes depends on the machine."""
+    """Runs longer and longer steps, because their time depends on the machine."""
     rows = 4000
     while not is_enough():
         assert rows < 1 << 20, "no step has shown a bar"

@@ -1,4 +1,4 @@
-"""What the documentation of scipy and of ipctk does in its examples, done with ours: the same answers."""
+"""Compares results in examples of the documentation of scipy and ipctk with ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scipy() -> Any:
 
 
 def within(flat: BroadPhase, points: Any, queries: Any, radius: float) -> tuple[Any, Any, Any]:
-    """Queries, points and distances, exact in float64: a bit more is asked for, and then distances decide."""
+    """Queries, points and distances within `radius`. A slightly larger query is filtered by float64 distances."""
     flat.step(points, pairs=False)
     found = flat.query(points=queries, radius=radius * (1 + 1e-6))
     asker = np.repeat(np.arange(len(found)), np.diff(found.offsets))
@@ -204,7 +204,7 @@ def test_two_cubes(ipctk: Any, backend: str) -> None:
 
 
 def test_two_squares_that_may_collide_only_with_each_other(ipctk: Any, backend: str) -> None:
-    """Tests of ipctk for filters: functions of Python, dictionaries, and patches say the same."""
+    """Filter tests of ipctk: Python functions, dictionaries and patches give the same result."""
     square = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
     sides = np.array([[0, 1], [1, 3], [3, 2], [2, 0]])
     vertices = np.concatenate([square, square + 1.001])

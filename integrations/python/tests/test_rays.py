@@ -16,7 +16,7 @@ MODES: tuple[Any, ...] = ("closest", "any", "all")
 
 
 def rays_of(kind: str, rows: int, dimensions: int, seed: int) -> dict[str, Any]:
-    """Rays, the span of each, and a box that is swept along."""
+    """Random rays with ranges of t and swept half extents."""
     random = np.random.default_rng(seed)
     shape = (rows, dimensions)
     if kind == "lattice":
@@ -43,7 +43,7 @@ def check(
     *,
     is_sorted: bool = True,
 ) -> None:
-    """Whether answers of all modes lie between what has to be met and what may be."""
+    """Compares all modes: hits include all of `surely` and only those of `perhaps`."""
     closest, met, lists = (mine.rays(**rays, mode=mode) for mode in MODES)
     rows = len(surely)
     assert (closest.objects.dtype, closest.t.dtype) == (np.int32, np.float32)

@@ -1,4 +1,4 @@
-"""What a type checker makes of calls: run by mypy --strict, which fails where a type is another one."""
+"""Types of results, checked by mypy --strict."""
 
 from typing import assert_type
 

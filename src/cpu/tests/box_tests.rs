@@ -114,8 +114,8 @@ fn box_tests_stay_few_on_awkward_scenes() {
 
 #[test]
 fn rays_slower_than_a_float_can_say_in_cells_still_move() {
-    // Cells are about 1.5 wide. In units of cells the directions flush to zero, but a ray moves 4 units up to the
-    // largest `t`.
+    // Directions divided by the cell size of about 1.5 are subnormal and flush to zero. Up to the largest finite `t`, a
+    // ray still moves 4 units.
     let mut objects: Vec<Aabb> = (0..400u16)
         .map(|k| {
             let min = [f32::from(k % 20) * 1.5, f32::from(k / 20) * 1.5, 0.0];

@@ -1,7 +1,7 @@
 use super::*;
 use crate::api::descriptor::OutputOptions;
 
-/// Adds layers, swept boxes, starts and worlds, some of which make rays invalid.
+/// Adds layers, half extents, `t_min` and worlds. Some values make rays invalid.
 fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<SweptRay> {
     let sweep = |&ray: &Ray| {
         let mut swept = SweptRay::new(ray).with_world(random.below(worlds));
@@ -137,8 +137,8 @@ fn reciprocals_are_correctly_rounded() {
     }
 }
 
-/// Coordinates are multiples of 1/8, so that cross-multiplication compares fractions exactly. At the largest size,
-/// boxes grown by the half extents are rounded.
+/// Coordinates are multiples of 1/8, so that cross-multiplication compares fractions exactly. At the largest
+/// coordinates, bounds grown by the half extents are rounded.
 #[test]
 fn every_exact_hit_is_found_and_t_is_close() {
     let mut random = SplitMix(9);
@@ -236,7 +236,7 @@ fn box_tests_of_wide_rays_stay_few() {
         (Scheme::Adaptive { min_scale: 1.0 }, [1000.0, 1300.0, 5000.0]),
     ];
     for (scheme, most) in schemes {
-        // The adaptive scheme always has clusters, which are tested too.
+        // The widest rays test every box. The adaptive scheme also tests its clusters.
         let all = if scheme == schemes[2].0 { 1.25 } else { 1.0 } * count as f64;
         for (radius, most) in [0.0, 0.5, 4.0].into_iter().zip(most).chain([(1e6, all), (1e30, all)]) {
             let rays: Vec<SweptRay> = lines

@@ -1,5 +1,3 @@
-//! Reference passes of culling.
-
 pub mod cull_args;
 pub mod cull_count;
 pub mod cull_emit;

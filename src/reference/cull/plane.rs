@@ -7,10 +7,10 @@ const SLACK: u32 = number("cull/cull_objects", "SLACK");
 const COMMON_SLACK: u32 = number("cull/cull_objects", "COMMON_SLACK");
 const COMMON_LIMIT: u32 = number("cull/cull_objects", "COMMON_LIMIT");
 
-/// Side of a plane that holds a box and all boxes in it.
+/// Result of one test against a plane for all boxes inside a common box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Some boxes may be inside, some outside.
+    /// Some of the boxes may be inside, some outside.
     Crossed,
     /// All boxes are outside.
     Outside,
@@ -74,7 +74,6 @@ pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
     Equation::of(plane, corner.map(finite), largest(low, high)).is_below(SLACK)
 }
 
-/// Side of the plane that holds the box and all boxes in it.
 pub fn side_of_common(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> Side {
     if low.iter().chain(&high).any(|bound| bound.is_infinite()) {
         return Side::Crossed;

@@ -1,3 +1,1 @@
-//! Reference passes of indirect dispatch arguments.
-
 pub mod dispatch_args;

@@ -40,7 +40,7 @@ pub fn draw_cells(
                 for x in lower[0]..=upper[0] {
                     let key = key_of(&table.grid.levels[0], [x, y, z], record.world) as usize;
                     let entries = &values[table.starts[key] as usize..table.starts[key + 1] as usize];
-                    // The table may have had no room.
+                    // A table past its capacity lacks some entries.
                     if entries.iter().any(|value| value & ID_MASK == index) {
                         cells.insert(RayCell { level, x, y, z });
                     }
@@ -61,7 +61,6 @@ pub fn draw_cells(
     cells
 }
 
-/// Returns the lines of a cell.
 pub fn lines_of_cell(params: &Params, draw: &DrawParams, table: CellTable<'_>, cell: RayCell) -> Vec<LineVertex> {
     let level = &table.grid.levels[cell.level as usize];
     let color = level_color(draw, cell.level);

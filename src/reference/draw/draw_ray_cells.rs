@@ -6,8 +6,8 @@ use crate::api::types::{LineVertex, RayCell};
 use crate::layout::blocks::{BOX_VERTICES, DrawParams, rows_shown, wide};
 use crate::layout::grid::{Grid, MAX_LEVELS, Params};
 
-/// Returns the cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects'
-/// and the static table.
+/// Returns the lines of the cells that rays visit, and the words of their indirect draw. `grids` are those of the
+/// moving and the static table.
 pub fn draw_ray_cells(
     params: &Params,
     draw: &DrawParams,

@@ -7,13 +7,10 @@ use crate::shared::murmur::hash;
 /// Generations of the objects: bindings 2 and 3.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Generations<'a> {
-    /// Generations of static objects.
     pub statics: &'a [u32],
-    /// Generations of moving objects.
     pub moving: &'a [u32],
 }
 
-/// Returns the row of a pair.
 pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> PairEvent {
     let [[a, a_generation], [b, b_generation]] = [pair.a, pair.b].map(|object| {
         let (index, generations, mark) = match object.checked_sub(event.static_count) {
@@ -35,7 +32,8 @@ pub fn hash_of(row: &PairEvent) -> u32 {
     hash(&bytemuck::cast::<_, [u32; 4]>(*row))
 }
 
-/// Returns the index plus one of the equal row in `rows`, or 0. `table` is the hash table of `rows`.
+/// Returns 1 plus the index of the row in `rows` that equals `row`, or 0 without one. `table` is the hash table of
+/// `rows`.
 pub fn find(rows: &[PairEvent], table: &[u32], mask: u32, row: &PairEvent) -> u32 {
     let hash = hash_of(row);
     (0..=mask)

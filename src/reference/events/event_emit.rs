@@ -7,7 +7,7 @@ use crate::layout::blocks::EventParams;
 use crate::layout::counters::event_word as word;
 
 /// Returns the rows of a step: persisting pairs, then begun ones, both in the order of the pairs. Writes the number of
-/// begun pairs to the counters, and from the step's `status` the bits of missing pairs.
+/// begun pairs to the counters, and the bits of `status` that report missing pairs.
 ///
 /// `marks` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
 /// total.

@@ -4,8 +4,8 @@ use super::event::{self, Generations};
 use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;
 
-/// Looks up the `pairs` of a step among the rows of the previous step. Returns marks of 0 or 1 for the pairs and for
-/// the previous rows, each with one more mark than the capacity.
+/// Looks up the `pairs` of a step among the rows of the previous step. Returns a mark for each pair and each previous
+/// row: 1 if found, else 0. The lists of marks are one longer than the capacities.
 pub fn event_match(
     params: &EventParams,
     pairs: &[Pair],

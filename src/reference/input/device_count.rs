@@ -1,6 +1,6 @@
 use crate::layout::blocks::CountParams;
 
-/// Returns the rows of rays or queries. The first `limits[params.limit_word]` are copied; the others find nothing.
+/// Returns the first `limits[params.limit_word]` rows of rays or queries, then rows that find nothing.
 pub fn device_count(params: &CountParams, limits: &[u32], source: &[u32]) -> Vec<u32> {
     let words = 4 * params.stride as usize;
     let mut rows = source[..words * params.rows as usize].to_vec();

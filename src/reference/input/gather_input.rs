@@ -1,7 +1,7 @@
 use crate::layout::blocks::GatherParams;
 use crate::reference::source::element_words;
 
-/// Returns packed rays, queries or numbers. Rows past the limit find nothing.
+/// Returns packed rays, queries or numbers. Rays and queries past the limit find nothing.
 pub fn gather_input(params: &GatherParams, limits: &[u32], source: &[u32]) -> Vec<u32> {
     let limit = match params.limit {
         0 => u32::MAX,

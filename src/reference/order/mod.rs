@@ -1,5 +1,3 @@
-//! Reference passes that sort outputs.
-
 pub mod order_firsts;
 pub mod order_rows;
 pub mod order_seconds;

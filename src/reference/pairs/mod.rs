@@ -1,5 +1,3 @@
-//! Reference passes of pairs.
-
 pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_emit_cached;

@@ -13,15 +13,16 @@ use crate::shared::runs::each;
 pub struct PairCountOutput {
     /// Number of pairs of each entry, then 0. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
-    /// In the other schemes, places within tiles, and sums of tiles ([`pair_sums`](super::pair_sums)).
+    /// In the other schemes, the place of each entry's pairs within its tile, and the sums of tiles
+    /// ([`pair_sums`](super::pair_sums)).
     pub words: Vec<u32>,
     /// First partners of each entry if the scene is not crowded: partner `k` of entry `i` is at `k * entry_capacity +
     /// i`.
     pub slots: Vec<u32>,
-    /// If the scene is crowded, one bit per box in an entry's rows, even if untested, in up to
+    /// If the scene is crowded, one bit per candidate of an entry, also of members of missed clusters, in up to
     /// [`Params::pair_bit_words`] words. Word `k` of entry `i` is at `k * entry_capacity + i`.
     pub bits: Vec<u32>,
-    /// Number of boxes in each entry's rows. Not written by the shader.
+    /// Number of candidates of each entry. Not written by the shader.
     pub boxes: Vec<u32>,
 }
 
@@ -43,7 +44,7 @@ pub fn pair_count(
     for index in each(0..params.entry_capacity) {
         let mut found = 0u32;
         let mut candidates = 0;
-        // Index of the box among those of all rows.
+        // Index of the candidate.
         let mut place = 0;
         walk_tests(params, input, overrides, index, |test| {
             candidates += 1;

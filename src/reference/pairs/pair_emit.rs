@@ -32,8 +32,8 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Reference pass of `shaders/pairs/pair_write_cached.wgsl`. Writes an entry's pairs up to place `end` if there are
-    /// at most `kept`: their partners are all cached. Returns true if the entry needs a walk.
+    /// Reference pass of `shaders/pairs/pair_write_cached.wgsl`. Writes an entry's pairs up to place `end` if all
+    /// partners are cached: at most `kept`. Returns true if the entry needs a walk instead.
     pub fn write_cached(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
         let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         if self.place == end || end <= self.params.first_pair || self.place >= page_end {

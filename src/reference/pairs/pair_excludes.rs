@@ -12,11 +12,9 @@ pub type Admits<'a> = dyn Fn(u32, u32) -> bool + Sync + 'a;
 /// Exclusions other than layer and owner filters. The default excludes nothing.
 #[derive(Clone, Copy, Default)]
 pub struct Excludes<'a> {
-    /// The uniform block.
     pub exclusions: Exclusions,
     /// Hash table of the listed pairs, from [`pair_exclude`](super::pair_exclude::pair_exclude).
     pub table: &'a [[u32; 2]],
-    /// The caller's function.
     pub admits: Option<&'a Admits<'a>>,
 }
 

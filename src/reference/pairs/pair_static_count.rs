@@ -9,8 +9,8 @@ use crate::layout::grid::Params;
 use crate::shared::runs::each;
 
 /// Counts the static partners of each moving object, followed by 0. Adds the number of box tests to the counters.
-/// Except in the uniform scheme, continues the `words` of [`pair_count`](super::pair_count). Partner `k` of row `i` is
-/// at `k * rows + i` in `slots`.
+/// Except in the uniform scheme, adds the counts to the `words` of [`pair_count`](super::pair_count). Partner `k` of
+/// object `i` is at `k * rows + i` in `slots`.
 pub fn pair_static_count(
     params: &Params,
     input: &StaticPairReads<'_>,

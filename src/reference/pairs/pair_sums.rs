@@ -9,17 +9,16 @@ const TILE_WORDS: usize = number("pairs/pair_sums", "TILE_WORDS") as usize;
 const TILE: usize = TILE_WORDS - 1;
 const DIGIT_BITS: usize = number("pairs/pair_sums", "DIGIT_BITS") as usize;
 
-/// Index of a row's word in the tiles.
+/// Index of a row's word. Each tile has a further word for its sum.
 pub const fn row_word(row: usize) -> usize {
     row + row / TILE
 }
 
-/// Number of words of all tiles.
 pub const fn tile_words(params: &Params) -> usize {
     TILE_WORDS * (params.pair_rows as usize / TILE + 1)
 }
 
-/// Returns the words before counting: `unwritten` for each row, and sums of 0.
+/// Returns the words before counting: `unwritten` in all tiles, then sums of 0.
 pub fn no_words(params: &Params, unwritten: u32) -> Vec<u32> {
     let mut words = vec![unwritten; tile_words(params)];
     words.resize(words.len() + 2 * (params.pair_rows as usize / TILE), 0);
@@ -48,9 +47,8 @@ fn add_to_sums(sums: &mut [u32], tile: usize, value: u64) {
     }
 }
 
-/// Adds the counts of the rows from `first` on to the tiles and sums in `words`, with a 0 after the last row. The first
-/// of these tiles may hold earlier rows. Adds the total to the needed pairs. Sets the status bit if they exceed the
-/// capacity.
+/// Adds the counts of the rows from `first` on to `words`, as places in tiles and sums of tiles. The first tile may
+/// hold earlier rows. Adds the total to the needed pairs. Sets the status bit if they exceed the capacity.
 pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], counters: &mut [u32]) {
     let end = first + counts.len();
     let (tiles, sums) = words.split_at_mut(tile_words(params));

@@ -72,7 +72,7 @@ pub fn walk_pairs(
 pub(crate) enum Test<'a> {
     /// Test of a candidate.
     Of { own: u32, other: u32, is_pair: bool },
-    /// Test of a cluster's box, which skips all members or none.
+    /// Test of a cluster's box. If missed, all members are passed over, else none.
     OfCluster { passed_over: &'a [Record] },
 }
 
@@ -108,7 +108,8 @@ pub(crate) fn walk_tests(
     }
 }
 
-/// Hierarchical hash grids after Schornbaum. The adaptive scheme has a reach of 0.
+/// Walks the entry's own level and coarser ones, as in Schornbaum's hierarchical hash grids. `reach` is 0 in the
+/// adaptive scheme.
 fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let own = &table.records[index as usize];

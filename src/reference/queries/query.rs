@@ -17,9 +17,9 @@ pub(super) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 /// A query as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadedQuery {
-    /// Lower corner as ordered integers.
+    /// Lower corner, as integers in the order of the floats.
     pub low: [i32; 3],
-    /// Upper corner as ordered integers.
+    /// Upper corner, likewise.
     pub high: [i32; 3],
     /// Largest distance from the box.
     pub radius: f32,
@@ -33,15 +33,16 @@ pub struct LoadedQuery {
     pub querier: Option<u32>,
     /// True to compare lower corners instead of boxes.
     pub seeks_corners: bool,
-    /// Number of periods by which the querier is moved on each axis; 2 if the nearest image counts.
+    /// Number of periods by which the querier is moved on each axis; 2 for the image nearest to each object.
     pub image: [i32; 3],
     /// Lower corner of the image, moved outward by the radius and a bound on all rounding.
     pub search_min: [f32; 3],
     /// Upper corner of the image, moved outward likewise.
     pub search_max: [f32; 3],
-    /// True if the query is excluded, or if it has no NaN, ordered bounds, a nonnegative radius and an existing world.
+    /// False if a number is NaN, bounds are inverted, the radius is negative, or the world does not exist. True for
+    /// excluded queries.
     pub valid: bool,
-    /// True if the query is valid and not excluded.
+    /// False if the query is invalid or excluded, or seeks corners from infinite bounds.
     pub answers: bool,
 }
 
@@ -132,7 +133,6 @@ impl LoadedQuery {
     }
 }
 
-/// Loads a caller's query.
 pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     let mut bounds = query.bounds;
     if params.dimensions == 2 {
@@ -247,7 +247,7 @@ fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<u32> {
     (is_endless || distance <= distance_key([query.radius, 0.0, 0.0])).then_some(distance)
 }
 
-/// Squared length of a gap as an integer of the same order: float bits with a nine-bit exponent.
+/// Squared length of `gap` as an integer of the same order: float bits with a nine-bit exponent.
 pub fn distance_key(gap: [f32; 3]) -> u32 {
     let bits = gap.map(|gap| match gap.to_bits() & 0x7fff_ffff {
         ..0x0080_0000 => 0,

@@ -9,7 +9,7 @@ use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, ce
 
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
 
-/// Passes to `accept` the objects that may be among the nearest, maybe repeatedly, with squared distances as integers
+/// Passes to `accept` the objects that may be among the nearest, some repeatedly, with squared distances as integers
 /// (see [`distance_key`]). `limit` is the largest distance that counts; `accept` returns the new limit. Returns the
 /// number of box tests, 0 if not counted.
 pub fn walk_nearest(

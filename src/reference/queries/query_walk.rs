@@ -21,7 +21,7 @@ pub struct QueryReads<'a> {
     pub table: CellTable<'a>,
     /// The caller's queries; empty for self-queries.
     pub queries: &'a [Query],
-    /// Records of the querying objects, from the walked or another table. Empty without self-queries.
+    /// Records of the querying objects, which may be of the other table. Empty without self-queries.
     pub self_query: &'a [Record],
     /// The objects, for their layers and owners.
     pub objects: &'a [Aabb],
@@ -169,7 +169,7 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         for (cluster, members) in table.clustered(entries) {
             if let Some(cluster) = cluster {
-                // A cluster's box belongs to no object and any world. Members' lower corners may be anywhere in it.
+                // The cluster's box stands for objects of any world, with lower corners anywhere in it.
                 let around = Record {
                     object: NONE,
                     world: self.query.world,

@@ -1,4 +1,5 @@
-//! Reference pass of `shaders/rays/ray.wgsl`. Doubles hold every exponent, so one test suffices.
+//! Reference pass of `shaders/rays/ray.wgsl`. Doubles cannot overflow here, so this one test equals both of the
+//! shader's.
 
 use crate::api::types::SweptRay;
 use crate::layout::grid::{Params, flush, ordered, unordered};
@@ -24,7 +25,6 @@ pub struct LoadedRay {
     pub origin_ordered: [i32; 3],
     /// True for each axis with motion.
     pub moves: [bool; 3],
-    /// World of the ray.
     pub world: u32,
     /// Smallest parameter: finite, at least 0.
     pub t_min: f32,
@@ -55,7 +55,7 @@ pub fn reciprocal(bits: u32) -> f32 {
     f32::from_bits(magnitude | (bits & 0x8000_0000))
 }
 
-/// Loads a ray. Reads only `dimensions` and `world_count` of `params`.
+/// Reads only `dimensions` and `world_count` of `params`.
 pub fn load_ray(params: &Params, ray: &SweptRay) -> LoadedRay {
     let SweptRay {
         mut ray,
@@ -118,7 +118,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
     f64::from_bits((bits + half) >> SPARE_BITS << SPARE_BITS)
 }
 
-/// Rounded difference `to - from` of finite floats, exact below the normal floats.
+/// Returns `to - from` of finite floats, rounded like a float, with any exponent.
 pub(crate) fn way(from: f32, to: f32) -> f64 {
     let way = to - from;
     if way.is_finite() {

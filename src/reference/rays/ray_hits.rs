@@ -22,7 +22,6 @@ const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 pub struct RayReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// The rays.
     pub rays: &'a [SweptRay],
     /// The objects, for their layers.
     pub objects: &'a [Aabb],

@@ -5,7 +5,6 @@ use crate::layout::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::shared::wgsl::number;
 
 pub(crate) const AXIS_BITS: u32 = number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
-/// Number of bits of a key.
 pub const RAY_KEY_BITS: u32 = 3 * AXIS_BITS;
 
 fn spread(bits: u32) -> u32 {

@@ -20,7 +20,7 @@ pub(crate) struct Visit {
 pub(crate) trait SlabVisitor {
     const COARSE_FIRST: bool;
     fn search_limit(&self) -> f32;
-    /// True to walk a level in `steps` slabs of about `breadth` and at most `most` cells per axis. If false,
+    /// True to walk a level by cells: in `steps` slabs of about `breadth` and at most `most` cells per axis. If false,
     /// [`without_cells`](Self::without_cells) is called.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
     fn without_cells(&mut self, level: &Level);
@@ -151,7 +151,7 @@ fn walk_level(
     loop {
         let mut visit = Visit {
             level: index,
-            // A range that meets no object, not even one with cells on both sides of zero.
+            // An empty range of cells. Even boxes with cells on both sides of 0 do not meet it.
             lower: [i32::MAX; 3],
             upper: [-i32::MAX; 3],
             previous_lower: [i32::MAX; 3],

@@ -6,7 +6,7 @@ use crate::shared::wgsl::number;
 
 const MAX_NEIGHBOURS: u32 = 4;
 const CROWDED: u32 = number("table/base_cell", "CROWDED");
-/// Values of the shader's `waste_of`, by fraction of the cell, then of the class.
+/// Results of the shader's `waste_of`: rows by fraction of the cell, columns by that of the size class.
 const WASTE_3D: [[u32; 4]; 4] = [
     [64, 262, 152, 96],
     [125, 64, 296, 187],
@@ -19,7 +19,7 @@ const WASTE_2D: [[u32; 4]; 4] = [
     [144, 92, 64, 188],
     [196, 125, 87, 64],
 ];
-/// Volumes of cubes and squares with sides 1, 1.25, 1.5, 1.75, in 64ths.
+/// Volumes of cells with sides 1, 1.25, 1.5, 1.75, in 64ths: cubes, then squares.
 const VOLUME_3D: [u32; 4] = [64, 125, 216, 343];
 const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];

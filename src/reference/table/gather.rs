@@ -2,7 +2,6 @@ use crate::api::types::Aabb;
 use crate::layout::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 use crate::shared::runs::map;
 
-/// Returns [`cell_starts`] and [`records`].
 pub fn gather(
     params: &Params,
     objects: &[Aabb],
@@ -14,8 +13,8 @@ pub fn gather(
     (cell_starts(grid, keys), records(params, objects, values, grid, worlds))
 }
 
-/// Returns the index of the first entry of each key, `key_count` words. For the key of ignored objects, this is the end
-/// of the large list.
+/// Returns the index of the first entry of each key, `key_count` words. The first entry of the ignored objects' key is
+/// the end of the large list.
 pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
     let words = grid.key_count as usize;

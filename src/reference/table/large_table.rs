@@ -51,7 +51,7 @@ fn shifts(shift: u32) -> [u32; 3] {
     [X_DETAIL + shift, shift, shift]
 }
 
-/// First and last cell that objects read, in cells of a table with this `shift`.
+/// First and last cell that objects look up in a table with this `shift`.
 pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
     let cover = &grid.large_table;
     let rest = if grid.large_table_shift == 0 {

@@ -28,7 +28,7 @@ pub fn large_table_emit(
     let places = &large_table_sums[(grid.large_table_shift as usize - 1) * tiles..][..tiles];
     for (tile, &first) in places.iter().enumerate() {
         let mut place = objects.len() + first as usize;
-        // All objects of a lane, then those of the next lane.
+        // In the shader's order: all objects of an invocation, then those of the next.
         let of_lanes = (0..LANES).flat_map(|lane| (lane..LARGE_TABLE_TILE).step_by(LANES));
         for object in of_lanes.map(|index| tile * LARGE_TABLE_TILE + index) {
             if object >= objects.len() || !larger.contains(&keys[object]) {

@@ -8,7 +8,7 @@ use crate::layout::grid::{
 };
 use crate::shared::wgsl::number;
 
-/// The large-object table is used if at most one in FEW_LARGER objects is too large to read it.
+/// Maximum share of objects too large to look up the large-object table: one in FEW_LARGER.
 pub(crate) const FEW_LARGER: u32 = number("table/levels", "FEW_LARGER");
 
 /// Returns the grid without a large-object table. Writes the numbers of levels and table cells to the counters.

@@ -74,11 +74,11 @@ fn has_clusters(of: &PassContext<'_>) -> bool {
 buffers! {
     /// Packed objects, `Aabb`, static ones first.
     OBJECTS = "objects": Inputs;
-    /// Objects before the step changes them.
+    /// Objects before `prepare` changes them.
     SOURCE_OBJECTS = "source_objects": Inputs;
     OBJECT_LIMITS = "object_limits": Inputs;
     WORLDS = "worlds": Inputs;
-    /// The caller's worlds, if they must be packed.
+    /// The caller's worlds, if their layout is not packed.
     SOURCE_WORLDS = "source_worlds": Inputs;
     SAMPLE_STATISTICS = "sample_statistics": Fixed;
     /// Hash tables that count the sampled objects of each cell.
@@ -90,7 +90,7 @@ buffers! {
     GRID = "grid": Fixed as UNIFORM;
     /// Entries per object in the uniform scheme, which a scan turns into offsets.
     ENTRY_OFFSETS = "entry_offsets": Objects;
-    /// Number of large-object table entries for each possible cell size: totals, then counts per tile.
+    /// Number of large-object table entries for each possible cell size: over all tiles, then per tile.
     LARGE_TABLE_SUMS = "large_table_sums": Objects;
     KEYS_0 = "keys_0": Objects;
     KEYS_1 = "keys_1": Objects;
@@ -98,7 +98,7 @@ buffers! {
     VALUES_1 = "values_1": Objects;
     /// Index of the first entry of each cell.
     STARTS = "starts": Objects;
-    /// [`Record`]s of objects, then the bounds of clusters.
+    /// [`Record`]s of objects and large-object entries, then the bounds of clusters.
     RECORDS = "records": Objects;
     /// Workgroup counts of `pair_count_sparse`; 0 in crowded scenes.
     SPARSE_GROUPS = "sparse_groups": Fixed as INDIRECT;
@@ -134,7 +134,7 @@ use variable::*;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
     pub prepares: bool,
-    /// Bytes of other data behind the objects.
+    /// Bytes of exclusions and filter data behind the objects.
     pub behind_objects: u64,
     pub layout: Option<SourceLayout>,
     pub source_worlds: Option<SourceLayout>,
@@ -203,13 +203,13 @@ impl TablePlan {
             (buffer::GRID, size_of::<Grid>() as u64),
             (buffer::SPARSE_GROUPS, 12),
             (buffer::CROWDED_GROUPS, 12),
-            // One word more: the buffer later holds a list of walks and its length.
+            // One word more: the buffer later holds the number of entries to walk again, then these entries.
             (buffer::KEYS_0, 4 * (entries + 1)),
             (buffer::KEYS_1, 4 * (entries + 1)),
             (buffer::VALUES_0, 4 * entries),
             (buffer::VALUES_1, 4 * entries),
             (buffer::STARTS, 4 * slots),
-            // `level_statistics` binds it in every scheme.
+            // `level_statistics` binds this buffer in every scheme.
             (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
             (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
         ];
@@ -263,7 +263,7 @@ impl TablePlan {
             recorder.stage(label!("worlds"), |stage| worlds.record(stage));
         }
         if self.prepares {
-            // Without a device count, the pass does not read this buffer, so any will do.
+            // Without a device count, the pass reads no limits, so it may bind any buffer.
             let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
             let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };

@@ -19,7 +19,7 @@ buffers! {
     VALUES = "static_values": Objects;
 }
 
-/// Buffers that walks read, with their names in a step.
+/// Buffers that walks read, each by its name in the build and in a step.
 const WALKED: [(BufferId, BufferId); 3] = [
     (moving::GRID, buffer::GRID),
     (moving::RECORDS, buffer::RECORDS),
@@ -31,7 +31,7 @@ pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer:
 /// A table of static objects. Its contents match `generation` once all recorded work has run.
 pub(crate) struct StaticTable {
     pub generation: u64,
-    /// The recording that built the table or last moved its boxes.
+    /// Recording that built the table or last copied its boxes.
     pub written: Dependency,
     pub params: Params,
     pub sorted: KeyValueBuffers,
@@ -60,7 +60,7 @@ pub(crate) fn kept(params: &Params, values: BufferId) -> Vec<BufferId> {
     kept.into_iter().chain(values).collect()
 }
 
-/// Bindings for walks of the table. Only the uniform scheme reads values; otherwise any buffer will do.
+/// Bindings for walks of the table. Only the uniform scheme reads values; the others bind any buffer.
 pub(crate) fn binds(params: &Params) -> [Binds; 4] {
     let [grid, records, starts] = WALKED.map(|(of, id)| of.is(id));
     let values = if params.is_uniform() {
@@ -82,7 +82,7 @@ pub(crate) fn sources(
     let boxes = source(device, label, moving::SOURCE_OBJECTS, statics.objects);
     let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
     if !params.has_worlds() {
-        // Never read without worlds.
+        // Placeholder, which no pass reads without worlds.
         inputs.push(Input {
             variable: moving::WORLDS.into(),
             ..boxes.clone()
@@ -104,7 +104,7 @@ pub(crate) fn sources(
     inputs
 }
 
-/// Returns the caller's range, or a buffer that is dropped when the table is built.
+/// Returns the caller's range, or an upload that is dropped when the table is built.
 fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, source: Source<'_, T>) -> Input {
     let Placement { offset, bytes, .. } = source.placement(device.limits().min_storage_buffer_offset_alignment);
     let buffer = match source {

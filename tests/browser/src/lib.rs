@@ -25,7 +25,7 @@ pub type Say<'s> = &'s dyn Fn(&str);
 
 pub async fn run(say: Say<'_>) {
     let plain = Gpu::open(Kind::Plain).await;
-    // In a browser, the adapter has no name here, and the page reports it.
+    // A browser's adapter has no name here; the page reports it.
     if !plain.info.name.is_empty() {
         say(&format!("adapter: {} ({})", plain.info.name, plain.info.backend));
     }

@@ -46,7 +46,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub count: u64,
-    /// Number of accesses that changed nothing.
+    /// Number of conflicts that left the word's value unchanged.
     pub idle: u64,
     pub example: String,
 }

@@ -69,7 +69,7 @@ pub struct Request<'a, const L: usize> {
     pub offsets: &'a [u32],
 }
 
-/// Accesses of the fullest of 32 banks, beyond one per 32 words. Updates of one word count separately.
+/// Accesses of the most used of 32 banks, beyond one per 32 words. Atomic updates of one word count separately.
 fn bank_conflicts(addresses: &[u32], base: u32, updates: bool) -> u64 {
     let mut banks = [0u32; 32];
     let mut distinct = 0;
@@ -100,7 +100,7 @@ impl<const L: usize> Machine<'_, L> {
         let updates = op.k.is_atomic() && !matches!(op.k, K::AtomicLoad | K::AtomicStore);
         let writes = matches!(op.k, K::Store | K::AtomicStore);
         if buffer.kind == BufferKind::Uniform {
-            // Free from the constant bank, unless the address depends on the lane.
+            // Constant addresses of uniform buffers are free, computed ones are not.
             let is_chosen = op.b != NONE;
             stats.requests[pc] += u64::from(is_chosen);
             return if is_chosen { UNIFORM } else { 0 };

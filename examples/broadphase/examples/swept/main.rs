@@ -135,7 +135,7 @@ fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
     boxes.collect()
 }
 
-/// Each bound is rounded to f32, then moved outward by one float.
+/// Each bound is rounded to f32, then moved outward by one float to contain the exact value.
 fn swept(ends: [&[f64; 3]; 2]) -> Aabb {
     let [from, to] = ends.map(|end| {
         let [low, high] = [f32::next_down, f32::next_up].map(|outward| end.map(|value| outward(value as f32)));

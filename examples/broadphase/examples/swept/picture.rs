@@ -29,7 +29,7 @@ impl Samples {
         let length = (b[0] - a[0]).hypot(b[1] - a[1]).ceil().max(1.0);
         for step in 0..=length as usize {
             let mut at = [0, 1, 2].map(|axis| a[axis] + (b[axis] - a[axis]) * step as f32 / length);
-            // Draws the edge in front of its faces.
+            // Moves the edge in front of its faces.
             at[2] -= SAMPLES as f32;
             self.put(at, colour);
         }
@@ -51,7 +51,7 @@ impl Samples {
                 let [x, y] = [column, row].map(|sample| sample as f32 + 0.5);
                 let share = |w: [f32; 3]| ((x - a[0]) * w[1] - (y - a[1]) * w[0]) / normal[2];
                 let (s, t) = (share(v), -share(u));
-                // False for a triangle seen edge-on, where `s` and `t` are infinite or NaN.
+                // A triangle seen edge-on is skipped: its `s` and `t` are infinite or NaN.
                 if s >= 0.0 && t >= 0.0 && s + t <= 1.0 {
                     self.put([x, y, a[2] + s * u[2] + t * v[2]], colour);
                 }

@@ -58,7 +58,7 @@ fn distribution(kind: Make) -> Option<Distribution> {
     })
 }
 
-/// Most vertices of a cloth. All elements of a larger one would exceed a binding of 128 MiB and take minutes.
+/// Most vertices of a cloth. In a larger one, the boxes of all elements would exceed a binding of 128 MiB.
 const LARGEST_CLOTH: u32 = 1_000_000;
 
 fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
@@ -86,7 +86,6 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Adds the frame number to the file name, unless `path` is a device such as /dev/null.
 fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
     if is_device(path) {
         return path.to_owned();

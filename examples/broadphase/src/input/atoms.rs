@@ -20,7 +20,7 @@ const PLAIN: Layout = Layout {
     columns: None,
 };
 
-/// Unless the file's name promises XYZ (`is_named`), the first atom's row is checked too.
+/// Checks the number of atoms and, unless the file's name says XYZ (`is_named`), the first atom's row.
 pub fn is_likely(start: &[u8], is_named: bool) -> bool {
     let mut lines = Lines::new(start);
     let mut next = || {
@@ -120,7 +120,6 @@ fn layout(comment: &str) -> Result<Layout> {
     })
 }
 
-/// Value of `key`: a word, or text in quotes or brackets.
 fn value(comment: &str, key: &str) -> Option<String> {
     let (lower, key) = (comment.to_ascii_lowercase(), key.to_ascii_lowercase());
     let starts = lower.match_indices(&key);
@@ -169,7 +168,7 @@ fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
     let mut periods = [0.0; 3];
     for (side, _) in sides.iter().zip(is_periodic).filter(|(_, is_periodic)| *is_periodic) {
         let largest = side.iter().fold(0.0_f64, |largest, part| largest.max(part.abs()));
-        // Cells computed from angles deviate by about 1e-16.
+        // Tolerance: cells computed from angles deviate by about 1e-16.
         let mut along = (0..3).filter(|&axis| side[axis].abs() > 1e-12 * largest);
         match (along.next(), along.next()) {
             (None, _) => {}

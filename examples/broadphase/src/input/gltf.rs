@@ -37,8 +37,7 @@ const MOVING: [&str; 14] = [
     "WEB3D_quantized_attributes",
 ];
 
-/// Words in names of harmless extensions: looks, sound, animation or metadata. Integer positions of
-/// `KHR_mesh_quantization` are supported.
+/// Words in names of extensions that keep positions. Integer positions of `KHR_mesh_quantization` are supported.
 const HARMLESS: [&str; 16] = [
     "animation",
     "audio",
@@ -90,7 +89,7 @@ struct Scene {
     nodes: Vec<u32>,
 }
 
-// Fields are boxed, because most nodes of a hostile file are `{}`.
+// Boxed fields keep a node small: a hostile file may have millions of nodes `{}`.
 #[derive(Deserialize)]
 struct Node {
     #[serde(default)]
@@ -200,8 +199,8 @@ pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Resu
     Ok(reader.mesh)
 }
 
-/// Fails if a required extension would misplace vertices. Others may not change the format's own rules, so unknown
-/// names only cause a warning.
+/// Fails if a required extension packs or moves vertices. Unknown ones only cause a warning, since others may not
+/// redefine the format.
 fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> {
     if let Some(name) = required
         .iter()
@@ -286,7 +285,7 @@ struct Reader<'a> {
     largest_file: u64,
     /// Bytes of positions and indices so far, counted once per mesh instance.
     placed: u64,
-    /// Primitives without positions or corners, counted once per mesh instance.
+    /// Primitives without positions or vertex indices, counted once per mesh instance.
     left_out: u64,
     mesh: mesh::Mesh,
 }
@@ -510,7 +509,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Fails if the meshes get too large, since a small file may instance a mesh any number of times.
+    /// Fails above the limit of bytes, since a small file may instance a mesh any number of times.
     fn room(&mut self, size: u64, count: u64) -> Result<()> {
         let most = most_unpacked(self.length.saturating_add(self.largest_file));
         self.placed = self.placed.saturating_add(size.saturating_mul(count));

@@ -77,7 +77,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) ->
             Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
             table => bail!("{}; use a mesh ({MESHES})", table.name()),
         };
-        // The reader may have skipped the missing elements, so the error includes its notes.
+        // The error includes the reader's notes, which may explain why the wanted elements are missing.
         selection
             .check(&mesh)
             .map_err(|error| notes.iter().fold(error, |error, note| anyhow!("{error}; {note}")))?;

@@ -63,7 +63,7 @@ impl Table {
     }
 }
 
-/// Every error names the file.
+/// Reads boxes or a mesh; errors name the file.
 pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
     scene_between(path, reading, &[], false, reporter)
 }
@@ -204,7 +204,7 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
     read().with_context(|| name(path))
 }
 
-/// Every error names the file.
+/// Reads two mesh frames; errors name the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::new(&[Kind::Faces], &[])?, reporter)
 }
@@ -283,7 +283,7 @@ fn row(place: usize) -> String {
     format!("row {place}")
 }
 
-/// Ignored rows would otherwise only show as missing results.
+/// Warns of ignored rows, which otherwise only show as missing results.
 fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
     warn_all(path, invalid::warning(what, rows, why, name_of));
 }
@@ -328,8 +328,8 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     read().with_context(|| name(path))
 }
 
-/// Most worlds of a snapshot. Each takes a word of the answer but nothing in the file, and the smallest binding holds
-/// this number of words.
+/// Largest number of worlds of a snapshot: the smallest binding holds a word per world. The file's size
+/// is no limit, because worlds take none of its bytes.
 const MOST_WORLDS: u32 = 1 << 25;
 
 fn boxes_of_table(table: Table) -> Result<Scene> {
@@ -513,12 +513,12 @@ pub fn name(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// For `FILE.npz:NAME`, checks only that the archive exists.
+/// Checks that an input exists: for `FILE.npz:NAME`, the archive.
 pub fn exists(path: &Path) -> bool {
     is_standard_input(path) || path.exists() || parted(path).is_some_and(|(archive, _)| archive.exists())
 }
 
-/// Splits `FILE.npz:NAME`.
+/// Splits `FILE.npz:NAME` at the colon.
 fn parted(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str()?;
     let colon = text.to_ascii_lowercase().find(ENTRY)? + ENTRY.len() - 1;

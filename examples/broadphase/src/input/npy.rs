@@ -11,7 +11,7 @@ const NEEDED: &str = "use floats or integers";
 #[derive(Clone, Copy, PartialEq)]
 pub enum Length {
     Known,
-    /// Claimed by an archive, so no memory is reserved in advance.
+    /// Length claimed by an archive; reserves no memory.
     Claimed,
 }
 

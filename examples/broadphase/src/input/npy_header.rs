@@ -1,5 +1,5 @@
-//! Headers of NumPy arrays: a dictionary as any Python version writes it. Existing parsers reject `3L` and `float32`,
-//! and one triples its time with each `{`.
+//! Headers of NumPy arrays: a dictionary as any Python version writes it. Existing parsers reject `3L` and `float32`;
+//! one takes three times longer per `{`.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use super::shortened;
 
 #[derive(Debug, PartialEq)]
 pub struct Header {
-    /// Such as `<f4`.
+    /// NumPy type, such as `<f4`.
     pub kind: String,
     /// True if the first index runs fastest.
     pub is_fortran: bool,
@@ -18,7 +18,7 @@ pub struct Header {
 
 const BROKEN: &str = "invalid header";
 
-/// Also returns the number of bytes after the header. `length` is the file's size.
+/// Returns the header and the number of data bytes. `length` is the file's size.
 pub fn read(reader: &mut impl Read, length: u64) -> Result<(Header, u64)> {
     let mut start = [0; 12];
     let mut fill = |bytes: &mut [u8]| reader.read_exact(bytes).ok().context("too short for an NPY file");

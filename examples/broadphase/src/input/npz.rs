@@ -90,7 +90,7 @@ fn unpack(
     }
 }
 
-/// Reads at most `length` bytes, which the archive claims, and verifies the checksum at the end.
+/// Reads an array of at most `length` bytes and verifies the archive's checksum.
 fn whole(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
     let mut claimed = (&mut reader).take(length);
     let table = npy::read(&mut claimed, length, trust, notes)?;

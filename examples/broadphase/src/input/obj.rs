@@ -18,7 +18,7 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
         short_faces: Short::faces(),
         short_lines: Short::lines(),
     };
-    // Lines for errors about unknown vertices, which are found only at the end.
+    // Line of each element, because unknown vertices are found only at the end.
     let mut face_lines = Vec::new();
     let mut edge_lines = Vec::new();
     let mut text = Vec::new();
@@ -74,7 +74,7 @@ pub fn is_likely(bytes: &[u8]) -> bool {
     first.is_some_and(|word| STATEMENTS.contains(&word)) && lines.any(is_vertex)
 }
 
-/// Returns true if the line ends in a backslash outside comments. The next line continues it.
+/// Replaces a backslash that continues the line, and returns true. Comments do not continue.
 fn drop_continuation(text: &mut Vec<u8>) -> bool {
     let end = text.trim_ascii_end().len();
     let continues = text[..end].ends_with(b"\\") && !text.contains(&b'#');

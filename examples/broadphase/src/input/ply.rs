@@ -25,7 +25,7 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
         let claimed = smallest
             .checked_mul(element.count as u64)
             .filter(|_| smallest > 0 || element.count == 0);
-        // The last line of a text may lack its line end.
+        // The last line of a text may lack its line end, one byte.
         let claimed = claimed.filter(|&claimed| claimed <= left + 1);
         let Some(claimed) = claimed else {
             bail!(
@@ -100,7 +100,7 @@ const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 struct Elements<'a, R> {
     words: Words<'a, R>,
     encoding: Encoding,
-    /// First text element that does not end with its line, where numbers are usually missing or surplus.
+    /// First text element that does not end with its line: usually, numbers are missing or surplus.
     first_odd: Option<String>,
 }
 
@@ -137,7 +137,8 @@ impl<'a, R: BufRead> Elements<'a, R> {
         Ok(())
     }
 
-    /// The PLY parser rejects `nan`, `inf`, `1.` and `.5`, which C programs write, and elements over several lines.
+    /// Reads a text element word by word. The PLY parser rejects `nan`, `inf`, `1.` and `.5`, and elements over several
+    /// lines.
     fn read_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
         let words = &mut self.words;
         words.skip_lines()?;
@@ -174,7 +175,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
         }
     }
 
-    /// Elements over several lines are wrong only if numbers remain at the end.
+    /// Fails if numbers remain and some element did not end with its line.
     fn finish(&mut self) -> Result<()> {
         if self.first_odd.is_some() && self.words.next().is_ok() {
             let rest = anyhow!("unexpected numbers after the last element");
@@ -270,7 +271,7 @@ fn smallest_element(element: &ElementDef, encoding: Encoding) -> u64 {
         .properties
         .values()
         .map(|property| match (encoding, &property.data_type) {
-            // At least a digit and a separator.
+            // Digit and separator of the shortest number.
             (Encoding::Ascii, _) => 2,
             (_, PropertyType::Scalar(scalar)) => size(scalar),
             (_, PropertyType::List(count, _)) => size(count),
@@ -355,7 +356,7 @@ impl PropertyAccess for Edge {
     }
 }
 
-/// Lists of 32-bit integers, by far the most common, are read without a `Property`.
+/// Vertices of a face. Most files have 32-bit integers, which need no conversion.
 enum Face {
     Int(Vec<i32>),
     Other(Property),

@@ -31,13 +31,13 @@ pub fn read(reader: &mut impl BufRead) -> Result<Header> {
         }
         let line = line.trim_ascii();
         let is_last = line == b"end_header";
-        // If lines end in `\r` alone, a `\n` here belongs to the first number.
+        // In a file with line ends `\r`, this `\n` is the first byte of the data.
         if is_pair && !(is_last && is_of_returns) {
             reader.consume(1);
         }
         let word = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         if matches!(word, b"comment" | b"obj_info") {
-            // An empty comment keeps line numbers right.
+            // The parser's errors count lines, so a comment stays as an empty one.
             text += "comment -\n";
             continue;
         }

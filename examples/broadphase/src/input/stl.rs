@@ -20,7 +20,7 @@ pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     let length = input.length;
     let start = input.reader.fill_buf()?;
     let count = count(start);
-    // The header of a binary file may also start with `solid`.
+    // A binary header may also start with `solid`.
     if is_text(start) && count.is_none_or(|count| size(count) != length) && has_text_behind(start) {
         return text(&mut input.reader, notes);
     }
@@ -64,7 +64,7 @@ pub fn is_text(start: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"solid") && start.get(5).is_none_or(u8::is_ascii_whitespace)
 }
 
-/// True if `start` has a keyword of the text format or is too short for a binary file. Zeros may only be at the end.
+/// Returns true if `start` has a text keyword or is too short for a binary file. Zeros may only pad its end.
 fn has_text_behind(start: &[u8]) -> bool {
     let end = start.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     if start[..end].contains(&0) {
@@ -180,7 +180,7 @@ impl Text {
                     place
                 }
                 (Place::Solid, "facet") => {
-                    // The normal may be missing or invalid.
+                    // Skips the normal, which may be missing or invalid.
                     skip_while(&mut words, |word| !word.eq_ignore_ascii_case("outer"));
                     Place::Facet
                 }
@@ -221,7 +221,7 @@ fn skip_while(words: &mut SplitWhitespace<'_>, is_skipped: impl Fn(&str) -> bool
     }
 }
 
-/// Returns true if a facet follows in the line.
+/// Skips a solid's name. Returns true if a facet follows.
 fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
     while words.clone().next().is_some() {
         if starts_facet(words.clone()) {
@@ -232,7 +232,7 @@ fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
     false
 }
 
-/// A solid's name may contain `facet`.
+/// A solid's name may contain `facet`, so a normal must follow.
 fn starts_facet<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
     let mut is = |name: &str| words.next().is_some_and(|word| word.eq_ignore_ascii_case(name));
     is("facet") && is("normal") && words.next().is_some_and(|word| real(word).is_some())

@@ -6,7 +6,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::{MARK, Table, shortened};
 
-/// Optional columns in a table of boxes with a header.
+/// Optional filter columns in a table of boxes with a header.
 const FILTERS: [&str; 2] = ["layers", "owner"];
 
 pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
@@ -45,7 +45,7 @@ struct Line {
     text: Vec<u8>,
 }
 
-/// The first row after the header determines the separator, since names may contain blanks, semicolons or commas.
+/// Takes the separator from the first row, since names may contain blanks, semicolons or commas.
 fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -> Result<Table> {
     let separator = Separator::of(first.as_ref().map_or(&header.text, |row| &row.text));
     let names: Vec<_> = separator.fields(&header.text).collect();
@@ -69,8 +69,8 @@ fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -
     Ok(table)
 }
 
-/// True for a line 0, 1, 2, …, the header of a table without names. Lines of two fields do not count: they are more
-/// often a pair of ids, or a point.
+/// Returns true for a line 0, 1, 2, …, which numbers the columns. Needs three fields: two are more often a pair of ids,
+/// or a point.
 fn numbers_columns(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text).zip(0_usize..);
     fields.clone().count() > 2 && fields.all(|(field, column)| field == column.to_string().as_bytes())
@@ -182,7 +182,7 @@ impl<'a> Iterator for Fields<'a> {
         let behind = end.map(|end| &rest[end + 1..]);
         self.rest = behind.filter(|behind| !behind.trim_ascii().is_empty());
         let whole = rest[..end.unwrap_or(rest.len())].trim_ascii();
-        // Text after a closing quote belongs to the field.
+        // Quotes are removed unless text follows the closing one.
         Some(match quoted {
             Some(inner) if whole.len() == skipped => inner.trim_ascii(),
             _ => whole,
@@ -227,7 +227,7 @@ impl<R: BufRead> Lines<R> {
             let end = comment(&self.line).unwrap_or(self.line.len());
             if !self.line[..end].trim_ascii().is_empty() {
                 let mut text = &self.line[..end];
-                // Keeps tabs at the ends, since a cell beside them may be empty.
+                // Keeps tabs at both ends, since an outermost tab may delimit an empty field.
                 while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
                     text = inner;
                 }
@@ -323,7 +323,7 @@ fn integer(field: &[u8]) -> Option<u32> {
     str::from_utf8(field).ok()?.parse().ok()
 }
 
-/// True if no field is a number. `1,5` counts as one; it is rejected later.
+/// Returns true if no field is a number, with decimal point or comma.
 fn is_header(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text);
     fields.all(|field| number(field).is_none() && !has_decimal_comma(field))
@@ -339,7 +339,7 @@ fn has_decimal_comma(field: &[u8]) -> bool {
     is_between && number(&[whole, b".", rest].concat()).is_some()
 }
 
-/// True for fields such as `1,5 2,5`, whose commas are no separators. The error can then say why.
+/// Returns true for numbers with decimal commas, as in `1,5 2,5`. The error then names the comma.
 fn is_torn_by_commas(text: &[u8]) -> bool {
     let fields = text.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
     let mut count = 0;

@@ -147,7 +147,8 @@ fn brute_force_runs_where_it_is_asked_for() {
         return;
     }
     let folder = Folder::new();
-    // Boxes that touch or just miss, in two tiles of the kernel; 1,001 boxes leave a workgroup partly empty.
+    // Boxes that touch or just miss fill two tiles of the brute-force kernel; 1,001 boxes leave a workgroup partly
+    // empty.
     folder.generate(&["lattice", "--count", "16500", "--seed", "3", "-o", "lattice.npy"]);
     let engines = ["--runs", "1", "--engines", "gpu-broad-phase,brute-force"];
     let ran = folder.run(&[&["bench", "lattice.npy,power-law", "--count", "1001"], &engines[..]].concat());

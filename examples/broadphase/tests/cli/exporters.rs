@@ -166,7 +166,7 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
         folder.write(name, bytes);
         folder.answers(&["pairs", name], "9,10\n", "");
     }
-    // A reader that takes the first data byte, a line feed, for a line end misses a byte at the end.
+    // The first data byte is a line feed. Taken for a line end, it would be missing.
     let binary = format!("{PLY}element face 0\nend_header\n").replace("ascii", "binary_little_endian");
     let data: Vec<u8> = (0..12_u32)
         .flat_map(|number| (0x3f80_000a + number).to_le_bytes())
@@ -375,7 +375,7 @@ fn binary_stl_may_have_bytes_behind_and_between() {
         folder.write("between.stl", stl_bytes(start, &[1, 2, 3, 4], 4));
         folder.answers(&["pairs", "between.stl"], "9,10\n", "ignored 8 bytes of attributes");
         let bytes = stl_bytes(start, &[], 0);
-        // If cut shorter, the file is valid text: `endsolid`, then zeros.
+        // Shorter prefixes are valid text: `endsolid`, then zeros.
         let lengths: &[usize] = if start.contains("endsolid") {
             &[183]
         } else {

@@ -670,7 +670,7 @@ fn broken_files_of_every_format_are_refused() {
             b"v 0 0 0\rv 1 0 0\rv 0 1 1.#IND # x\rf 1\rl 2\rf 1 2 3\r".to_vec(),
         ),
     ] {
-        // A prefix of these files may be valid.
+        // Formats of which a prefix may be a valid file.
         let may_end_early = matches!(
             name,
             "a.txt" | "b.glb" | "b.npy" | "b.stl" | "c.stl" | "d.stl" | "e.stl" | "a.ply" | "a.obj"
@@ -696,7 +696,6 @@ fn broken_files_of_every_format_are_refused() {
     }
 }
 
-/// For points, like [`broken_files_of_every_format_are_refused`].
 #[test]
 fn broken_files_of_atoms_are_refused() {
     let folder = Folder::new();

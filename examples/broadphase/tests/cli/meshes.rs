@@ -50,8 +50,8 @@ fn cloth_ball() {
     );
 }
 
-/// Finds all pairs under WebGPU's default limits: in pages of one binding, and with room for 1,000 pairs. Runs on one
-/// adapter, since a software one takes a minute.
+/// Finds all pairs under WebGPU's default limits, in pages of one binding. With a capacity of 1,000, finds 1,000 of
+/// them. Runs on one adapter, since a software adapter takes a minute.
 #[test]
 fn cloth_ball_comes_whole_on_the_baseline_limits() {
     const ALL: u64 = 25_057_379;
@@ -198,7 +198,7 @@ fn engines() -> Vec<[&'static str; 4]> {
         .collect()
 }
 
-/// One engine per scheme, since a software adapter is slow for millions of pairs. The CPU engine gets the slowest
+/// One engine for each scheme, since a software adapter is slow for millions of pairs. The CPU engine gets the slowest
 /// scheme.
 fn engines_by_turns() -> Vec<[&'static str; 4]> {
     let all = engines();
@@ -216,7 +216,7 @@ fn mesh_pairs(scene: &Path, options: &[&str], totals: &str) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// From the environment, or beside the repository.
+/// Folder of scenes, from the environment or beside the repository.
 fn scenes() -> Option<PathBuf> {
     match std::env::var_os("GPU_BROAD_PHASE_SCENES") {
         Some(folder) => Some(folder.into()),
@@ -227,7 +227,6 @@ fn scenes() -> Option<PathBuf> {
     }
 }
 
-/// Parses `[[1, 2], [3, 4]]`.
 fn json_pairs(text: &str) -> Vec<[u32; 2]> {
     let numbers = text
         .split(|c: char| !c.is_ascii_digit())

@@ -3,7 +3,6 @@
 
 use crate::support::Folder;
 
-/// Two triangles with a common edge.
 const PLY: &str = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n\
                    element face 2\nproperty list uchar int vertex_indices\nend_header\n\
                    0 0 0\n1 0 0\n0 1 0\n0 0 5\n3 0 1 2\n3 0 1 3\n";
@@ -82,7 +81,6 @@ fn no_output_replaces_an_input() {
             }
         }
     }
-    // Two results must not have the same file.
     folder.refuses(
         &["pairs", "boxes.csv", "-o", "hard_pairs.csv", "--snapshot", "pairs.csv"],
         &["two results have this file"],

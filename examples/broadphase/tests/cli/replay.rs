@@ -14,10 +14,10 @@ fn keep(folder: &Folder, name: &str, descriptor: &BroadPhaseDescriptor<'_>, scen
     folder.write(name, bytes);
 }
 
-/// Columns after the engine's name.
+/// Columns of a printed row, after the engine's name.
 fn columns(table: &str, row: usize) -> Vec<&str> {
     let line = table.lines().nth(row).unwrap();
-    // Names contain single spaces only.
+    // Two blanks or more separate columns.
     line.split("  ")
         .map(str::trim)
         .filter(|cell| !cell.is_empty())
@@ -82,7 +82,7 @@ fn what_a_command_keeps_is_what_it_was_asked() {
         let (_, counted) = kept(&["rays", "boxes.csv", "rays.csv", "--mode", mode]);
         assert_eq!(counted[3..6], ["0", hits, "0"], "{mode}");
     }
-    // The snapshot asks for hits, although the command only counts.
+    // The snapshot asks for all hits, although this command only counts them.
     let arguments = [
         "rays",
         "boxes.csv",

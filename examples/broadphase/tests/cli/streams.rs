@@ -28,7 +28,7 @@ fn with_boxes() -> Folder {
     folder
 }
 
-/// `verify` needs an adapter.
+/// Printing commands; `verify` only with an adapter.
 fn printing() -> Vec<Vec<&'static str>> {
     let mut commands = vec![
         vec!["pairs", "boxes.csv", "--backend", "cpu", "--quiet"],
@@ -39,7 +39,7 @@ fn printing() -> Vec<Vec<&'static str>> {
         vec!["--version"],
     ];
     static ADAPTERS: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok());
-    // Names a backend, because a missing device of another would cause a warning.
+    // Without a backend, `verify` would warn of unusable devices.
     let names = ADAPTERS.iter().flat_map(|names| names.split(','));
     if let Some(backend) = names.map(str::trim).find(|name| !name.is_empty()) {
         commands.push(vec!["verify", "boxes.csv", "--quiet", "--backend", backend]);

@@ -360,7 +360,7 @@ fn neighbours_are_exact_in_double_precision() {
             expected.lines().count().to_string()
         );
     }
-    // Except for rounding, all six neighbours are equally near.
+    // All six neighbours are equally near, except for rounding in f64.
     let nearest = [
         "neighbors",
         "lattice.csv",

@@ -83,7 +83,6 @@ fn rays_and_queries_are_named_by_their_row() {
     assert_eq!(ask(&["1", "--radius", "9"]), "Query 1 finds object 0.");
 }
 
-/// Some boxes are invalid or infinite.
 #[test]
 fn the_verdict_is_that_of_the_other_commands() {
     let folder = Folder::new();

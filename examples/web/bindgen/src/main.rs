@@ -1,4 +1,4 @@
-//! Does what `wasm-bindgen --target web` does, with fewer dependencies.
+//! Writes JavaScript for a module like `wasm-bindgen --target web`, with fewer dependencies.
 
 use std::path::PathBuf;
 

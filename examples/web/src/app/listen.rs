@@ -22,7 +22,7 @@ pub(super) fn listen(app: &Shared) {
         app.say_running();
     });
     let of = Rc::clone(app);
-    // `change` instead of `input`, because browsers limit how often the address may change.
+    // `change` comes once per drag: browsers limit changes of the address.
     page.on("controls", "change", move |_: Event| {
         let app = of.borrow();
         app.page.set_query(&app.wanted);

@@ -41,7 +41,7 @@ fn ready(mut app: App) -> App {
     app
 }
 
-/// Returns the median milliseconds of a frame, and the median result of `behind`, which is called after each frame.
+/// Returns two medians over all frames: milliseconds of the frame, and the result of `behind`, called after it.
 fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -> [f64; 2] {
     let mut times: [Vec<f64>; 2] = Default::default();
     for _ in 0..frames {

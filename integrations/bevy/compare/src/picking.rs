@@ -14,7 +14,7 @@ use bevy_gpu_broad_phase::{BroadPhaseObject, GpuBroadPhasePlugin};
 
 use crate::{COUNTS, EDGE, Number, app, noise, place, ready, time};
 
-/// Rays. `met` has the first box of each ray and its distance.
+/// Rays to cast. `met` has the closest box of each ray and its distance.
 #[derive(Resource, Default)]
 struct Rays {
     rays: Vec<Ray3d>,

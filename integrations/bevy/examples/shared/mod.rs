@@ -74,7 +74,7 @@ pub fn app(title: &str, frames: u32) -> App {
     app.take()
 }
 
-/// Tone mapping would need another Bevy feature, which dithering belongs to.
+/// 3D camera without tone mapping and dithering, because both need another Bevy feature.
 pub fn camera(target: &Target) -> impl Bundle {
     (
         Camera3d::default(),

@@ -149,7 +149,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
         app.update();
         expected.push_back(brute_force(app.world_mut()));
         let now = told(app.world());
-        // The pairs must be those of some frame, in frame order.
+        // The pairs must equal those of a frame that is not earlier than the previous match.
         let place = expected.iter().position(|pairs| *pairs == now);
         let place = place.unwrap_or_else(|| panic!("frame {frame}: {} pairs as in no frame", now.len()));
         expected.drain(..place);
@@ -166,7 +166,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     heard.messages
 }
 
-/// Waits for the device, like an app with a window.
+/// Waits for the device if events are over two frames late, like an app with a window.
 fn hold_back(app: &App, behind: usize) {
     if behind > 2
         && let Some(device) = app.world().get_resource::<bevy::render::renderer::RenderDevice>()

@@ -178,7 +178,7 @@ fn frames_do_not_wait_for_the_device() {
     let mut waits = Vec::new();
     for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        // Records a copy, and does not wait.
+        // `record_read_back` does not wait.
         let text = text.replace("record_read_back(", "");
         for word in [
             "PollType::Wait",
@@ -351,7 +351,7 @@ fn a_device_below_the_limits_leaves_the_cpu() {
     assert!(!told(app.world()).is_empty());
 }
 
-/// Backends are chosen per process, so this starts another one.
+/// Starts another process, because backends are chosen per process.
 #[test]
 fn no_adapter_leaves_the_cpu() {
     let ran = std::process::Command::new(std::env::current_exe().unwrap())

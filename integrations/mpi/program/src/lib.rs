@@ -77,7 +77,7 @@ fn clean_up_when_stopped() {
     };
     thread::spawn(move || {
         for signal in signals.forever() {
-            // After an error, mpirun signals ranks that are about to exit with the same status.
+            // Ignores the signal after `run`: after an error, mpirun also signals ranks that already exit.
             if !ENDS.load(Ordering::Relaxed) {
                 write::remove_part();
                 std::process::exit(128 + signal);

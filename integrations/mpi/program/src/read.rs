@@ -96,7 +96,7 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
 }
 
 /// Rejects headers on which the parser would hang or overflow: nested brackets, or numbers whose product exceeds the
-/// file's length. Valid numbers are bytes per number, rows and columns.
+/// file's length. A valid header's numbers are bytes per number, rows and columns.
 fn look_at(start: &[u8], length: u64) -> Result<(), String> {
     let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
@@ -155,7 +155,7 @@ impl Slice {
         }
     }
 
-    /// Number of axes if a row has `vectors` vectors and `more` further numbers.
+    /// Number of axes of rows with `vectors` vectors and `more` other numbers.
     pub const fn axes(&self, vectors: usize, more: usize) -> usize {
         (self.columns - more) / vectors
     }

@@ -17,7 +17,7 @@ pub fn remove_part() {
     }
 }
 
-/// Written as `part`, and renamed to `path` when complete.
+/// Output file, written as `part` and renamed to `path` when complete.
 pub struct Output {
     path: PathBuf,
     part: PathBuf,

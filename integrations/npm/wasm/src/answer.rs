@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// Pairs as rows of four words.
+/// Pairs that began or ended, as rows of four words.
 #[wasm_bindgen]
 pub struct EventAnswer {
     events: Events,

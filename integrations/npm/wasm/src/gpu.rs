@@ -48,7 +48,7 @@ pub struct Opened {
     queue: wgpu::Queue,
 }
 
-/// `limit_names[i]` is raised to `limit_values[i]`.
+/// Opens a device. `limit_names[i]` is raised to `limit_values[i]`.
 ///
 /// # Errors
 /// Without an adapter, or if it lacks a feature or limit.
@@ -203,7 +203,7 @@ pub struct Gpu {
 struct Recorded {
     encoder: wgpu::CommandEncoder,
     output: StepOutput,
-    /// `None` for a repetition: the step's events stay.
+    /// `None` for a repeated step, which keeps its first events.
     event_output: Option<EventOutput>,
 }
 
@@ -301,7 +301,7 @@ impl Gpu {
         of_events.max(self.output.as_ref().map_or(0, |output| capacity_of(output, which)))
     }
 
-    /// Resolves when the next step knows the demand of the last one.
+    /// Resolves when the next step knows the capacities that the last one needed.
     ///
     /// # Errors
     /// As `GpuBroadPhase::record_read_back`.
@@ -386,7 +386,7 @@ impl Set {
         }
     }
 
-    /// Resolves when the next recording knows the demand of the last one.
+    /// Resolves when the next recording knows the capacities that the last one needed.
     ///
     /// # Errors
     /// As `QuerySet::record_read_back`.

@@ -64,7 +64,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Leaves `are_swept` unchanged.
+    /// Sets the query options, but not `are_swept`.
     pub fn ask(&mut self, self_query: SelfQueryKind, radius: f32, is_half: bool, nearest: Option<u32>) {
         *self = Self {
             self_query,

@@ -11,7 +11,7 @@ Call = Callable[[int, int], None]
 
 
 class _Bar:
-    """A bar that appears at the first call. Only work that takes longer than a moment makes one."""
+    """Bar that appears at the first progress call, which short work never makes."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""How many boxes lie over each cell of a plane."""
+"""Number of boxes over each cell of a plane."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import _arrays as arrays
 
 @dataclass(frozen=True, eq=False)
 class Heatmap:
-    """How many boxes lie over each cell of a plane."""
+    """Number of boxes over each cell of a plane."""
 
     counts: npt.NDArray[np.int64]
     """Shape (height, width): number of boxes over each cell. The first cell is the lower left one."""

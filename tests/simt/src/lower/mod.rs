@@ -108,7 +108,7 @@ pub struct Lowerer<'m> {
     next: u32,
     known: Known,
     cse: Vec<HashMap<Key, Vec<u32>>>,
-    /// Jumps to patch with the next join, by nesting.
+    /// Jumps to the next join, whose target is patched there, by nesting depth.
     joins: Vec<Vec<usize>>,
     slot: u32,
     slots: u32,

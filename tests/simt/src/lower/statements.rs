@@ -167,7 +167,7 @@ impl<'m> Lowerer<'m> {
                 let first = self.fresh(4);
                 let d: Vec<u32> = (first..first + 4).collect();
                 self.push(K::Ballot, d.clone(), vec![predicate]);
-                // With warps of 32, compilers know that the other words are 0.
+                // A ballot of 32 lanes sets bits of the first word only, as compilers know.
                 let words = if self.keep_loads {
                     d.into_iter().map(V::R).collect()
                 } else {

@@ -117,7 +117,6 @@ pub fn backend() -> &'static str {
         .unwrap_or("cpu")
 }
 
-/// An NPY file of version 1 with this header.
 pub fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());

@@ -3,7 +3,7 @@
 struct Params {
     // Edges of the periodic world.
     world: vec2<f32>,
-    // Position that frightens boids. `fright` is 0 without a pointer.
+    // Position that frightens boids. Without a pointer, `fright` is 0.
     pointer: vec2<f32>,
     fright: f32,
     time_step: f32,

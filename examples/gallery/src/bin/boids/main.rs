@@ -19,7 +19,7 @@ use gpu_broad_phase::{
 
 /// Width / height of the world.
 const ASPECT: f32 = 1.6;
-/// View distance of a boid. There is one boid per unit of area.
+/// View distance of a boid, at one boid per unit of area.
 const RADIUS: f32 = 2.5;
 const CRUISE: f32 = 14.0;
 /// Initial neighbour capacity per boid.
@@ -72,7 +72,7 @@ struct Boids {
     steer: wgpu::ComputePipeline,
     draw: wgpu::RenderPipeline,
     frames: u32,
-    /// Read-backs in which neighbours were missing.
+    /// Read-backs with an overflow of neighbours.
     short: u32,
     neighbors: u64,
 }
@@ -102,7 +102,7 @@ impl Boids {
             time_step,
             radius: RADIUS,
             count: self.count,
-            // Neighbours beyond the capacity are not written.
+            // The shader reads no neighbours beyond the capacity.
             capacity: neighbors.capacity,
             padding: 0,
         };
@@ -218,7 +218,7 @@ impl Demo for Boids {
     }
 
     fn submitted(&mut self, _: &Gpu) -> Result<()> {
-        // Flocks grow denser, so neighbours increase.
+        // Overflows happen as flocks grow denser.
         if let Some(counters) = self.broad_phase.counters() {
             let is_new = counters.results_needed != self.neighbors;
             self.short += u32::from(is_new && !counters.is_complete());

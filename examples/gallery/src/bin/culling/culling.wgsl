@@ -8,7 +8,7 @@ struct View {
     reach: f32,
     // Words of visibility bits per view.
     words: u32,
-    // 1 to tint boxes by the other two views that see them.
+    // 1 to colour boxes by the drone and sun that see them.
     tells_others: u32,
 }
 

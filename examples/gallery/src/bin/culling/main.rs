@@ -55,7 +55,7 @@ struct City {
     count: u32,
     broad_phase: GpuBroadPhase,
     culling: Culling,
-    /// The only step, since boxes do not move.
+    /// Output of the only step: boxes do not move.
     step: Option<StepOutput>,
     boxes: wgpu::Buffer,
     views: [wgpu::Buffer; 3],
@@ -119,7 +119,7 @@ impl City {
     ) -> Result<Duration> {
         let mut began = Instant::now();
         for time in 0..=TIMES {
-            // The first run compiles pipelines.
+            // Leaves out the first run, which compiles pipelines.
             if time == 1 {
                 began = Instant::now();
             }

@@ -11,12 +11,12 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Queries, Scheme, SelfQuery, Source,
 };
 
-/// Kernel radius in rest spacings. At rest, 32 neighbours are within it.
+/// Kernel radius in rest spacings. It contains 32 neighbours at rest.
 const REACH: f32 = 2.0;
 /// Distance of a wall from the first layer of a lattice, in spacings. There, the wall adds as much density as the
 /// layers it replaces.
 pub const WALL_GAP: f32 = 0.61;
-/// Neighbour capacity per particle, reached at twice the rest density.
+/// Neighbour capacity per particle: the number at twice the rest density.
 const ROOM: u32 = 64;
 
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +126,7 @@ impl Fluid {
                 scheme,
                 pairs: false,
                 outputs: OutputOptions {
-                    // Pressure limits the number of neighbours, so this is enough.
+                    // Enough, because pressure limits the number of neighbours.
                     capacities: Capacities {
                         results: Some(ROOM * count),
                         ..Capacities::default()

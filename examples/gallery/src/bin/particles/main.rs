@@ -23,7 +23,7 @@ const TANK: Vec3 = Vec3::new(27.0, 16.0, 12.0);
 /// Size of the water column in the corner at the origin.
 const COLUMN: Vec3 = Vec3::new(9.0, 10.0, 12.0);
 const GRAVITY: f32 = 9.81;
-/// Speed of sound / speed of a free fall from the top. Water at the bottom is denser by 1 / (2 SOUND²).
+/// Speed of sound / speed after a free fall from the top. Water at the bottom is denser by the fraction 1 / (2 SOUND²).
 const SOUND: f32 = 4.0;
 /// Distance that sound travels per time step, in spacings.
 const COURANT: f32 = 0.9;
@@ -77,7 +77,7 @@ struct Particles {
     frames: u32,
     /// Simulated time not yet stepped, in seconds.
     owed: f32,
-    /// The clock starts after the first frame, which creates buffers.
+    /// Set after the first frame, which creates buffers.
     since: Option<Instant>,
 }
 
@@ -166,7 +166,7 @@ impl Demo for Particles {
             self.since = Some(Instant::now());
         }
         self.frames += 1;
-        // Time steps are fixed, at any frame rate.
+        // Runs fixed time steps, whatever the frame rate.
         self.owed += frame.time_step;
         let step = self.fluid.scene.time_step;
         while self.owed > 0.999 * step {
@@ -177,7 +177,7 @@ impl Demo for Particles {
         self.camera.update(&frame.input);
         let back = (self.camera.eye() - self.camera.center).normalize();
         let right = Vec3::Y.cross(back).normalize();
-        // Spheres overlap, so water has no holes.
+        // A radius of 0.62 spacings leaves no holes in water.
         let view = View {
             projection: self.camera.view_projection(frame.size()),
             right: right.extend(0.62 * self.fluid.scene.spacing),
@@ -230,7 +230,7 @@ impl Demo for Particles {
         if self.prints_stages {
             let result = pollster::block_on(self.fluid.broad_phase.read_back())?;
             let first = result.timings.first().context("the device has no timestamps")?;
-            // Each stage counts from the previous end, since lavapipe reports late starts after drawing.
+            // A stage counts from the previous stage's end, since lavapipe reports late begin times after drawing.
             let mut end = first.begin;
             text += "\nmilliseconds of the last search:";
             for time in &result.timings {

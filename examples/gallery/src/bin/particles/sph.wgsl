@@ -1,4 +1,4 @@
-// Weakly compressible SPH in metres. Densities are relative to the rest density; so are pressures, in m²/s².
+// Weakly compressible SPH in metres. Densities and pressures are divided by the rest density; pressures are in m²/s².
 
 struct Params {
     // Upper corner. The lower corner is the origin.
@@ -31,7 +31,7 @@ struct Aabb {
 
 struct State {
     density: f32,
-    // Pressure divided by squared density.
+    // Pressure / squared density, as in the force.
     push: f32,
 }
 
@@ -58,7 +58,7 @@ struct Seen {
 @group(1) @binding(1) var<storage, read_write> after: array<Particle>;
 @group(1) @binding(2) var<storage, read_write> boxes: array<Aabb>;
 
-// Range of a list. Offsets exceed the capacity after an overflow.
+// Range of a particle's neighbour list. After an overflow, offsets exceed the capacity.
 fn list(index: u32) -> vec2<u32> {
     return min(vec2<u32>(offsets[index], offsets[index + 1u]), vec2<u32>(params.capacity));
 }
@@ -109,7 +109,7 @@ fn density(@builtin(global_invocation_id) id: vec3<u32>) {
         sum += share * share * (1.0 + 4.0 * q);
     }
     let inside = between_walls(position);
-    // The part behind walls has rest density.
+    // The kernel's part behind walls has rest density.
     let density = params.mass * sum + 1.0 - inside.x * inside.y * inside.z;
     // Tait's equation for water, without negative pressure.
     let squared = density * density;
@@ -135,7 +135,7 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
         let apart = particle.position - other.position;
         let squared = dot(apart, apart);
         let share = max(1.0 - sqrt(squared) / params.reach, 0.0);
-        // Opposite forces conserve momentum.
+        // Forces of a pair are opposite and conserve momentum.
         let approach = min(dot(particle.velocity - other.velocity, apart), 0.0);
         let closing = smoothing * approach / (squared + 0.01 * smoothing * smoothing);
         let drag = -2.0 * params.viscosity * params.speed * closing / (own.density + state.density);

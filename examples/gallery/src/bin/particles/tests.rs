@@ -144,9 +144,9 @@ fn a_dam_break_keeps_its_water_and_gains_no_energy() -> Result<()> {
             assert!(position.cmpge(Vec3::ZERO).all() && position.cmple(scene.tank).all());
         }
         let share = energy(particles) / start;
-        // Flat water would have about a third.
+        // Flat water has about a third of the energy.
         assert!((0.3..1.001).contains(&share), "step {step}: {share}");
-        // At the surface, half the kernel or more is empty.
+        // At the surface, half of a particle's kernel or more is empty.
         let mean = particles
             .iter()
             .map(|particle| f64::from(particle.density))

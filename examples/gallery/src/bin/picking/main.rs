@@ -352,7 +352,7 @@ impl Demo for Picking {
     }
 
     fn script(frame: u32, frames: u32, size: UVec2) -> Input {
-        // The pointer moves, then holds the ray while the camera turns.
+        // The pointer moves, then clicks to hold the ray while the camera turns.
         let hold = frames / 2;
         let share = frame.min(hold) as f32 / hold.max(1) as f32;
         let is_turning = frame > hold;

@@ -72,7 +72,6 @@ struct Renderer {
     shows_cells: bool,
     params: wgpu::Buffer,
     bodies: wgpu::Buffer,
-    /// Shared by the broad phase and the shaders.
     boxes: wgpu::Buffer,
     overlaps: wgpu::Buffer,
     edges: wgpu::Buffer,
@@ -82,7 +81,7 @@ struct Renderer {
     draw_outline: wgpu::RenderPipeline,
     draw_line: wgpu::RenderPipeline,
     pick: FrameReadback<RayHit>,
-    /// Number of frames with an overflow.
+    /// Number of frames whose outputs overflowed.
     short: u32,
 }
 

@@ -129,7 +129,7 @@ struct Outline {
     @builtin(position) position: vec4<f32>,
 }
 
-// Back faces of an enlarged box look like a rim.
+// Draws back faces of an enlarged box, which look like a rim.
 @vertex
 fn outline_vertex(@builtin(vertex_index) vertex: u32) -> Outline {
     let object = hits[0].object;
