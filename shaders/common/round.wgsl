@@ -36,7 +36,7 @@ fn begin_round() {
 // stays short.
 var<private> iterations_left: f32;
 
-fn takes_iterations(iterations: f32) -> bool {
+fn reserve_iterations(iterations: f32) -> bool {
     if (!(iterations <= iterations_left)) {
         return false;
     }

@@ -16,7 +16,7 @@ var<workgroup> highs: array<vec3<u32>, 272>;
 var<workgroup> run_lows: array<vec3<u32>, 16>;
 var<workgroup> run_highs: array<vec3<u32>, 16>;
 // One bit per view, set if the view sees none of the workgroup's records.
-var<workgroup> blind: atomic<u32>;
+var<workgroup> unseeing_views: atomic<u32>;
 // Planes that cross the common box, as eight bits per view.
 var<workgroup> crossed: array<atomic<u32>, 8>;
 
@@ -60,7 +60,7 @@ fn bounds_of(low: vec3<i32>, high: vec3<i32>) -> Bounds {
 }
 
 // Flushes denormals, for the same results on every device.
-fn settled(value: vec2<f32>) -> vec2<f32> {
+fn flushed(value: vec2<f32>) -> vec2<f32> {
     let bits = bitcast<vec2<u32>>(value);
     let is_small = (bits & vec2<u32>(INFINITE)) == vec2<u32>(0u);
     return bitcast<vec2<f32>>(select(bits, vec2<u32>(0u), is_small));
@@ -80,9 +80,9 @@ fn equation_of(plane: vec4<u32>, corner: vec3<u32>, largest: u32) -> vec2<u32> {
     let d = with_size(flush_bits(plane.www).x);
     // The largest magnitude times 2^-100.
     let e = max(largest, largest_of(plane.xyz & vec3<u32>(MAGNITUDE))) - (100u << 23u);
-    let two = settled(x + y);
-    let three = settled(two + z);
-    let four = settled(three + d);
+    let two = flushed(x + y);
+    let three = flushed(two + z);
+    let four = flushed(three + d);
     return bitcast<vec2<u32>>(four + vec2<f32>(0.0, bitcast<f32>(e)));
 }
 
@@ -174,7 +174,7 @@ fn test_common_bounds(local: u32) {
     }
     let planes = views[view * VIEW_VECTORS + MAX_PLANES].x;
     if (planes == NO_VIEW) {
-        atomicOr(&blind, 1u << view);
+        atomicOr(&unseeing_views, 1u << view);
         return;
     }
     if (plane >= planes) {
@@ -183,7 +183,7 @@ fn test_common_bounds(local: u32) {
     let bounds = bounds_of(bitcast<vec3<i32>>(run_lows[0]), bitcast<vec3<i32>>(run_highs[0]));
     let side = side_of_common(views[view * VIEW_VECTORS + plane], bounds);
     if (side == COMMON_OUTSIDE) {
-        atomicOr(&blind, 1u << view);
+        atomicOr(&unseeing_views, 1u << view);
     }
     if (side == COMMON_CROSSED) {
         atomicOr(&crossed[local / 32u], 1u << (local % 32u));
@@ -209,7 +209,7 @@ fn main(
         }
     }
     if (local == 0u) {
-        atomicStore(&blind, 0u);
+        atomicStore(&unseeing_views, 0u);
     }
     if (local < MAX_VIEWS / 4u) {
         atomicStore(&crossed[local], 0u);
@@ -220,7 +220,7 @@ fn main(
     join_bounds(local);
     test_common_bounds(local);
     workgroupBarrier();
-    let blind_views = atomicLoad(&blind);
+    let blind_views = atomicLoad(&unseeing_views);
     if (!is_there || countOneBits(blind_views) == cull.view_count) {
         return;
     }

@@ -127,7 +127,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
         }
         // Subtracting the period from the larger coordinate is exact, so the difference is rounded once. Integers in
         // between keep compilers from reordering the sum.
-        return within(query, moved_back(other, is_ahead) - moved_back(own, is_behind));
+        return within(query, minus_period(other, is_ahead) - minus_period(own, is_behind));
     }
     if (query.radius == 0.0) {
         return select(MISS, 0u, all(query.low <= high) && all(low <= query.high));
@@ -139,7 +139,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     return within(query, gap);
 }
 
-fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
+fn minus_period(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 

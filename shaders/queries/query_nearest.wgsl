@@ -204,7 +204,7 @@ fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     // A row through the previous ring is visited in two parts, one on each side.
     let counts = cell_counts(cells_of(query_within(query, ring.inner), level), level);
     let more_iterations = select(row_iterations() * counts.y * counts.z, 0.0, ring.inner < 0.0);
-    if (look != LOOKS_AT_ALL && !takes_iterations(1.0 + more_iterations)) {
+    if (look != LOOKS_AT_ALL && !reserve_iterations(1.0 + more_iterations)) {
         return LOOKS_AT_ALL;
     }
     return look;

@@ -76,7 +76,11 @@ fn look_of(query: Query, second: u32, level: Level) -> u32 {
     // A loop over n items takes n + 1 iterations, and each row has a loop.
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
     let iterations = row_iterations() * images.x * (counts.y + images.y) * (counts.z + images.z);
-    if (are_crowded(counts, query, level) || !takes_iterations(iterations) || meets_entries_again(query, second, level)) {
+    if (
+        are_crowded(counts, query, level)
+        || !reserve_iterations(iterations)
+        || meets_entries_again(query, second, level)
+    ) {
         return LOOKS_AT_ALL;
     }
     return LOOKS_AT_CELLS;

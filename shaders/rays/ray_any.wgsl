@@ -20,7 +20,7 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn begins_part(ray: Ray, part: u32) -> bool {
+fn walks_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 

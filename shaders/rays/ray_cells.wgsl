@@ -18,12 +18,12 @@ fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn begins_part(ray: Ray, part: u32) -> bool {
+fn walks_part(ray: Ray, part: u32) -> bool {
     return true;
 }
 
 fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
-    return takes_iterations(f32(min(steps, MAX_RAY_STEPS)));
+    return reserve_iterations(f32(min(steps, MAX_RAY_STEPS)));
 }
 
 fn without_cells(ray: Ray, level: Level) {

@@ -38,12 +38,12 @@ fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-fn begins_part(ray: Ray, part: u32) -> bool {
+fn walks_part(ray: Ray, part: u32) -> bool {
     let state = state_of(ray.index);
     level_limit = closest_t;
     var skipped = 0u;
     if (round.first > 0u) {
-        // Part where this round began, or a later one that it reached.
+        // Last part that this round or an earlier one began.
         let last_part = ray_hits[state].x;
         if (part < last_part) {
             return false;

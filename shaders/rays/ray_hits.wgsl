@@ -1,6 +1,6 @@
 // uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows, rays/ray
 // uses: rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
-// needs: ACCEPTS_AGAIN, accept_hit, begins_part, is_too_far, search_limit
+// needs: ACCEPTS_AGAIN, accept_hit, is_too_far, search_limit, walks_part
 
 // Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
 
@@ -154,7 +154,7 @@ fn walk_ray(ray: Ray) {
     if (!ray.valid || ray.t_max < 0.0) {
         return;
     }
-    if (begins_part(ray, 0u)) {
+    if (walks_part(ray, 0u)) {
         let large = large_list(ray.world);
         test_all(ray, Listing(large.x, large.y - large.x, false));
     }

@@ -48,7 +48,7 @@ struct Passage {
     slack: vec2<f32>,
 }
 
-fn no_passage(without_cells: bool) -> Passage {
+fn unwalked_passage(without_cells: bool) -> Passage {
     var passage: Passage;
     passage.without_cells = without_cells;
     return passage;
@@ -80,7 +80,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     // Products could overflow for a far, fast or wide ray, and the motion of a slow one be lost.
     let is_lost = (ray.direction != vec3<f32>(0.0)) & !moves;
     if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any(is_lost)) {
-        return no_passage(true);
+        return unwalked_passage(true);
     }
 
     let bound_low = vec3<f32>(cell_lower);
@@ -88,7 +88,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     // Boxes grown past the largest float by half extents are infinite, and may be hit outside their cells.
     let grown = extent + max(abs(bound_low), abs(bound_high));
     if (any((extent > vec3<f32>(0.0)) & (grown >= vec3<f32>(0x1p+127 * unit)))) {
-        return no_passage(true);
+        return unwalked_passage(true);
     }
 
     let largest = abs(origin) + extent + max(abs(bound_low), abs(bound_high));
@@ -103,7 +103,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     let wanted = min(geometry_limit(), ray.t_max);
     let t_end = min(min(min(min(far.x, far.y), far.z), wanted) * (1.0 + RELATIVE_SLACK), LARGEST_FLOAT);
     if (!(t_begin <= t_end)) {
-        return no_passage(false);
+        return unwalked_passage(false);
     }
 
     var major = 0u;
@@ -140,7 +140,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     // Written so that a NaN also rejects the ray.
     let walkable = all(rounding <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
     if (!walkable || !walk_pays(ray, level, steps, breadth, most)) {
-        return no_passage(true);
+        return unwalked_passage(true);
     }
 
     let x_factor = f32(1u << detail);

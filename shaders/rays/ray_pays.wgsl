@@ -1,5 +1,5 @@
 // uses: common/entry, common/grid, common/rows, rays/ray, rays/ray_entry, rays/ray_passage
-// needs: grid, takes_iterations
+// needs: grid, reserve_iterations
 
 // Decides if a level is walked by cells. A walk that meets its objects too often on average is dropped.
 
@@ -42,7 +42,7 @@ fn cells_pay(
     // A loop over n items takes n + 1 iterations, and each row has a loop.
     let iterations_ahead = select(1.0, 1.5, counts_first());
     let iterations = iterations_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + ITERATIONS_PER_SLAB);
-    return steps <= MAX_RAY_STEPS && tests_fewer && takes_iterations(iterations);
+    return steps <= MAX_RAY_STEPS && tests_fewer && reserve_iterations(iterations);
 }
 
 // False at compile time in schemes of one entry per object.

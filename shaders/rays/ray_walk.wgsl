@@ -1,14 +1,14 @@
 // uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
-// needs: COARSE_FIRST, begins_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again, without_cells
+// needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again, without_cells
 
 // Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //
 // The walk visits the same slab again if `resumes_slab` is true, drops the level if `drops_level` is, and restarts it
-// if `walks_again` is. `begins_part` is false for parts that earlier rounds finished.
+// if `walks_again` is. `walks_part` is false for parts that earlier rounds finished.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
-// Four-word vectors of a `Ray` and of a `SweptRay`, as in `params.ray_stride`.
+// Number of four-word vectors of a `Ray` and of a `SweptRay`: values of `params.ray_stride`.
 const RAY_STRIDE: u32 = 2u;
 const SWEPT_STRIDE: u32 = 4u;
 
@@ -71,7 +71,7 @@ fn walk_levels(ray: Ray) {
     for (var visited = 0u; visited < MAX_LEVELS && rest != 0u; visited += 1u) {
         let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
         rest &= ~(1u << index);
-        if (begins_part(ray, visited + 1u)) {
+        if (walks_part(ray, visited + 1u)) {
             if (walk_level(ray, index)) {
                 without_cells(ray, grid.levels[index]);
             }

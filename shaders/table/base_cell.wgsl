@@ -86,7 +86,7 @@ fn is_dense(octave: u32) -> bool {
 
 // True if cells two octaves finer separate at least `eighths` eighths of the bounded pairs. A crowd in one place shares
 // a cell in octave after octave, so it does not justify finer cells.
-fn parts(octave: u32, eighths: u32) -> bool {
+fn separates_pairs(octave: u32, eighths: u32) -> bool {
     let finer = min(octave + 2u, OCTAVES - 1u);
     let before = bounded_pairs_in(octave) - min(bounded_pairs_in(octave), pairs_by_chance(octave));
     let after = bounded_pairs_in(finer) - min(bounded_pairs_in(finer), pairs_by_chance(finer));
@@ -111,8 +111,8 @@ fn costs_less(octave: u32, finer: u32) -> bool {
 }
 
 // First octave from `first` on whose bit in the mask is not set.
-fn octave_after(first: u32, parted: u32) -> u32 {
-    return min(first + countTrailingZeros(~(parted >> first)), OCTAVES - 1u);
+fn octave_after(first: u32, mask: u32) -> u32 {
+    return min(first + countTrailingZeros(~(mask >> first)), OCTAVES - 1u);
 }
 
 // True if a box shares a cell with more than `neighbours` boxes, on average. Leaves out `pairs_by_chance` and a margin
@@ -159,8 +159,8 @@ fn base_inverse_of(local: u32) -> f32 {
     }
     if (local < OCTAVES && holds_more(local, fraction, MAX_NEIGHBOURS)) {
         atomicOr(&dense_octaves, select(0u, 1u << local, is_dense(local)));
-        atomicOr(&split_octaves, select(0u, 1u << local, parts(local, 1u)));
-        atomicOr(&well_split_octaves, select(0u, 1u << local, parts(local, 4u)));
+        atomicOr(&split_octaves, select(0u, 1u << local, separates_pairs(local, 1u)));
+        atomicOr(&well_split_octaves, select(0u, 1u << local, separates_pairs(local, 4u)));
     }
     workgroupBarrier();
 

@@ -62,7 +62,7 @@ fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-fn takes_iterations(iterations: f32) -> bool {
+fn reserve_iterations(iterations: f32) -> bool {
     if (!(iterations <= iterations_left)) {
         return false;
     }

@@ -8,14 +8,14 @@ use crate::reference::table::sample_statistics::sample_statistics;
 
 /// Maximum ratio of the largest box's side to the smallest scale of the adaptive scheme. Its 32 layers span a ratio of
 /// 2^31; the coarsest four are left for boxes that cross cell borders.
-const LAYERED: f64 = (1u32 << 27) as f64;
+const MAX_SIZE_RATIO: f64 = (1u32 << 27) as f64;
 /// Length limits of descriptors, tightened for rounding to `f32`.
 const SMALLEST_LENGTH: f64 = 1e-30;
 const LARGEST_CELL: f64 = 1e30;
 const LARGEST_SCALE: f64 = 1e27;
 /// Maximum ratio of the reference cell's side to the cell size. Walks find smaller cells mostly empty.
-const FINER_CELL: f64 = 2.0;
-const FINER_SCALE: f64 = 8.0;
+const MAX_CELL_RATIO: f64 = 2.0;
+const MAX_SCALE_RATIO: f64 = 8.0;
 
 impl Scheme {
     /// Returns [`Scheme::Uniform`] with the median of the boxes' longest sides as cell size.
@@ -31,7 +31,7 @@ impl Scheme {
             None => 0.0,
         };
         Self::Uniform {
-            cell_size: usable_length(objects, dimensions, median, FINER_CELL, LARGEST_CELL),
+            cell_size: usable_length(objects, dimensions, median, MAX_CELL_RATIO, LARGEST_CELL),
         }
     }
 
@@ -44,9 +44,9 @@ impl Scheme {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);
         let positive = sides.into_iter().filter(|&side| side > 0.0);
-        let smallest = positive.fold(largest, f64::min).max(largest / LAYERED);
+        let smallest = positive.fold(largest, f64::min).max(largest / MAX_SIZE_RATIO);
         Self::Adaptive {
-            min_scale: usable_length(objects, dimensions, smallest, FINER_SCALE, LARGEST_SCALE),
+            min_scale: usable_length(objects, dimensions, smallest, MAX_SCALE_RATIO, LARGEST_SCALE),
         }
     }
 }

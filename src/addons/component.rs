@@ -120,7 +120,7 @@ impl Component {
     }
 
     /// Returns the recording of a copy of the output `written`. `None` before the first call.
-    pub fn end_copy(&self, encoder: &wgpu::CommandEncoder, written: &Dependency) -> Option<Dependency> {
+    pub fn record_copy(&self, encoder: &wgpu::CommandEncoder, written: &Dependency) -> Option<Dependency> {
         Some(self.recordings.as_ref()?.beside().make(encoder, [written.clone()]))
     }
 

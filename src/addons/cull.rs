@@ -50,7 +50,7 @@ buffers! {
     VIEWS = "views": Inputs;
     VISIBLE = "visible": Results;
     /// Number of set bits in each word of `visible`. The scan turns it into the list row of the word's first object.
-    PLACES = "places": Results;
+    LIST_ROWS = "places": Results;
     LISTS = "lists": Results;
     OFFSETS = "offsets": Fixed;
     DRAWS = "draws": Fixed as INDIRECT;
@@ -272,7 +272,14 @@ impl Culling {
             cull: blocks.push(params),
             scan: (params.lists != 0).then(|| {
                 let status = Status::default();
-                Scan::new(&mut blocks, buffer::PLACES, words + 1, word::NEEDED, u32::MAX, status)
+                Scan::new(
+                    &mut blocks,
+                    buffer::LIST_ROWS,
+                    words + 1,
+                    word::NEEDED,
+                    u32::MAX,
+                    status,
+                )
             }),
         };
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
@@ -346,7 +353,7 @@ impl Culling {
             return Err(StepError::Dropped);
         }
         let reading = self.copy_out(context, encoder, &params);
-        let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
+        let copied = self.own.record_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let decode = move |reading: &Reading| seen(reading, &params);
         let pool = Arc::downgrade(self.readings.pool());
         Ok(Readback::new(
@@ -403,7 +410,7 @@ fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: Cull
     let words = params.view_count * params.words;
     let binds = [CULL.is_block(blocks.cull)];
     if params.lists != 0 {
-        recorder.clear_words(buffer::PLACES, words as usize, 1);
+        recorder.clear_words(buffer::LIST_ROWS, words as usize, 1);
     }
     recorder.stage("cull_lists", |stage| {
         let groups = params.view_count * params.words.div_ceil(WORKGROUP);
@@ -458,7 +465,7 @@ fn sizes(params: &CullParams, are_views_caller_owned: bool) -> Sizes {
         (buffer::FRUSTA, VIEW_BYTES * own_views),
         (buffer::VIEWS, VIEW_BYTES * view_count),
         (buffer::VISIBLE, 4 * words.max(1)),
-        (buffer::PLACES, 4 * (u64::from(params.lists) * words + 1)),
+        (buffer::LIST_ROWS, 4 * (u64::from(params.lists) * words + 1)),
         (buffer::LISTS, 4 * u64::from(params.list_capacity.max(1))),
         (buffer::OFFSETS, 4 * (view_count + 1)),
         (buffer::DRAWS, 4 * (view_count * u64::from(params.draw_words)).max(1)),

@@ -39,7 +39,7 @@ use crate::step::output::StepOutput;
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
 /// Copies of begun and ended pairs are rounded up to a multiple of this number of rows (64 KiB), so that buffers are
 /// seldom replaced.
-const FEW_CHANGES: u32 = 4096;
+const ROW_STEP: u32 = 4096;
 
 passes! {
     "events" {
@@ -490,8 +490,8 @@ impl PairEvents {
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
         let room = |last: u32, most: u32| {
-            let steps = last.saturating_add(last / 4) / FEW_CHANGES + 1;
-            steps.saturating_mul(FEW_CHANGES).min(most)
+            let steps = last.saturating_add(last / 4) / ROW_STEP + 1;
+            steps.saturating_mul(ROW_STEP).min(most)
         };
         let [begun_room, ended_room] = [
             room(last_begun, rows.capacity),
@@ -533,7 +533,7 @@ impl PairEvents {
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
         let heeded = self.own.check_errors(scopes, &context);
         heeded.inspect_err(|_| self.last = None)?;
-        let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
+        let copied = self.own.record_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
         let changes = Arc::clone(&self.changes);
         let arrives = move |reading: &Reading| {

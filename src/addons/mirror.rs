@@ -31,12 +31,12 @@ const BOX_BYTES: u64 = size_of::<Aabb>() as u64;
 
 #[derive(Default)]
 pub(crate) struct Mirror {
-    resident: Option<Resident>,
+    resident: Option<DeviceBoxes>,
     pub uploaded: u64,
 }
 
 /// Once all recordings have run, `buffer` contains the boxes of the last update.
-struct Resident {
+struct DeviceBoxes {
     context: KnownDevice,
     device: wgpu::Device,
     recordings: Recordings,
@@ -76,11 +76,11 @@ impl Mirror {
         check_count(device, boxes.len())?;
         self.resident.take_if(|resident| !resident.context.is(device));
         // The buffer's content is unknown if the last update never ran.
-        let is_known = |resident: &Resident| resident.written.as_ref().is_some_and(|written| !written.is_lost());
+        let is_known = |resident: &DeviceBoxes| resident.written.as_ref().is_some_and(|written| !written.is_lost());
         let is_new = !self.resident.as_ref().is_some_and(is_known);
         let resident = self
             .resident
-            .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
+            .get_or_insert_with(|| DeviceBoxes::new(device, boxes.len() as u64));
         resident.begin();
         let outgrown = resident.fit(boxes.len() as u64, limit);
         // A box costs about twice as much in an upload of changes as in a full upload.
@@ -102,7 +102,7 @@ impl Mirror {
     pub fn prepare(&mut self, context: &Arc<DeviceContext>) -> Preparation {
         let device = context.device();
         self.resident.take_if(|resident| !resident.context.is(device));
-        let resident = self.resident.get_or_insert_with(|| Resident::new(device, 0));
+        let resident = self.resident.get_or_insert_with(|| DeviceBoxes::new(device, 0));
         let variants = PASSES.iter().flat_map(|pass| pass.variants());
         Preparation::new(context, &resident.pipelines, variants.collect())
     }
@@ -117,7 +117,7 @@ impl Mirror {
     }
 }
 
-impl Resident {
+impl DeviceBoxes {
     fn new(device: &wgpu::Device, capacity: u64) -> Self {
         Self {
             pipelines: Arc::new(Pipelines::new(LABEL, PASSES.iter().copied(), &[], None, None)),

@@ -156,7 +156,7 @@ const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutp
 impl CountedOutput {
     /// Returns the number of rows as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if 32-bit offsets cannot
     /// reach them.
-    pub fn returnable(&self, needed: u64) -> Result<u32, BroadPhaseError> {
+    pub fn checked_row_count(&self, needed: u64) -> Result<u32, BroadPhaseError> {
         let limit = u32::MAX - 1;
         let fits = u32::try_from(needed).ok().filter(|&needed| needed <= limit);
         fits.ok_or(BroadPhaseError::TooManyResults {

@@ -57,7 +57,7 @@ pub struct Frustum {
 const _: () = assert!(size_of::<Frustum>() == 16 * number("cull/view", "VIEW_VECTORS") as usize);
 
 /// Planes are sums of two matrix rows. A plane's normal below this share of the rows' normals is only rounding error.
-const LOST: f32 = 1.0 / (1 << 21) as f32;
+const ROUNDING_SHARE: f32 = 1.0 / (1 << 21) as f32;
 
 impl Frustum {
     /// Maximum planes of a view.
@@ -96,7 +96,8 @@ impl Frustum {
         let [x, y, z, w] = [0, 1, 2, 3].map(row);
         let sum = |sign: f32, axis: [f32; 4]| {
             let plane: [f32; 4] = std::array::from_fn(|at| w[at] + sign * axis[at]);
-            let is_lost = (0..3).all(|at| plane[at].abs() <= LOST * longest(w).max(longest(axis)));
+            let is_lost =
+                (0..3).all(|at| plane[at].abs() <= ROUNDING_SHARE * largest_component(w).max(largest_component(axis)));
             (plane, is_lost)
         };
         let near = (z, (0..3).all(|at| z[at] == 0.0));
@@ -128,7 +129,7 @@ impl Frustum {
 }
 
 /// Largest magnitude among the normal's components.
-fn longest(row: [f32; 4]) -> f32 {
+fn largest_component(row: [f32; 4]) -> f32 {
     row[..3].iter().map(|at| at.abs()).fold(0.0, f32::max)
 }
 

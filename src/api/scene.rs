@@ -167,7 +167,7 @@ impl QueryInput<'_> {
 }
 
 /// Fails if passes cannot bind the buffer up to the count.
-pub(crate) fn check_limit(
+pub(crate) fn check_device_count(
     what: &'static str,
     limit: Option<DeviceCount<'_>>,
     limits: &wgpu::Limits,

@@ -219,7 +219,7 @@ impl Snapshot {
     /// # Errors
     /// Fails if the writer does.
     pub fn write(&self, writer: impl Write) -> io::Result<()> {
-        let mut summed = Summed {
+        let mut summed = ChecksumWriter {
             writer: BufWriter::new(writer),
             sum: Hasher::new(),
             error: None,
@@ -232,7 +232,7 @@ impl Snapshot {
         if let Err(error) = postcard::to_io(&(head, &self.descriptor, &self.input), &mut summed) {
             return Err(summed.error.unwrap_or_else(|| io::Error::other(error)));
         }
-        let Summed { mut writer, sum, .. } = summed;
+        let ChecksumWriter { mut writer, sum, .. } = summed;
         writer.write_all(&sum.finalize().to_le_bytes())?;
         writer.flush()
     }
@@ -281,13 +281,13 @@ impl Snapshot {
 const LONGEST_VERSION: usize = 40;
 
 /// A writer that computes the checksum, and keeps I/O errors, which postcard replaces with its own.
-struct Summed<W> {
+struct ChecksumWriter<W> {
     writer: W,
     sum: Hasher,
     error: Option<io::Error>,
 }
 
-impl<W: Write> Write for Summed<W> {
+impl<W: Write> Write for ChecksumWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.writer.write(bytes).map_err(|error| {
             let kind = error.kind();

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
-/// Maximum items cached per run of consecutive rows, and for all runs together. Runs with more items are walked again.
+/// Maximum number of cached items of a run of consecutive rows. Runs with more items are walked again.
 const MAX_OF_RUN: usize = 1 << 20;
-const MOST: usize = 1 << 27;
+/// The same for all runs together.
+const MAX_OF_ALL: usize = 1 << 27;
 
 pub(crate) trait WalkRows: Sync {
     type Found: Copy + Send + Sync;
@@ -36,7 +37,7 @@ struct Run<T> {
 impl<T: Copy + Send + Sync> Lists<T> {
     /// Walks all rows. Caches at most `capacity` items.
     pub fn find(rows: u32, capacity: Option<u32>, walk: &impl WalkRows<Found = T>) -> Self {
-        let most = capacity.map_or(MOST, |capacity| MOST.min(capacity as usize));
+        let most = capacity.map_or(MAX_OF_ALL, |capacity| MAX_OF_ALL.min(capacity as usize));
         Self::find_within(most, rows, walk)
     }
 
@@ -143,7 +144,7 @@ mod tests {
     fn what_is_not_kept_is_walked_again() {
         let rows = 5000;
         // With `step` 500, runs exceed their limit. Otherwise `most` allows caching all, no or some runs.
-        for (step, most) in [(3, MOST), (3, 0), (3, 20_000), (500, MOST)] {
+        for (step, most) in [(3, MAX_OF_ALL), (3, 0), (3, 20_000), (500, MAX_OF_ALL)] {
             let walk = Numbers { step };
             let mut expected = Vec::new();
             (0..rows).for_each(|row| {
@@ -152,7 +153,7 @@ mod tests {
             let mut lists = Lists::find_within(most, rows, &walk);
             let kept = lists.runs.iter().filter(|run| run.found.is_some()).count();
             let runs = lists.runs.len();
-            assert_eq!(kept == runs, (step, most) == (3, MOST));
+            assert_eq!(kept == runs, (step, most) == (3, MAX_OF_ALL));
             assert_eq!(kept == 0, most == 0 || step == 500);
             assert_eq!(lists.candidates, expected.len() as u64 + u64::from(rows));
             assert_eq!(lists.invalid, rows / 5);

@@ -10,8 +10,9 @@ use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
-/// Maximum objects cached for all queries, and per run of consecutive queries. Runs with more are walked again.
-const MOST: usize = 1 << 27;
+/// Maximum number of cached objects of all queries.
+const MAX_OF_ALL: usize = 1 << 27;
+/// The same for a group of consecutive queries. Groups with more objects are walked again.
 const MAX_OF_RUN: usize = 1 << 20;
 
 pub(crate) struct QueryLists<'a> {
@@ -32,7 +33,7 @@ struct Run {
 
 impl<'a> QueryLists<'a> {
     pub fn find(params: &'a Params, walks: &'a [QueryReads<'a>], overrides: Overrides, counters: &mut [u32]) -> Self {
-        Self::find_within(MOST, params, walks, overrides, counters)
+        Self::find_within(MAX_OF_ALL, params, walks, overrides, counters)
     }
 
     pub fn find_within(
@@ -177,13 +178,17 @@ mod tests {
             };
             let all = trace.query_objects.len();
             assert!(all > 1000);
-            for most in [MOST, all * 2 / 3, 0] {
+            for most in [MAX_OF_ALL, all * 2 / 3, 0] {
                 let mut counters = vec![0; trace.counters.len()];
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);
                 let kept = lists.runs.iter().flatten().filter_map(|run| run.found.as_ref());
                 let kept: usize = kept.map(Vec::len).sum();
-                assert_eq!((kept == 0, kept == all), (most == 0, most == MOST), "{most} {kept}");
+                assert_eq!(
+                    (kept == 0, kept == all),
+                    (most == 0, most == MAX_OF_ALL),
+                    "{most} {kept}"
+                );
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);

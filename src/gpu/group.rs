@@ -7,7 +7,7 @@ pub(crate) struct Group {
 
 impl Group {
     pub fn begin(device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, label: &str) -> Self {
-        let open = survives_groups(&device.adapter_info());
+        let open = supports_debug_groups(&device.adapter_info());
         if open {
             encoder.push_debug_group(label);
         }
@@ -23,6 +23,6 @@ impl Group {
 
 /// Returns false for Vulkan drivers of Mesa 22. At the second debug group of a command buffer, they write through a
 /// stale pointer if the first held labelled passes.
-fn survives_groups(info: &wgpu::AdapterInfo) -> bool {
+fn supports_debug_groups(info: &wgpu::AdapterInfo) -> bool {
     info.backend != wgpu::Backend::Vulkan || !info.driver_info.starts_with("Mesa 22.")
 }

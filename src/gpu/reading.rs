@@ -18,10 +18,10 @@ pub(crate) const TIMINGS: &str = "timings";
 pub(crate) struct Readable {
     pub id: BufferId,
     pub row_bytes: u64,
-    pub rows: HeldRows,
+    pub rows: RowCount,
 }
 
-pub(crate) enum HeldRows {
+pub(crate) enum RowCount {
     Known(u64),
     Counted {
         needed: fn(&Counters) -> u64,
@@ -56,7 +56,7 @@ impl Readable {
         Self {
             id,
             row_bytes: size_of::<T>() as u64,
-            rows: HeldRows::Known(rows),
+            rows: RowCount::Known(rows),
         }
     }
 
@@ -69,7 +69,7 @@ impl Readable {
         Self {
             id,
             row_bytes: size_of::<T>() as u64,
-            rows: HeldRows::Counted {
+            rows: RowCount::Counted {
                 needed,
                 last,
                 first,
@@ -81,15 +81,15 @@ impl Readable {
 
     fn lacking(&self) -> Status {
         match self.rows {
-            HeldRows::Known(_) => Status::default(),
-            HeldRows::Counted { status, .. } => status,
+            RowCount::Known(_) => Status::default(),
+            RowCount::Counted { status, .. } => status,
         }
     }
 
     pub fn held(&self, counters: &Counters) -> u64 {
         match self.rows {
-            HeldRows::Known(rows) => rows,
-            HeldRows::Counted {
+            RowCount::Known(rows) => rows,
+            RowCount::Counted {
                 needed,
                 first,
                 capacity,
@@ -102,8 +102,8 @@ impl Readable {
     /// result.
     pub fn guess(&self, is_last_chance: bool) -> u64 {
         match self.rows {
-            HeldRows::Known(rows) => rows,
-            HeldRows::Counted {
+            RowCount::Known(rows) => rows,
+            RowCount::Counted {
                 last, first, capacity, ..
             } => {
                 let last = u64::from(last.saturating_sub(first));
@@ -185,13 +185,13 @@ impl Reading {
 }
 
 /// A result on the host. Rows of one output may be split over several readings.
-pub(crate) struct Answer<'r> {
+pub(crate) struct HostResult<'r> {
     pub outputs: &'r [Readable],
     pub counters: Counters,
     pub readings: &'r [Reading],
 }
 
-impl Answer<'_> {
+impl HostResult<'_> {
     /// Status flags of the outputs whose rows were not all read.
     pub fn lacking(&self) -> Status {
         let cut = |output: &&Readable| self.rows_read(output) < output.held(&self.counters);

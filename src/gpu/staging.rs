@@ -7,7 +7,7 @@ use super::bindings::KEPT;
 use crate::shared::bounds::roomy;
 
 /// Number of free buffers kept per buffer of the same size that one recent recording took. The number in flight varies.
-const SPARES: u32 = 4;
+const KEPT_PER_TAKEN: u32 = 4;
 /// Value of `used` for a returned buffer until the next recording begins. Device callbacks do not know that recording's
 /// number.
 const JUST_BACK: u64 = u64::MAX;
@@ -84,7 +84,7 @@ impl Staging {
             let size = free.buffer.size();
             let same = spares.entry(size).or_insert(0);
             *same += 1;
-            let spares = taken.get(&size).map_or(0, |taken| SPARES * taken.most);
+            let spares = taken.get(&size).map_or(0, |taken| KEPT_PER_TAKEN * taken.most);
             free.used >= first || *same <= spares
         });
     }

@@ -18,7 +18,7 @@ pub(crate) struct QuerySizes {
     pub self_query: Option<SelfQuery>,
     pub query_mode: QueryMode,
     /// Index of the word that holds the number of rays, if only the device knows it.
-    pub ray_limit: Option<u32>,
+    pub ray_count_word: Option<u32>,
     /// Index of the word that holds the number of queries, if only the device knows it.
     pub query_limit: Option<u32>,
     pub ray_layout: Option<SourceLayout>,
@@ -36,7 +36,7 @@ impl QuerySizes {
             wide_queries: matches!(input.queries, Queries::General(_)),
             self_query: input.self_query(),
             query_mode: input.query_mode,
-            ray_limit: input.ray_count.map(|limit| limit.word),
+            ray_count_word: input.ray_count.map(|limit| limit.word),
             query_limit: input.query_count.map(|limit| limit.word),
             ray_layout: input.rays.source_layout(alignment),
             query_layout: input.queries.source_layout(alignment),

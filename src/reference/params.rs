@@ -104,7 +104,7 @@ pub(crate) fn scan_output(
     match capacity {
         // Offsets that do not fit saturate to the largest u32, so no row has that place.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
-        None => output.returnable(needed),
+        None => output.checked_row_count(needed),
     }
 }
 

@@ -18,9 +18,9 @@ pub(crate) fn end_if_stopped() {
     });
 }
 
-pub(crate) struct Under(Option<Arc<CancelToken>>);
+pub(crate) struct TokenScope(Option<Arc<CancelToken>>);
 
-impl Drop for Under {
+impl Drop for TokenScope {
     fn drop(&mut self) {
         CURRENT.set(self.0.take());
     }
@@ -78,8 +78,8 @@ impl CancelToken {
     }
 
     /// Sets the token of the current thread until the returned value is dropped.
-    pub(crate) fn over_thread(self: &Arc<Self>) -> Under {
-        Under(CURRENT.replace(Some(Arc::clone(self))))
+    pub(crate) fn over_thread(self: &Arc<Self>) -> TokenScope {
+        TokenScope(CURRENT.replace(Some(Arc::clone(self))))
     }
 
     pub(crate) fn current() -> Option<Arc<Self>> {

@@ -9,7 +9,7 @@ use super::cancel::CancelToken;
 
 const CHECK_INTERVAL: u32 = 64;
 /// Indices per run: enough to hide task overhead, few enough to balance threads.
-pub(crate) const LENGTH: u32 = 1024;
+pub(crate) const RUN_LENGTH: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walked {
@@ -29,7 +29,7 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
     #[cfg(feature = "rayon")]
     return (0..count)
         .into_par_iter()
-        .with_min_len(LENGTH as usize)
+        .with_min_len(RUN_LENGTH as usize)
         .map(of)
         .collect();
     #[cfg(not(feature = "rayon"))]
@@ -52,12 +52,12 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
     let token = CancelToken::begin_pass(count);
     let run = |run: u32| {
         let _under = token.as_ref().map(|token| {
-            token.add_done(LENGTH);
+            token.add_done(RUN_LENGTH);
             token.over_thread()
         });
-        work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)))
+        work(run * RUN_LENGTH..count.min((run + 1).saturating_mul(RUN_LENGTH)))
     };
-    let runs = count.div_ceil(LENGTH);
+    let runs = count.div_ceil(RUN_LENGTH);
     #[cfg(feature = "rayon")]
     return (0..runs).into_par_iter().map(run).collect();
     #[cfg(not(feature = "rayon"))]

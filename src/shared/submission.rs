@@ -66,7 +66,7 @@ pub(crate) struct Dependency {
 #[derive(Debug, Default)]
 pub(crate) struct Pending(Vec<Dependency>);
 
-/// Time at which wgpu reports submissions: `UNTRIED`, `AT_ONCE` or `LATE`.
+/// `AT_ONCE` if wgpu reports a submission when it is made, `LATE` if not, `UNTRIED` before the first test.
 static REPORTS: AtomicU8 = AtomicU8::new(if cfg!(target_arch = "wasm32") { AT_ONCE } else { UNTRIED });
 
 /// Not tested yet; treated as `LATE`.

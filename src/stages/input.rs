@@ -59,7 +59,7 @@ impl Copying {
     }
 
     /// Returns true if uploaded rows need a source buffer of the broad phase.
-    pub const fn may_read_own_buffer(&self) -> bool {
+    pub const fn needs_source_buffer(&self) -> bool {
         matches!(self, Self::Count(_))
     }
 }

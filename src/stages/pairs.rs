@@ -12,7 +12,7 @@
 use super::order;
 use super::scan::Scan;
 use super::shape::variable::ROUND;
-use super::shape::{CapacityOf, Room, Shape, few_each};
+use super::shape::{CapacityOf, Room, Shape, initial_rows};
 use super::sort::KeyValueBuffers;
 use super::table::{self, statics};
 use crate::api::counters;
@@ -33,13 +33,13 @@ passes! {
     PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
 
     PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
-        if |of| are_found(of) && of.is_hierarchical();
+        if |of| finds_pairs(of) && of.is_hierarchical();
 
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
-        if |of| are_found(of) && !of.is_uniform();
+        if |of| finds_pairs(of) && !of.is_uniform();
 
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
-        if |of| are_found(of) && of.is_uniform();
+        if |of| finds_pairs(of) && of.is_uniform();
 
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
@@ -48,28 +48,28 @@ passes! {
     PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_preparing;
 
     PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
-        if |of| are_found(of) && !of.is_uniform();
+        if |of| finds_pairs(of) && !of.is_uniform();
 
     PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" }
-        if |of| are_found(of) && of.is_uniform();
+        if |of| finds_pairs(of) && of.is_uniform();
 
     PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
-        if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
+        if |of| finds_pairs(of) && !of.is_uniform() && of.uses.statics;
 
     PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
-        if |of| are_found(of) && of.is_uniform() && of.uses.statics;
+        if |of| finds_pairs(of) && of.is_uniform() && of.uses.statics;
 
     PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
-        if |of| are_found(of) && !of.is_uniform() && of.uses.statics;
+        if |of| finds_pairs(of) && !of.is_uniform() && of.uses.statics;
 
     PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
-        if |of| are_found(of) && of.is_uniform() && of.uses.statics;
+        if |of| finds_pairs(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
 /// Returns true if steps find pairs with this variant of a pass. With a pair filter, only the excluding variant is
 /// used.
-fn are_found(of: &PassContext<'_>) -> bool {
+fn finds_pairs(of: &PassContext<'_>) -> bool {
     let has_filter = of.pair_filter.is_some();
     of.pairs
         && match of.excludes {
@@ -118,7 +118,7 @@ const MAX_BIT_WORDS: u64 = 512;
 pub(crate) struct PairPlan {
     pub are_requested: bool,
     /// True if the buffer holds pairs of an earlier step, so that it must not change.
-    pub are_existing: bool,
+    pub keeps_earlier_pairs: bool,
     pub exclusions: Option<Exclusions>,
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct PairUniforms {
 
 impl PairPlan {
     pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) {
-        let default = few_each(params.object_count);
+        let default = initial_rows(params.object_count);
         params.pair_capacity = room.rows(capacities.pairs, wanted, default, size_of::<Pair>());
     }
 
@@ -170,7 +170,7 @@ impl PairPlan {
     }
 
     /// Optimizations to drop if memory is short, in this order.
-    pub const SAVES_TIME: [fn(&mut Params); 2] = [
+    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 2] = [
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
     ];
@@ -178,7 +178,7 @@ impl PairPlan {
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();
         let rows: CapacityOf = |params| &mut params.pair_capacity;
-        (self.are_requested && !self.are_existing && !is_fixed).then_some(rows)
+        (self.are_requested && !self.keeps_earlier_pairs && !is_fixed).then_some(rows)
     }
 
     pub fn sizes(&self, shape: &Shape) -> Sizes {
@@ -222,7 +222,7 @@ impl PairPlan {
     }
 
     pub fn kept(&self) -> &'static [BufferId] {
-        if self.are_existing {
+        if self.keeps_earlier_pairs {
             &[buffer::PAIRS, buffer::WORLD_PAIRS]
         } else {
             &[]

@@ -6,7 +6,7 @@
 use super::input::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
-use super::shape::{CapacityOf, Room, Shape, few_each};
+use super::shape::{CapacityOf, Room, Shape, initial_rows};
 use super::sort::KeyValueBuffers;
 use super::table::{self, statics};
 use super::walks::{TableOf, WalkRound};
@@ -103,7 +103,7 @@ impl QueryPlan {
         } else {
             // Sorting needs two words per result.
             let row_bytes = if is_sorted { size_of::<Pair>() } else { size_of::<u32>() };
-            room.rows(capacities.results, wanted, few_each(params.query_count), row_bytes)
+            room.rows(capacities.results, wanted, initial_rows(params.query_count), row_bytes)
         };
     }
 
@@ -125,7 +125,7 @@ impl QueryPlan {
             };
             let bytes = bytes as u64 * queries;
             sizes.push((buffer::QUERIES, bytes));
-            if self.copying.is_some_and(|copying| copying.may_read_own_buffer()) {
+            if self.copying.is_some_and(|copying| copying.needs_source_buffer()) {
                 sizes.push((buffer::SOURCE_QUERIES, bytes));
             }
         }

@@ -9,7 +9,7 @@
 use super::input::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
-use super::shape::{CapacityOf, Room, Shape, few_each};
+use super::shape::{CapacityOf, Room, Shape, initial_rows};
 use super::sort::variable::VALUES;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use super::table::{self, statics};
@@ -147,11 +147,11 @@ impl RayPlan {
         let limit = CountParams {
             rows: params.ray_count,
             stride: params.ray_stride,
-            limit_word: sizes.ray_limit.unwrap_or(0),
+            limit_word: sizes.ray_count_word.unwrap_or(0),
             row_word: 3,
             value: (-1.0f32).to_bits(),
         };
-        self.copying = Copying::of(sizes.ray_layout, sizes.ray_limit.is_some(), limit).filter(|_| sizes.rays > 0);
+        self.copying = Copying::of(sizes.ray_layout, sizes.ray_count_word.is_some(), limit).filter(|_| sizes.rays > 0);
     }
 
     /// Decides on sorting rays, and sizes the hit cache. `wanted`: hits per ray worth caching.
@@ -175,7 +175,7 @@ impl RayPlan {
         params.hit_capacity = match self.mode {
             RayMode::Closest => rays,
             RayMode::Any => 0,
-            RayMode::All => room.rows(capacities.hits, hits, few_each(rays), size_of::<RayHit>()),
+            RayMode::All => room.rows(capacities.hits, hits, initial_rows(rays), size_of::<RayHit>()),
         };
         if self.cells {
             let default = 64 * u64::from(rays) + 1024;
@@ -183,7 +183,8 @@ impl RayPlan {
         }
     }
 
-    pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
+    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 2] =
+        [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
 
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
         let is_fixed = |capacity: Option<u32>| descriptor.outputs.growth == Growth::Fixed && capacity.is_some();
@@ -204,7 +205,7 @@ impl RayPlan {
         if rays > 0 {
             let bytes = 16 * u64::from(params.ray_stride) * rays;
             sizes.push((buffer::RAYS, bytes));
-            if self.copying.is_some_and(|copying| copying.may_read_own_buffer()) {
+            if self.copying.is_some_and(|copying| copying.needs_source_buffer()) {
                 sizes.push((buffer::SOURCE_RAYS, bytes));
             }
         }

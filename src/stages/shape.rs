@@ -111,6 +111,6 @@ impl Room {
 }
 
 /// Initial rows of an output for `count` objects, rays or queries.
-pub(crate) const fn few_each(count: u32) -> u64 {
+pub(crate) const fn initial_rows(count: u32) -> u64 {
     4 * count as u64 + 1024
 }

@@ -99,7 +99,10 @@ impl Plan {
     /// Drops optional speedups one by one until the buffers fit into `limit` bytes.
     fn drop_speedups(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
         let shrinks = self.shrinks(descriptor);
-        for drop in PairPlan::SAVES_TIME.into_iter().chain(RayPlan::SAVES_TIME) {
+        for drop in PairPlan::DROPPABLE_SPEEDUPS
+            .into_iter()
+            .chain(RayPlan::DROPPABLE_SPEEDUPS)
+        {
             let mut least = *self;
             for rows in &shrinks {
                 let rows = rows(&mut least.shape.params);

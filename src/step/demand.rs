@@ -5,9 +5,9 @@ use crate::api::counters::{Counters, Status};
 use crate::stages::{pairs, rays};
 
 /// Number of steps whose counters must arrive before capacities may shrink.
-const LATE_READS: u32 = 64;
+const READS_BEFORE_SHRINK: u32 = 64;
 /// Capacities never shrink below this number of rows.
-const FEW_ROWS: u32 = 1 << 16;
+const MIN_KEPT_ROWS: u32 = 1 << 16;
 
 /// Demand for growable outputs, in rows unless noted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,8 +103,8 @@ struct RecentPeak {
 }
 
 impl RecentPeak {
-    /// Queries raise the peak, but only steps count toward `LATE_READS`. Capacity for static entries never shrinks,
-    /// since that would rebuild the static table.
+    /// Queries raise the peak, but only steps count toward `READS_BEFORE_SHRINK`. Capacity for static entries never
+    /// shrinks, since that would rebuild the static table.
     fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool, headroom: f32) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
@@ -114,7 +114,7 @@ impl RecentPeak {
         most.results = most.results.max(needed.results);
         most.rounds = most.rounds.max(needed.rounds);
         self.reads += u32::from(is_of_step);
-        if self.reads < LATE_READS {
+        if self.reads < READS_BEFORE_SHRINK {
             return wanted;
         }
         let Self { most, .. } = std::mem::take(self);
@@ -122,7 +122,7 @@ impl RecentPeak {
             let enough = with_headroom(most, headroom).max(fewest);
             if enough <= wanted / 2 { enough } else { wanted }
         };
-        let shrunk = |wanted, most| fewer(wanted, most, FEW_ROWS);
+        let shrunk = |wanted, most| fewer(wanted, most, MIN_KEPT_ROWS);
         Demand {
             entries: shrunk(wanted.entries, most.entries),
             pairs: shrunk(wanted.pairs, most.pairs),
@@ -250,15 +250,15 @@ mod tests {
             ..Demand::default()
         };
         let mut late = RecentPeak::default();
-        for _ in 0..10 * LATE_READS {
+        for _ in 0..10 * READS_BEFORE_SHRINK {
             assert_eq!(late.observe(held, few, false, 0.25), held);
         }
-        for _ in 1..LATE_READS {
+        for _ in 1..READS_BEFORE_SHRINK {
             assert_eq!(late.observe(held, few, true, 0.25), held);
         }
         let fewer = Demand {
-            pairs: FEW_ROWS,
-            hits: FEW_ROWS,
+            pairs: MIN_KEPT_ROWS,
+            hits: MIN_KEPT_ROWS,
             rounds: 1,
             ..Demand::default()
         };
@@ -270,11 +270,13 @@ mod tests {
             ..Demand::default()
         };
         late.observe(held, requested, false, 0.25);
-        let last = (0..LATE_READS).map(|_| late.observe(held, few, true, 0.25)).last();
+        let last = (0..READS_BEFORE_SHRINK)
+            .map(|_| late.observe(held, few, true, 0.25))
+            .last();
         assert_eq!(
             last,
             Some(Demand {
-                pairs: FEW_ROWS,
+                pairs: MIN_KEPT_ROWS,
                 ..held
             })
         );

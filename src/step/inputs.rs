@@ -4,7 +4,7 @@ use super::plan::Plan;
 use crate::api::counters::word;
 use crate::api::error::InputError;
 use crate::api::input::{self, Placement, Queries, Rays, Source};
-use crate::api::scene::{DeviceCount, QueryInput, Scene, check_limit};
+use crate::api::scene::{DeviceCount, QueryInput, Scene, check_device_count};
 use crate::gpu::buffers::{self, BufferId, Buffers};
 use crate::gpu::recorder::Input;
 use crate::gpu::staging::Staging;
@@ -78,8 +78,8 @@ impl Placer<'_> {
 }
 
 pub(crate) fn check_queries(queries: &QueryInput<'_>, limits: &wgpu::Limits) -> Result<(), InputError> {
-    check_limit("the number of rays", queries.ray_count, limits)?;
-    check_limit("the number of queries", queries.query_count, limits)?;
+    check_device_count("the number of rays", queries.ray_count, limits)?;
+    check_device_count("the number of queries", queries.query_count, limits)?;
     match &queries.rays {
         Rays::None => {}
         Rays::Plain(source) => input::check("rays", source, limits)?,

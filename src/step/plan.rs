@@ -31,7 +31,7 @@ buffers! {
 pub(crate) use buffer::STEP_COUNTERS;
 
 /// Buffers that a static table does not own.
-pub(crate) const OF_STEP: [BufferId; 4] = [
+pub(crate) const NOT_OWNED_BY_STATICS: [BufferId; 4] = [
     table::buffer::OBJECTS,
     table::buffer::SOURCE_OBJECTS,
     table::buffer::WORLDS,
@@ -128,7 +128,7 @@ impl Plan {
             },
             pairs: PairPlan {
                 are_requested: descriptor.pairs,
-                are_existing: false,
+                keeps_earlier_pairs: false,
                 exclusions,
             },
             rays: RayPlan {
@@ -197,7 +197,7 @@ impl Plan {
         self.is_borrowed = true;
         self.static_bytes = 0;
         self.pairs.are_requested = false;
-        self.pairs.are_existing = false;
+        self.pairs.keeps_earlier_pairs = false;
         // Self-queries use the step's exclusions, which are behind the table's objects.
         self.pairs.exclusions = None;
         self.sorts_outputs = descriptor.outputs.pair_order == PairOrder::Sorted;
@@ -219,7 +219,7 @@ impl Plan {
     /// Plan of a query. With `pairs_exist`, the step's pairs are kept.
     pub fn of_query(mut self, pairs_exist: bool) -> Self {
         self.is_of_step = false;
-        self.pairs.are_existing = pairs_exist;
+        self.pairs.keeps_earlier_pairs = pairs_exist;
         self
     }
 
@@ -386,7 +386,7 @@ impl Plan {
     /// Bytes that only the static table uses.
     fn table_bytes(&self) -> u64 {
         let own = self.sizes().into_iter();
-        let own = own.filter(|(id, _)| !OF_STEP.contains(id));
+        let own = own.filter(|(id, _)| !NOT_OWNED_BY_STATICS.contains(id));
         own.map(|(_, bytes)| rounded(bytes)).sum()
     }
 

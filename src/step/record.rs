@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, caller_owned, check_own, check_own_queries, check_queries};
-use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepSizes, StepUniforms};
+use super::plan::{NOT_OWNED_BY_STATICS, Plan, STEP_COUNTERS, StepSizes, StepUniforms};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
 use crate::api::input::{self, Source};
-use crate::api::scene::{QueryInput, Scene, Statics, check_limit};
+use crate::api::scene::{QueryInput, Scene, Statics, check_device_count};
 use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::{BufferId, Buffers};
@@ -118,7 +118,7 @@ impl GpuBroadPhase {
         let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
         input::check("objects", &input.objects, limits)?;
         input::check("worlds", &input.worlds, limits)?;
-        check_limit("the number of objects", input.object_count, limits)?;
+        check_device_count("the number of objects", input.object_count, limits)?;
         input::check("static objects", &input.statics.objects, limits)?;
         input::check("worlds of static objects", &input.statics.worlds, limits)?;
         input::check_bound("excluded pairs", &input.excluded_pairs, limits)?;
@@ -444,7 +444,7 @@ impl GpuBroadPhase {
                 let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.drop_oversized(plan.sizes());
-                drop(buffers.fit(device, plan.sizes(), &OF_STEP));
+                drop(buffers.fit(device, plan.sizes(), &NOT_OWNED_BY_STATICS));
                 // Temporary bindings, since most of these buffers are dropped right after building.
                 let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);

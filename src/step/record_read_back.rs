@@ -98,7 +98,7 @@ impl GpuBroadPhase {
     pub(crate) fn poll_counters(&mut self) {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
         for (received, copied) in arrived {
-            // Counters of wrong or dropped recordings are discarded.
+            // Counters of recordings that failed or were dropped are discarded.
             if copied.was_valid() {
                 self.observe(received);
             } else if copied.is_undecided() {

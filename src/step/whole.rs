@@ -348,7 +348,7 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
 /// Fails if 32-bit offsets cannot number an output's rows.
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
     for (output, needed, _) in counters.outputs() {
-        output.returnable(needed)?;
+        output.checked_row_count(needed)?;
     }
     Ok(())
 }

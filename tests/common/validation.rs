@@ -7,7 +7,7 @@ use std::sync::Once;
 use gpu_broad_phase::wgpu;
 
 /// Messages caused by faults of the layer itself, each with an explanation.
-const NAMED_FAULTS: &[(&str, &str)] = &[(
+const LAYER_FAULTS: &[(&str, &str)] = &[(
     "SPIR-V module not valid: Invalid source language operand: 10",
     "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without \
      that flag), \
@@ -44,7 +44,7 @@ impl log::Log for Judge {
         if is_provoked || message.starts_with('\t') {
             return;
         }
-        if NAMED_FAULTS.iter().any(|(id, _)| message.contains(id)) {
+        if LAYER_FAULTS.iter().any(|(id, _)| message.contains(id)) {
             return;
         }
         // The test harness would hide `eprintln`, and wgpu would catch a panic.

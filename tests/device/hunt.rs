@@ -31,10 +31,10 @@ const HANG: Duration = Duration::from_secs(1200);
 const ROUND_TESTS: u64 = 1 << 10;
 const SPARE_ROUNDS: u64 = 2;
 const ATTEMPTS: u32 = 400;
-/// The limit of box tests is [`FEW`] times those of brute force, plus [`TRIFLE`]. A search tests each large object
-/// once, other objects four times on average, and all once more if it gives up on cells.
+/// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
+/// object once, other objects four times on average, and all once more if it gives up on cells.
 const FEW: u64 = 6;
-const TRIFLE: u64 = 100;
+const ALWAYS_ALLOWED: u64 = 100;
 
 fn generation() -> u64 {
     static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -224,7 +224,7 @@ fn check_work(descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild, counters: &Cou
         ("queries", counters.query_candidates, objects * queries),
     ] {
         assert!(
-            tests <= FEW * all + TRIFLE,
+            tests <= FEW * all + ALWAYS_ALLOWED,
             "work: {tests} tests for {what}, brute force has {all}; {descriptor:?}"
         );
     }

@@ -416,7 +416,7 @@ fn asked_by_all(kind: &str, count: usize, wanted: u32) -> Case {
     }
 }
 
-fn asked_by(kind: &str, count: usize, wanted: u32, places: impl Fn(&mut Rng) -> [f32; 3]) -> Case {
+fn self_query_of(kind: &str, count: usize, wanted: u32, places: impl Fn(&mut Rng) -> [f32; 3]) -> Case {
     let mut rng = Rng(405);
     Case {
         queries: (0..200)
@@ -466,7 +466,7 @@ fn far_queries_test_few_of_the_objects() {
                 let at = spread(rng, side);
                 [0, 1, 2].map(|axis| at[axis] + far[axis] * side)
             };
-            let case = asked_by("points", 16_000, 4, place);
+            let case = self_query_of("points", 16_000, 4, place);
             let tried = if index == 2 { &adapters[..] } else { &[] };
             let tests = tests_per_query(tried, scheme, &case);
             assert!(tests <= 2000.0, "{tests} tests per query, {far:?}, {scheme:?}");
@@ -489,7 +489,7 @@ fn no_walk_tests_much_more_than_all_objects() {
             ("lattice of boxes", 2000, 1000),
         ] {
             for case in [
-                asked_by(kind, count, wanted, |rng| spread(rng, 300.0)),
+                self_query_of(kind, count, wanted, |rng| spread(rng, 300.0)),
                 asked_by_all(kind, count.min(2000), wanted),
             ] {
                 let tests = tests_per_query(&[], scheme, &case);

@@ -25,14 +25,14 @@ fn buffer(adapter: &TestAdapter, words: &[u32]) -> wgpu::Buffer {
 }
 
 /// Elements at any offset and stride. The last one ends the buffer.
-struct Strewn {
+struct StridedBuffer {
     buffer: wgpu::Buffer,
     count: u32,
     offset: u64,
     stride: Option<u32>,
 }
 
-impl Strewn {
+impl StridedBuffer {
     fn new(adapter: &TestAdapter, elements: &[Vec<u32>], rng: &mut Rng) -> Self {
         let element = elements.first().map_or(0, Vec::len);
         let stride = [None, Some(element), Some(element + 1), Some(element + rng.below(12))][rng.below(4)];
@@ -73,7 +73,7 @@ impl Strewn {
 }
 
 struct Boxes {
-    strewn: Strewn,
+    strided: StridedBuffer,
     form: BoxLayout,
     words: BoxWords,
     plain: Vec<Aabb>,
@@ -118,7 +118,7 @@ impl Boxes {
             rows.push(row);
         }
         Self {
-            strewn: Strewn::new(adapter, &rows, rng),
+            strided: StridedBuffer::new(adapter, &rows, rng),
             form,
             words,
             plain,
@@ -131,7 +131,7 @@ impl Boxes {
     }
 
     fn source(&self) -> Source<'_, Aabb> {
-        self.strewn.source().layout(self.form, self.words)
+        self.strided.source().layout(self.form, self.words)
     }
 }
 
@@ -220,11 +220,14 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         (0..count).map(|_| rng.below(worlds as usize + 1) as u32).collect()
     };
     let [moving_worlds, static_worlds] = [world_of(&moving), world_of(&statics)];
-    let [strewn_worlds, strewn_static_worlds] =
-        [&moving_worlds, &static_worlds].map(|worlds| Strewn::of(adapter, worlds, rng));
+    let [strided_worlds, strided_static_worlds] =
+        [&moving_worlds, &static_worlds].map(|worlds| StridedBuffer::of(adapter, worlds, rng));
     let rays = crate::common::scene(2, 10, 70, rng).rays;
     let swept: Vec<SweptRay> = sweep(&rays, worlds, rng);
-    let [strewn_rays, strewn_swept] = [Strewn::of::<Ray>(adapter, &rays, rng), Strewn::of(adapter, &swept, rng)];
+    let [strided_rays, strided_swept] = [
+        StridedBuffer::of::<Ray>(adapter, &rays, rng),
+        StridedBuffer::of(adapter, &swept, rng),
+    ];
     let asked = Boxes::of_any_form(adapter, &boxes(50, rng), rng);
     let spheres: Vec<_> = boxes(50, rng)
         .into_iter()
@@ -235,7 +238,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
             reserved: [0; 2],
         })
         .collect();
-    let strewn_spheres = Strewn::of(adapter, &spheres, rng);
+    let strided_spheres = StridedBuffer::of(adapter, &spheres, rng);
     let limits = buffer(adapter, &[33, 20, 7, 0]);
     let mut limit = |word| (rng.below(3) == 0).then_some(DeviceCount { buffer: &limits, word });
     let [object_count, ray_count, query_count] = [limit(0), limit(1), limit(2)];
@@ -264,31 +267,31 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         query_mode: [QueryMode::All, QueryMode::Nearest(3)][rng.below(2)],
         ..Scene::default()
     };
-    let strewn = Scene {
+    let strided = Scene {
         objects: moving.source(),
-        worlds: strewn_worlds.source(),
+        worlds: strided_worlds.source(),
         statics: Statics {
             objects: statics.source(),
-            worlds: strewn_static_worlds.source(),
+            worlds: strided_static_worlds.source(),
             generation: 2,
         },
         rays: if is_swept {
-            Rays::Swept(strewn_swept.source())
+            Rays::Swept(strided_swept.source())
         } else {
-            Rays::Plain(strewn_rays.source())
+            Rays::Plain(strided_rays.source())
         },
         queries: if has_spheres {
-            Queries::General(strewn_spheres.source())
+            Queries::General(strided_spheres.source())
         } else {
             Queries::Boxes(asked.source())
         },
         ..plain
     };
-    let what = format!("case {case} on {}: {descriptor:?}, {strewn:?}", adapter.name);
+    let what = format!("case {case} on {}: {descriptor:?}, {strided:?}", adapter.name);
     let mut on_gpu = broad_phase(adapter, &descriptor);
     whole(adapter, &mut on_gpu, plain);
     let expected = whole(adapter, &mut on_gpu, plain);
-    check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
+    check_same(&whole(adapter, &mut on_gpu, strided), &expected, &what);
     let mut encoder = encoder(adapter);
     let Scene {
         rays,
@@ -297,7 +300,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         query_count,
         query_mode,
         ..
-    } = strewn;
+    } = strided;
     let later = QueryInput {
         rays,
         ray_count,
@@ -320,7 +323,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         }
         assert!(turn < 4, "{what}: never whole");
     }
-    check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
+    check_same(&whole(adapter, &mut on_gpu, strided), &expected, &what);
     let met = expected.ray_hits.len() + expected.ray_any.iter().sum::<u32>() as usize;
     let results = expected.query_objects.len() + expected.query_nearest.len();
     [expected.pairs.len(), met, results]
@@ -417,7 +420,7 @@ fn names_may_lie_anywhere() {
                 let place = rng.below(words.len());
                 words[place] += 1;
             }
-            let strewn = [0, 1].map(|of| Strewn::of(&adapter, &generations[of], &mut rng));
+            let strided = [0, 1].map(|of| StridedBuffer::of(&adapter, &generations[of], &mut rng));
             let input = Scene {
                 objects: Source::Host(&moving),
                 statics: Statics {
@@ -433,8 +436,8 @@ fn names_may_lie_anywhere() {
                 generations: Source::Host(&generations[1]),
             };
             let names = ObjectNames {
-                static_generations: strewn[0].source(),
-                generations: strewn[1].source(),
+                static_generations: strided[0].source(),
+                generations: strided[1].source(),
                 ..plain
             };
             let mut encoder = encoder(&adapter);

@@ -25,11 +25,11 @@ const SCENES: u64 = 150;
 /// Maximum ratio of work to that of brute force and, except in a fraction [`FEW`] of checks, of the adaptive scheme. In
 /// the excepted checks, cells sized for groups of objects are too fine for queries elsewhere.
 const FACTOR: u64 = 4;
-/// Maximum fraction of checks over [`FACTOR`]; `MOST` is the maximum ratio in these.
+/// Maximum fraction of checks whose ratio exceeds [`FACTOR`]. No ratio may exceed [`MOST`].
 const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
 /// Rows and tests per object, query or ray that are always allowed.
-const TRIFLE: u64 = 40;
+const ALWAYS_ALLOWED: u64 = 40;
 const OVERRIDES: Overrides = Overrides {
     filters: false,
     count_candidates: true,
@@ -272,7 +272,7 @@ fn hold(crowd: &Crowd, number: u64, of: &str, work: Work, adaptive: Work, held: 
     let mut faults = Vec::new();
     for (place, what) in ["pairs", "queries", "rays"].into_iter().enumerate() {
         let all = walks[place] * objects / if place == 0 { 2 } else { 1 };
-        let trifle = TRIFLE * walks[place];
+        let trifle = ALWAYS_ALLOWED * walks[place];
         let times = |of: u64| work.0[place] as f64 / (of + trifle / FACTOR) as f64;
         let held = &mut held[place];
         let least = times(all.min(adaptive.0[place]));

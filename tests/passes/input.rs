@@ -28,7 +28,7 @@ pub fn check_count(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &
     found.check("gathered", &device_count::device_count(&params, &limits, &layout));
 }
 
-pub fn strewn(elements: u32, flags: u32, words: u32, rng: &mut Rng) -> (SourceLayout, Vec<u32>) {
+pub fn strided(elements: u32, flags: u32, words: u32, rng: &mut Rng) -> (SourceLayout, Vec<u32>) {
     let is_tight = flags & UNFILTERED != 0 && rng.below(2) == 0;
     let element = if is_tight { 6 } else { words };
     let layout = SourceLayout {
@@ -56,7 +56,7 @@ pub fn check_gather(bench: &mut Bench, elements: u32, words: u32, limit: Option<
         _ => &[0],
     };
     for &flags in all_flags {
-        let (layout, source_words) = strewn(elements, flags, words, rng);
+        let (layout, source_words) = strided(elements, flags, words, rng);
         let params = GatherParams {
             elements,
             words,

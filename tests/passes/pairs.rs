@@ -197,7 +197,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let uncounted = if uniform_scheme {
         poison::<u32>(entries + 1)
     } else {
-        bytes(&pair_sums::no_words(&params, STALE))
+        bytes(&pair_sums::initial_words(&params, STALE))
     };
     let found = bench.run(
         count_pass,
@@ -389,7 +389,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
             words[pair_sums::row_word(row)] = count;
         }
     };
-    let mut words = pair_sums::no_words(&params, STALE);
+    let mut words = pair_sums::initial_words(&params, STALE);
     let mut given = words.clone();
     put(&mut given, 0, own);
     pair_sums::add_up(&params, 0, own, &mut words, &mut counters);
@@ -456,7 +456,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 vec![
                     ("pair_cache", poison::<u32>(kept.slots.len())),
                     ("pair_bits", poison::<u32>(kept.bits.len())),
-                    ("pair_offsets", bytes(&pair_sums::no_words(&params, STALE))),
+                    ("pair_offsets", bytes(&pair_sums::initial_words(&params, STALE))),
                     ("counters", bytes(&counters_before())),
                 ],
             ]

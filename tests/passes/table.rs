@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::common::Rng;
 use crate::harness::*;
-use crate::input::strewn;
+use crate::input::strided;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
 use gpu_broad_phase::internals::blocks::{CENTER_HALF, CLUSTER_TILE, LARGE_TABLE_TILE, ScatterParams, UNFILTERED};
@@ -485,7 +485,7 @@ pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
     let mut rng = Rng(u64::from(params.object_count));
     let scene = bench.scene.clone();
     for flags in [0, UNFILTERED, CENTER_HALF, CENTER_HALF | UNFILTERED] {
-        let (layout, words) = strewn(params.object_count, flags, 8, &mut rng);
+        let (layout, words) = strided(params.object_count, flags, 8, &mut rng);
         bench.scene = format!("{scene}, {layout:?}");
         let found = bench.run(
             &shaders::PREPARE_STRIDED,

@@ -192,18 +192,18 @@ impl Report<'_> {
         let rays = scene.random_rays(self.options.rays.unwrap_or(rays), self.options.seed)?;
         match caught(|| bench.scene(&scene, Some(&rays), Scheme::Hierarchical)) {
             Ok((block, faults)) => {
-                self.sort_out(&title, count, faults);
+                self.file_faults(&title, count, faults);
                 reporter.say(block.text());
                 let took = begun.elapsed();
                 self.blocks.push(Measured { block, took });
             }
-            Err(error) => self.sort_out(&title, count, vec![Fault::Failed(format!("{error:#}"))]),
+            Err(error) => self.file_faults(&title, count, vec![Fault::Failed(format!("{error:#}"))]),
         }
         Ok(())
     }
 
     /// Leaves out a failed scene of more than [`MOST_SORTED`] boxes. Reports all other faults.
-    fn sort_out(&mut self, title: &str, count: u32, faults: Vec<Fault>) {
+    fn file_faults(&mut self, title: &str, count: u32, faults: Vec<Fault>) {
         for fault in faults {
             match fault {
                 Fault::Failed(why) if count > MOST_SORTED => self.leave_out(title, why),

@@ -35,10 +35,10 @@ impl Answer {
             any,
             ..Self::new(result, &all)
         }
-        .asked_by(descriptor)
+        .self_query_of(descriptor)
     }
 
-    pub fn asked_by(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
+    pub fn self_query_of(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         if !descriptor.pairs {
             self.pairs.clear();
         }

@@ -161,7 +161,7 @@ fn of_set<'a>(descriptor: &BroadPhaseDescriptor<'a>, features: &Features) -> Bro
 
 impl Defined {
     fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, features: &Features) -> Self {
-        let mut answer = answer::brute_force(descriptor, scene).asked_by(descriptor);
+        let mut answer = answer::brute_force(descriptor, scene).self_query_of(descriptor);
         answer.pairs.retain(|pair| features.admits(pair.a, pair.b));
         let found = brute_force::scene_queries(descriptor, scene);
         let mut found = found.expect("the scene is on the host");
@@ -386,8 +386,8 @@ mod tests {
             (Part::Function, "pairs", |wrong| wrong.filter_data.clear()),
             (Part::Strided, "pairs", |wrong| {
                 // Reads boxes of any layout as min and max.
-                let strewn = wrong.strewn.iter().flat_map(|strewn| &strewn[..2]);
-                let vectors: Vec<_> = strewn.flat_map(|strewn| strewn.vectors()).collect();
+                let strided = wrong.strided.iter().flat_map(|strided| &strided[..2]);
+                let vectors: Vec<_> = strided.flat_map(|strided| strided.vectors()).collect();
                 for (boxed, [first, second]) in wrong.boxes.iter_mut().zip(vectors) {
                     (boxed.min, boxed.max) = (first, second);
                 }

@@ -8,7 +8,7 @@ use gpu_broad_phase::{
 };
 
 use super::scenes;
-use super::strewn::Strewn;
+use super::strided::StridedBuffer;
 use super::views;
 use crate::generate::Random;
 
@@ -73,7 +73,7 @@ pub struct QueryWork {
     pub ray_mode: RayMode,
     pub queries: QueryKind,
     pub query_mode: QueryMode,
-    strewn: Option<[Strewn; 2]>,
+    strided: Option<[StridedBuffer; 2]>,
 }
 
 pub enum QueryKind {
@@ -97,7 +97,7 @@ pub struct Features {
     pub set: Option<QueryWork>,
     pub views: Vec<Frustum>,
     /// Static boxes, other boxes, and the worlds of both, in strided buffers.
-    pub strewn: Option<[Strewn; 4]>,
+    pub strided: Option<[StridedBuffer; 4]>,
     seed: u64,
 }
 
@@ -117,27 +117,27 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
         0 => 0,
         _ => random.below(boxes.len() as u32 + 1) as usize,
     };
-    let are_strewn = seed % 5 == 1;
-    let strewn = are_strewn.then(|| {
+    let are_strided = seed % 5 == 1;
+    let strided = are_strided.then(|| {
         let (static_boxes, moving) = boxes.split_at_mut(statics);
         let (static_worlds, worlds) = scene.worlds.split_at(statics.min(scene.worlds.len()));
         [
-            Strewn::of_boxes(static_boxes, random),
-            Strewn::of_boxes(moving, random),
-            Strewn::of(static_worlds, random),
-            Strewn::of(worlds, random),
+            StridedBuffer::of_boxes(static_boxes, random),
+            StridedBuffer::of_boxes(moving, random),
+            StridedBuffer::of(static_worlds, random),
+            StridedBuffer::of(worlds, random),
         ]
     });
     let work = {
         let count = scene.rays.len().min(RAYS);
         let rays = if random.once_in(2) { &scene.rays[..count] } else { &[] };
-        questions(seed, rays, &boxes, scene, are_strewn, random)
+        questions(seed, rays, &boxes, scene, are_strided, random)
     };
     let set = random.once_in(2).then(|| {
         let last = scene.rays.len().saturating_sub(SET_RAYS);
-        let are_strewn = random.once_in(3);
+        let are_strided = random.once_in(3);
         let turn = u64::from(random.below(12));
-        questions(turn, &scene.rays[last..], &boxes, scene, are_strewn, random)
+        questions(turn, &scene.rays[last..], &boxes, scene, are_strided, random)
     });
     let views = match random.below(2) {
         0 => Vec::new(),
@@ -163,7 +163,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
         work,
         set,
         views,
-        strewn,
+        strided,
         seed,
     };
     if has_list {
@@ -202,7 +202,7 @@ fn questions(
     rays: &[Ray],
     boxes: &[Aabb],
     scene: &scenes::Scene,
-    are_strewn: bool,
+    are_strided: bool,
     random: &mut Random,
 ) -> QueryWork {
     let worlds = scene.descriptor.worlds;
@@ -229,17 +229,17 @@ fn questions(
         }
         _ => QueryMode::All,
     };
-    let strewn = are_strewn.then(|| {
+    let strided = are_strided.then(|| {
         [
             if is_swept {
-                Strewn::of(&rays, random)
+                StridedBuffer::of(&rays, random)
             } else {
-                Strewn::of(&plain, random)
+                StridedBuffer::of(&plain, random)
             },
             match &mut queries {
-                QueryKind::Boxes(boxes) => Strewn::of_boxes(boxes, random),
-                QueryKind::Spheres(queries) => Strewn::of(queries, random),
-                _ => Strewn::of::<u32>(&[], random),
+                QueryKind::Boxes(boxes) => StridedBuffer::of_boxes(boxes, random),
+                QueryKind::Spheres(queries) => StridedBuffer::of(queries, random),
+                _ => StridedBuffer::of::<u32>(&[], random),
             },
         ]
     });
@@ -250,7 +250,7 @@ fn questions(
         ray_mode: [RayMode::Closest, RayMode::Any, RayMode::All][random.below(3) as usize],
         queries,
         query_mode,
-        strewn,
+        strided,
     }
 }
 
@@ -334,7 +334,7 @@ impl QueryWork {
 
     fn input_in<'a>(&'a self, buffers: Option<&'a [Buffer; 2]>) -> QueryInput<'a> {
         let input = self.input();
-        let (Some([rays, queries]), Some([in_rays, in_queries])) = (&self.strewn, buffers) else {
+        let (Some([rays, queries]), Some([in_rays, in_queries])) = (&self.strided, buffers) else {
             return input;
         };
         QueryInput {
@@ -352,8 +352,8 @@ impl QueryWork {
     }
 
     fn buffers(&self, device: &Device) -> Option<[Buffer; 2]> {
-        let strewn = self.strewn.as_ref();
-        strewn.map(|strewn| strewn.each_ref().map(|strewn| strewn.buffer(device)))
+        let strided = self.strided.as_ref();
+        strided.map(|strided| strided.each_ref().map(|strided| strided.buffer(device)))
     }
 
     fn query_count(&self, objects: usize) -> usize {
@@ -382,9 +382,9 @@ impl Features {
     }
 
     pub fn buffers(&self, device: &Device) -> Buffers {
-        let strewn = self.strewn.as_ref();
+        let strided = self.strided.as_ref();
         Buffers {
-            boxes: strewn.map(|strewn| strewn.each_ref().map(|strewn| strewn.buffer(device))),
+            boxes: strided.map(|strided| strided.each_ref().map(|strided| strided.buffer(device))),
             work: self.work.buffers(device),
             set: self.set.as_ref().and_then(|set| set.buffers(device)),
         }
@@ -408,11 +408,11 @@ impl Features {
             query_mode: work.query_mode,
             ..Scene::default()
         };
-        if let (Some(strewn), Some(buffers)) = (&self.strewn, buffers) {
-            scene.statics.objects = strewn[0].boxes(&buffers[0]);
-            scene.objects = strewn[1].boxes(&buffers[1]);
-            scene.statics.worlds = strewn[2].source(&buffers[2]);
-            scene.worlds = strewn[3].source(&buffers[3]);
+        if let (Some(strided), Some(buffers)) = (&self.strided, buffers) {
+            scene.statics.objects = strided[0].boxes(&buffers[0]);
+            scene.objects = strided[1].boxes(&buffers[1]);
+            scene.statics.worlds = strided[2].source(&buffers[2]);
+            scene.worlds = strided[3].source(&buffers[3]);
         }
         scene
     }
@@ -428,9 +428,9 @@ impl Features {
     }
 
     pub fn parts(&self) -> Vec<(Part, u64)> {
-        let count = |strewn: &[Strewn]| strewn.iter().map(|strewn| u64::from(strewn.count)).sum::<u64>();
-        let strided = self.strewn.as_ref().map_or(0, |strewn| count(strewn));
-        let strided_queries = self.work.strewn.as_ref().map_or(0, |strewn| count(strewn));
+        let count = |strided: &[StridedBuffer]| strided.iter().map(|strided| u64::from(strided.count)).sum::<u64>();
+        let strided = self.strided.as_ref().map_or(0, |strided| count(strided));
+        let strided_queries = self.work.strided.as_ref().map_or(0, |strided| count(strided));
         let queries = self.work.query_count(self.boxes.len()) as u64;
         let mut parts = vec![
             (Part::Statics, self.statics as u64),

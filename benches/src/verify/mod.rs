@@ -3,7 +3,7 @@ mod compared;
 mod features;
 pub mod found;
 mod scenes;
-mod strewn;
+mod strided;
 mod views;
 
 pub use scenes::LARGEST;

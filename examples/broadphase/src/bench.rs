@@ -11,7 +11,7 @@ use measure::generate::Distribution;
 
 use crate::Status;
 use crate::args::{BenchArgs, ReadingArgs};
-use crate::engine::{Engine, dimensions, scheme_of_boxes};
+use crate::engine::{Engine, dimensions, scheme_from_args};
 use crate::input;
 use crate::mesh::Kind;
 use crate::output::{OutputFile, is_device, print};
@@ -46,7 +46,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     for source in &sources {
         let scene = source.load(args, reporter)?;
         let rays = rays(&scene, args, reporter)?;
-        let scheme = scheme_of_boxes(&args.scheme, &scene.boxes, scene.dimensions, reporter)?;
+        let scheme = scheme_from_args(&args.scheme, &scene.boxes, scene.dimensions, reporter)?;
         let (block, wrong) = bench.scene(&scene, rays.as_ref(), scheme)?;
         faults.extend(wrong.into_iter().map(|fault| format!("{}: {fault}", block.title())));
         reporter.say(block.text());

@@ -15,7 +15,7 @@ pub struct Engine {
     pub broad_phase: BroadPhase,
     #[expect(dead_code, reason = "saved on drop")]
     cache_file: Option<CacheFile>,
-    is_free_choice: bool,
+    names_no_backend: bool,
     reporter: Reporter,
 }
 
@@ -33,7 +33,9 @@ impl Engine {
     pub fn open_any(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         let backend = backend(args, lib::Backend::Gpu(Backends::all()))?;
         match Self::open_on(backend, args, descriptor, reporter) {
-            Err(error @ (BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_))) if is_free_choice(args) => {
+            Err(error @ (BroadPhaseError::NoAdapter { .. } | BroadPhaseError::NoDevice(_)))
+                if names_no_backend(args) =>
+            {
                 reporter.warn(format!("{error}: using the CPU engine"));
                 Ok(Self::open_on(lib::Backend::Cpu, args, descriptor, reporter)?)
             }
@@ -63,7 +65,7 @@ impl Engine {
         Ok(Self {
             broad_phase,
             cache_file,
-            is_free_choice: is_free_choice(args),
+            names_no_backend: names_no_backend(args),
             reporter,
         })
     }
@@ -79,7 +81,7 @@ impl Engine {
         let was_on_gpu = self.gpu().is_some();
         let mut result = block_on(self.broad_phase.step_scene(scene));
         if let Err(BroadPhaseError::Input(InputError::BufferTooLarge { .. })) = result
-            && self.is_free_choice
+            && self.names_no_backend
         {
             let descriptor = *self.broad_phase.descriptor();
             self.broad_phase = block_on(BroadPhase::with_backend(&descriptor, lib::Backend::Cpu))?;
@@ -142,7 +144,7 @@ fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Broa
 }
 
 /// Returns true without --backend and --adapter. Unusable adapters may then be skipped.
-pub fn is_free_choice(args: &EngineArgs) -> bool {
+pub fn names_no_backend(args: &EngineArgs) -> bool {
     args.backend == Backend::Auto && args.adapter.is_none()
 }
 
@@ -164,15 +166,15 @@ pub fn dimensions(scene: &Scene) -> Dimensions {
     }
 }
 
-/// Like [`scheme_of_boxes`], but warns that the adaptive scheme is slow on meshes.
+/// Like [`scheme_from_args`], but warns that the adaptive scheme is slow on meshes.
 pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Scheme> {
     if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
         reporter.say("adaptive takes five to six times as long as hierarchical on meshes, with the same results");
     }
-    scheme_of_boxes(args, &scene.boxes, dimensions(scene), reporter)
+    scheme_from_args(args, &scene.boxes, dimensions(scene), reporter)
 }
 
-pub fn scheme_of_boxes(
+pub fn scheme_from_args(
     args: &SchemeArgs,
     boxes: &[Aabb],
     dimensions: Dimensions,

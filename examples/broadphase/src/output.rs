@@ -89,7 +89,7 @@ pub struct OutputFile {
     path: PathBuf,
     file: Option<File>,
     /// Created by this command and still empty.
-    is_bare: bool,
+    is_new_and_empty: bool,
     place: Option<Place>,
 }
 
@@ -99,7 +99,7 @@ impl OutputFile {
         if let Some(folder) = folder.filter(|folder| !folder.exists()) {
             bail!("{}: no such folder: {}", path.display(), folder.display());
         }
-        let is_bare = !path.exists();
+        let is_new_and_empty = !path.exists();
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -112,13 +112,13 @@ impl OutputFile {
             if open.iter().any(|(other, _)| other.is_same(place)) {
                 bail!("{}: two results have this file; choose another", path.display());
             }
-            let output = if is_bare { Output::Made } else { Output::Kept };
+            let output = if is_new_and_empty { Output::Made } else { Output::Kept };
             open.push((place.clone(), output));
         }
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),
-            is_bare,
+            is_new_and_empty,
             place,
         })
     }
@@ -129,7 +129,7 @@ impl OutputFile {
 
     pub fn save(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        self.is_bare = false;
+        self.is_new_and_empty = false;
         let replace = || {
             if file.metadata()?.is_file() {
                 file.rewind()?;
@@ -147,7 +147,7 @@ impl Drop for OutputFile {
     fn drop(&mut self) {
         // Closed first, since some systems cannot remove open files.
         self.file = None;
-        if self.is_bare {
+        if self.is_new_and_empty {
             // Removes the file that a link points to, not the link.
             let _ = fs::remove_file(self.place.as_ref().map_or(&self.path, |place| &place.real));
         }

@@ -161,7 +161,7 @@ fn differences(
     }
     let [of_gpu, of_cpu] = [on_gpu, on_cpu].map(|result| Answer::of_step(descriptor, result));
     if by_definition {
-        let expected = answer::brute_force(descriptor, scene).asked_by(descriptor);
+        let expected = answer::brute_force(descriptor, scene).self_query_of(descriptor);
         for (faults, answer) in faults.iter_mut().zip([of_gpu, of_cpu]) {
             faults.extend(answer.difference(&expected));
         }

@@ -4,7 +4,7 @@ use measure::verify::{Case, Verified, compare, compare_random, table, verified};
 
 use crate::Status;
 use crate::args::{Backend, VerifyArgs};
-use crate::engine::{backends, dimensions, is_free_choice};
+use crate::engine::{backends, dimensions, names_no_backend};
 use crate::input;
 use crate::output::print;
 use crate::report::Reporter;
@@ -79,7 +79,7 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
             Err(_) => found.retain(|adapter| adapter.title().to_lowercase().contains(&wanted.to_lowercase())),
         }
     }
-    if is_free_choice(&args.engine) {
+    if names_no_backend(&args.engine) {
         found.retain_mut(|adapter| {
             let checked = adapter.check();
             if let Err(error) = &checked {

@@ -34,8 +34,8 @@ const WATCH_EVERY: i32 = 500;
 /// Milliseconds until the status (`LONG`) or a notice (`TOO_LONG`) reports a wait.
 const LONG: f64 = 3e3;
 const TOO_LONG: f64 = 10e3;
-/// Milliseconds of warning before a slow world, which may freeze the browser.
-const HEADS_UP: f64 = 5e3;
+/// Duration of the warning, in milliseconds, before a world is shown that may freeze the browser.
+const WARNING_MS: f64 = 5e3;
 /// Milliseconds between updates.
 const READOUT_EVERY: f64 = 250.0;
 /// Milliseconds, enough to read the stage times.
@@ -61,7 +61,7 @@ pub struct App {
     in_flight: u32,
     slow_notice_shown: bool,
     /// Number of boxes of a world abandoned in mid-step.
-    given_up: Option<u32>,
+    abandoned_boxes: Option<u32>,
     offer: Offer,
     /// True if the notice reports a wait for the GPU. It closes when the wait ends.
     notice_is_of_wait: bool,
@@ -78,7 +78,7 @@ pub struct App {
 struct Clock {
     asked: f64,
     /// Start of the current wait for the device. `took` is the last wait's duration.
-    owed: f64,
+    wait_start: f64,
     took: f64,
     frame: f64,
     readout: f64,
@@ -112,7 +112,7 @@ pub fn start() {
         answered: None,
         in_flight: 0,
         slow_notice_shown: false,
-        given_up: None,
+        abandoned_boxes: None,
         offer: Offer::Nothing,
         notice_is_of_wait: false,
         notice_behind: None,
@@ -141,7 +141,7 @@ async fn open(app: Shared) {
         }
         (app.is_busy, app.has_failed) = (true, false);
         (app.gpu, app.demo, app.answered) = (None, None, None);
-        if app.given_up.is_none() {
+        if app.abandoned_boxes.is_none() {
             app.clock.asked = app.page.now();
         }
         app.page.state(State::Starting, "starting…");
@@ -160,7 +160,7 @@ async fn open(app: Shared) {
                 app.gpu = Some(gpu);
                 app.size = UVec2::ONE;
                 app.is_busy = false;
-                app.given_up = None;
+                app.abandoned_boxes = None;
                 app.end_wait();
             }
             build(app).await;
@@ -168,7 +168,7 @@ async fn open(app: Shared) {
         Err(failure) => {
             let mut app = app.borrow_mut();
             app.is_busy = false;
-            app.given_up = None;
+            app.abandoned_boxes = None;
             app.fail(&failure);
         }
     }
@@ -233,14 +233,14 @@ async fn heads_up(app: &Shared, gpu: &Rc<Gpu>, settings: Settings) -> bool {
         if !gpu.is_software || settings.boxes < MANY_BOXES || is_known {
             return true;
         }
-        let begin = HEADS_UP / 1e3;
+        let begin = WARNING_MS / 1e3;
         let text = format!(
             "{IS_SOFTWARE} The first step begins in {begin:.0} seconds, and the page may stand still until it is over."
         );
         app.tell_long(settings.boxes, &text);
         app.page.clone()
     };
-    let end = page.now() + HEADS_UP;
+    let end = page.now() + WARNING_MS;
     while page.now() < end {
         sleep(&page, 100).await;
         let app = app.borrow();
@@ -380,8 +380,8 @@ impl App {
     fn take_answer(&mut self, gpu: &Gpu, now: f64) {
         let in_flight = gpu.frames_in_flight();
         if in_flight < self.in_flight {
-            self.clock.took = now - self.clock.owed;
-            self.clock.owed = now;
+            self.clock.took = now - self.clock.wait_start;
+            self.clock.wait_start = now;
             self.end_wait();
         }
         self.in_flight = in_flight;
@@ -424,7 +424,7 @@ impl App {
             return;
         };
         self.take_answer(&gpu, now);
-        let waited = now - self.clock.owed;
+        let waited = now - self.clock.wait_start;
         if self.is_busy || self.demo.is_none() || self.in_flight == 0 || waited < LONG {
             return;
         }
@@ -462,7 +462,7 @@ impl App {
 
     /// Reports that the browser provides no device until the abandoned step ends.
     fn tell_given_up(&mut self) {
-        let Some(boxes) = self.given_up.filter(|_| !self.notice_is_of_wait) else {
+        let Some(boxes) = self.abandoned_boxes.filter(|_| !self.notice_is_of_wait) else {
             return;
         };
         let boxes = grouped(boxes.into());
@@ -546,7 +546,7 @@ impl App {
         } else {
             FRAMES_IN_FLIGHT
         };
-        let rests = self.clock.took >= SLOW_FRAME && self.page.now() - self.clock.owed < REST;
+        let rests = self.clock.took >= SLOW_FRAME && self.page.now() - self.clock.wait_start < REST;
         if self.in_flight >= most || rests {
             return Next::Frame;
         }
@@ -580,7 +580,7 @@ impl App {
             };
         }
         if self.in_flight == 0 {
-            self.clock.owed = self.page.now();
+            self.clock.wait_start = self.page.now();
         }
         self.in_flight = gpu.frames_in_flight();
         self.frames += 1;

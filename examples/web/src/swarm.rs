@@ -14,7 +14,7 @@ const CHUNK: usize = 1 << 16;
 
 pub struct Swarm {
     pub count: u32,
-    /// Half edges of the space.
+    /// Half extents of the space.
     pub reach: Vec3,
     pub boxes: wgpu::Buffer,
     bodies: wgpu::Buffer,

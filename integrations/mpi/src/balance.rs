@@ -53,7 +53,7 @@ impl<C: Communicator> Ranks<C> {
             .flat_map(|(objects, compared)| {
                 let weight = |place: usize| self.load_of(objects.ids[place]);
                 let dot = move |(place, object): (usize, &Aabb)| {
-                    (!object.is_ignored(Dimensions::Three)).then(|| Dot {
+                    (!object.is_ignored(Dimensions::Three)).then(|| WeightedBox {
                         span: Span::of(object),
                         weight: weight(place),
                     })

@@ -11,7 +11,7 @@ use crate::partition::{Cut, Partition, Span, middle};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct Dot {
+pub(crate) struct WeightedBox {
     pub span: Span,
     pub weight: u32,
 }
@@ -54,7 +54,7 @@ fn float(key: u32) -> f64 {
     if ordered < 0 { -magnitude } else { magnitude }
 }
 
-fn is_upper(dot: &Dot, cut: Cut) -> bool {
+fn is_upper(dot: &WeightedBox, cut: Cut) -> bool {
     dot.span.first[cut.axis as usize] >= cut.border
 }
 
@@ -65,7 +65,7 @@ impl<C: Communicator> Bisection<C> {
 
     /// Cuts space. Returns the partition and this rank's load. Borders of the partition `kept` keep their axes, and at
     /// most the share `kept.1` of a group's load changes sides. Collective.
-    pub fn cut(&mut self, ranks: &C, mut dots: Vec<Dot>, kept: Option<(&Partition, f64)>) -> (Partition, u64) {
+    pub fn cut(&mut self, ranks: &C, mut dots: Vec<WeightedBox>, kept: Option<(&Partition, f64)>) -> (Partition, u64) {
         let rank = ranks.rank();
         let (mut first, mut end) = (0, ranks.size());
         let mut own = Partition::undivided(1).cuts[0];
@@ -97,7 +97,7 @@ impl<C: Communicator> Bisection<C> {
 }
 
 /// Finds the border with `share[0] / share[1]` of the group's load below it.
-fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: Option<(Cut, f64)>) -> Cut {
+fn find_cut<C: Communicator>(group: &C, dots: &[WeightedBox], share: [usize; 2], kept: Option<(Cut, f64)>) -> Cut {
     let mut loads = [0; 2];
     for dot in dots {
         loads[0] += u64::from(dot.weight);
@@ -134,7 +134,7 @@ fn find_cut<C: Communicator>(group: &C, dots: &[Dot], share: [usize; 2], kept: O
     let borders = [0, 1, 2].map(|axis| places[3 * axis + 1].border(axis, wanted));
     let mut crossing = borders.map(|(cut, _)| {
         let axis = cut.axis as usize;
-        let crosses = |dot: &&Dot| !is_upper(dot, cut) && dot.span.last[axis] >= cut.border;
+        let crosses = |dot: &&WeightedBox| !is_upper(dot, cut) && dot.span.last[axis] >= cut.border;
         dots.iter().filter(crosses).count() as u64
     });
     let mut count = [dots.len() as u64];
@@ -166,7 +166,7 @@ impl Place {
 }
 
 /// Finds quantiles of the group's lower corners.
-fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> Vec<Place> {
+fn places<C: Communicator>(group: &C, dots: &[WeightedBox], quantiles: &[Quantile]) -> Vec<Place> {
     const DIGITS: usize = 1 << DIGIT;
     let mut places = vec![Place::default(); quantiles.len()];
     for shift in (0..u32::BITS).step_by(DIGIT as usize).rev() {
@@ -197,7 +197,7 @@ fn places<C: Communicator>(group: &C, dots: &[Dot], quantiles: &[Quantile]) -> V
 }
 
 /// Moves boxes to their side of the cut. Each rank sends to one rank of the other half.
-fn swap<C: Communicator>(group: &C, dots: Vec<Dot>, cut: Cut, lower_ranks: usize) -> Vec<Dot> {
+fn swap<C: Communicator>(group: &C, dots: Vec<WeightedBox>, cut: Cut, lower_ranks: usize) -> Vec<WeightedBox> {
     let rank = group.rank();
     let in_upper = rank >= lower_ranks;
     let partner = if in_upper {
@@ -208,7 +208,7 @@ fn swap<C: Communicator>(group: &C, dots: Vec<Dot>, cut: Cut, lower_ranks: usize
     let (mut own, others): (Vec<_>, Vec<_>) = dots.into_iter().partition(|dot| is_upper(dot, cut) == in_upper);
     let message = (!others.is_empty()).then(|| (partner, bytemuck::cast_slice(&others).to_vec()));
     for (_, message) in group.exchange(message.into_iter().collect()) {
-        own.extend(bytemuck::pod_collect_to_vec::<u8, Dot>(&message));
+        own.extend(bytemuck::pod_collect_to_vec::<u8, WeightedBox>(&message));
     }
     own
 }

@@ -146,7 +146,7 @@ impl Threads {
     }
 
     /// Calls `lay` on shared bytes on each rank, then returns the bytes.
-    fn lay_out(&self, lay: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    fn write_shared(&self, lay: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         lay(&mut locked(&self.shared.rows));
         self.shared.meet();
         let rows = locked(&self.shared.rows).clone();
@@ -177,14 +177,14 @@ impl Communicator for Threads {
     }
 
     fn gather(&self, row: &[u8]) -> Vec<u8> {
-        self.lay_out(|rows| {
+        self.write_shared(|rows| {
             rows.resize(row.len() * self.size(), 0);
             rows[self.rank * row.len()..][..row.len()].copy_from_slice(row);
         })
     }
 
     fn broadcast(&self, root: usize, bytes: &mut [u8]) {
-        let from_root = self.lay_out(|rows| {
+        let from_root = self.write_shared(|rows| {
             if self.rank == root {
                 *rows = bytes.to_vec();
             }

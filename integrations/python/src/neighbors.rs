@@ -34,20 +34,20 @@ struct Space {
 
 impl Space {
     /// Vector to the nearest image of `to`, and the image's shift in periods.
-    fn way(&self, from: usize, to: usize) -> ([f64; 3], [i32; 3]) {
-        let (mut way, mut shift) = ([0.0; 3], [0; 3]);
+    fn offset(&self, from: usize, to: usize) -> ([f64; 3], [i32; 3]) {
+        let (mut offset, mut shift) = ([0.0; 3], [0; 3]);
         for axis in 0..3 {
             let apart = self.positions[to][axis] - self.positions[from][axis];
             let period = self.periods[axis];
             if period.is_finite() {
                 let images = -(apart / period).round();
                 shift[axis] = images as i32;
-                way[axis] = apart + images * period;
+                offset[axis] = apart + images * period;
             } else {
-                way[axis] = apart;
+                offset[axis] = apart;
             }
         }
-        (way, shift)
+        (offset, shift)
     }
 
     /// Returns points in single precision, moved close to 0, and the largest error of a distance. Fails if a point is
@@ -105,8 +105,8 @@ impl Space {
 }
 
 /// Avoids squares, which may overflow or become 0.
-fn length(way: [f64; 3]) -> f64 {
-    way.into_iter().fold(0.0, f64::hypot)
+fn length(offset: [f64; 3]) -> f64 {
+    offset.into_iter().fold(0.0, f64::hypot)
 }
 
 type NeighborRows<'py> = (
@@ -174,19 +174,19 @@ pub fn neighbors<'py>(
                 let before = near.objects.len();
                 let [begin, end] = [row, row + 1].map(|at| result.query_offsets[at] as usize);
                 for &object in &result.query_objects[begin..end] {
-                    let (way, shift) = space.way(row, object as usize);
-                    let squared: f64 = way.iter().map(|along| along * along).sum();
+                    let (offset, shift) = space.offset(row, object as usize);
+                    let squared: f64 = offset.iter().map(|along| along * along).sum();
                     let is_near = if limit.is_normal() {
                         squared <= limit
                     } else {
-                        length(way) <= radius
+                        length(offset) <= radius
                     };
                     if is_near {
                         near.objects.push(object);
                         near.distances.push(if squared.is_normal() {
                             squared.sqrt()
                         } else {
-                            length(way)
+                            length(offset)
                         });
                         if is_periodic {
                             near.shifts.push(shift);

@@ -1,7 +1,7 @@
 //! Reference pass of `shaders/pairs/pair_count.wgsl`.
 
 use super::pair_emit_cached::cached_partners;
-use super::pair_sums::{add_up, no_words};
+use super::pair_sums::{add_up, initial_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, add64};
@@ -73,7 +73,7 @@ pub fn pair_count(
     }
     let mut words = Vec::new();
     if !params.is_uniform() {
-        words = no_words(params, 0);
+        words = initial_words(params, 0);
         add_up(params, 0, &counts, &mut words, counters);
     }
     counts.push(0);

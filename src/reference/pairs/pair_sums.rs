@@ -19,7 +19,7 @@ pub const fn tile_words(params: &Params) -> usize {
 }
 
 /// Returns the words before counting: `unwritten` in all tiles, then sums of 0.
-pub fn no_words(params: &Params, unwritten: u32) -> Vec<u32> {
+pub fn initial_words(params: &Params, unwritten: u32) -> Vec<u32> {
     let mut words = vec![unwritten; tile_words(params)];
     words.resize(words.len() + 2 * (params.pair_rows as usize / TILE), 0);
     words

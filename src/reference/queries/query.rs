@@ -162,7 +162,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
 }
 
 /// Query of an object for neighbours of its lower corner, or for overlapping objects.
-pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
+pub fn self_query_of(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
     let object = &objects[record.object as usize];
     let class = classify(object);
     let seeks_corners = params.self_query == self_query::NEIGHBORS;

@@ -3,7 +3,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::query::{LoadedQuery, asked_by, distance_to, load_query};
+use super::query::{LoadedQuery, distance_to, load_query, self_query_of};
 use crate::api::queries::{Query, self_query};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::blocks::{Iterations, Overrides};
@@ -45,7 +45,7 @@ impl QueryReads<'_> {
         if params.self_query == self_query::NONE {
             return (load_query(params, &self.queries[index as usize]), index);
         }
-        let query = asked_by(params, self.objects, &self.self_query[index as usize]);
+        let query = self_query_of(params, self.objects, &self.self_query[index as usize]);
         (query, query.querier.unwrap_or(index))
     }
 }

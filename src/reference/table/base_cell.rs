@@ -67,7 +67,7 @@ impl Octaves<'_> {
         4 * self.bounded_pairs(octave).saturating_sub(lasting) > 3 * most.saturating_sub(lasting)
     }
 
-    fn parts(&self, octave: u32, eighths: u32) -> bool {
+    fn separates_pairs(&self, octave: u32, eighths: u32) -> bool {
         let left = |octave| self.bounded_pairs(octave).saturating_sub(self.pairs_by_chance(octave));
         8 * left((octave + 2).min(OCTAVES - 1)) <= (8 - eighths) * left(octave)
     }
@@ -134,7 +134,7 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
     let is_full = |octave: &u32| holds_more(*octave, fraction, MAX_NEIGHBOURS);
     let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
     let after = |first: u32, eighths| {
-        let coarse = |octave: &u32| is_full(octave) && octaves.parts(*octave, eighths);
+        let coarse = |octave: &u32| is_full(octave) && octaves.separates_pairs(*octave, eighths);
         (first..OCTAVES).find(|octave| !coarse(octave)).unwrap_or(OCTAVES - 1)
     };
     let finest = after(dense.map_or(0, |dense| dense + 1), 1);

@@ -1,9 +1,9 @@
 use crate::layout::grid::{CLUSTER, Grid, Params, Record, ordered};
 use crate::shared::bounds::MAX_GROUPS;
-use crate::shared::runs::{LENGTH, in_runs};
+use crate::shared::runs::{RUN_LENGTH, in_runs};
 
 const BLOCK: usize = 256;
-const _: () = assert!((LENGTH as usize).is_multiple_of(BLOCK) && BLOCK.is_multiple_of(CLUSTER as usize));
+const _: () = assert!((RUN_LENGTH as usize).is_multiple_of(BLOCK) && BLOCK.is_multiple_of(CLUSTER as usize));
 
 /// Sorts the entries of each cell by lower y, in blocks of 256. Returns the boxes of clusters, which the GPU stores
 /// after the records. Does nothing unless the scene is crowded.

@@ -2,9 +2,9 @@ use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, larger_keys};
 use crate::api::types::Aabb;
 use crate::layout::blocks::LARGE_TABLE_TILE;
 use crate::layout::grid::{Class, Grid, NO_LEVEL, Params, classify, key_of, place};
-use crate::shared::runs::{LENGTH, in_runs, map};
+use crate::shared::runs::{RUN_LENGTH, in_runs, map};
 
-const _: () = assert!((LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE));
+const _: () = assert!((RUN_LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE));
 
 /// Returns one key per object. The value sorted along with a key is the object's index with all primary flags (bits 29
 /// to 31) set.

@@ -284,7 +284,7 @@ fn margins_up_to_the_largest_float_grow_boxes() {
     }
 }
 
-/// A margin flushes the first point's denormal bounds to 0, just out of reach of the second point.
+/// With a margin, boxes grow, which flushes denormal bounds to 0. So the first point no longer reaches the second.
 #[test]
 fn denormal_bounds_count_as_zero_where_boxes_grow() {
     let objects = [Aabb::point([1.0e-38; 3]), Aabb::point([3.3e-38; 3])];

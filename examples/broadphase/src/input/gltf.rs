@@ -20,7 +20,7 @@ use crate::report::counted;
 pub const GLB_MAGIC: &[u8] = b"glTF";
 
 /// Extensions, or prefixes of their names, that pack, move or repeat vertices, or redefine indices.
-const MOVING: [&str; 14] = [
+const UNSUPPORTED_EXTENSIONS: [&str; 14] = [
     "AGI_articulations",
     "CESIUM_RTC",
     "EXT_implicit_",
@@ -204,7 +204,7 @@ pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Resu
 fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> {
     if let Some(name) = required
         .iter()
-        .find(|name| MOVING.iter().any(|start| name.starts_with(start)))
+        .find(|name| UNSUPPORTED_EXTENSIONS.iter().any(|start| name.starts_with(start)))
     {
         bail!(
             "unsupported extension {:?}: it packs or moves vertices; export without it",

@@ -101,7 +101,7 @@ struct Elements<'a, R> {
     words: Words<'a, R>,
     encoding: Encoding,
     /// First text element that does not end with its line: usually, numbers are missing or surplus.
-    first_odd: Option<String>,
+    first_line_mismatch: Option<String>,
 }
 
 impl<'a, R: BufRead> Elements<'a, R> {
@@ -113,7 +113,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
                 has_broken: false,
             },
             encoding,
-            first_odd: None,
+            first_line_mismatch: None,
         }
     }
 
@@ -158,9 +158,9 @@ impl<'a, R: BufRead> Elements<'a, R> {
         }
         let has_broken = words.has_broken;
         let is_odd = has_broken || !words.ends_line()?;
-        if is_odd && self.first_odd.is_none() {
+        if is_odd && self.first_line_mismatch.is_none() {
             let how = if has_broken { "fewer" } else { "more" };
-            self.first_odd = Some(format!(
+            self.first_line_mismatch = Some(format!(
                 "{} {row}: {how} numbers than properties in its line",
                 element.name
             ));
@@ -169,7 +169,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
     }
 
     fn with_first_odd(&self, error: anyhow::Error) -> anyhow::Error {
-        match &self.first_odd {
+        match &self.first_line_mismatch {
             Some(odd) => error.context(odd.clone()),
             None => error,
         }
@@ -177,7 +177,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
 
     /// Fails if numbers remain and some element did not end with its line.
     fn finish(&mut self) -> Result<()> {
-        if self.first_odd.is_some() && self.words.next().is_ok() {
+        if self.first_line_mismatch.is_some() && self.words.next().is_ok() {
             let rest = anyhow!("unexpected numbers after the last element");
             return Err(self.with_first_odd(rest));
         }

@@ -146,8 +146,8 @@ impl Separator {
     }
 
     /// A trailing separator adds no field.
-    fn fields(self, text: &[u8]) -> Fields<'_> {
-        Fields {
+    fn fields(self, text: &[u8]) -> LineFields<'_> {
+        LineFields {
             rest: Some(text),
             separator: self,
         }
@@ -155,12 +155,12 @@ impl Separator {
 }
 
 #[derive(Clone)]
-struct Fields<'a> {
+struct LineFields<'a> {
     rest: Option<&'a [u8]>,
     separator: Separator,
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for LineFields<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {

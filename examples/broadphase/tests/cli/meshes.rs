@@ -36,7 +36,7 @@ fn armadillo_rollers() {
         "armadillo-rollers",
         "12135 vertices, 36363 edges, 24242 faces",
         [(5_068_572, 5_262_655), (2_032_089, 2_104_815)],
-        &engines_by_turns(),
+        &one_engine_per_scheme(),
     );
 }
 
@@ -46,7 +46,7 @@ fn cloth_ball() {
         "cloth-ball",
         "46598 vertices, 138825 edges, 92230 faces",
         [(5_197_332, 5_901_866), (1_655_541, 1_932_231)],
-        &engines_by_turns(),
+        &one_engine_per_scheme(),
     );
 }
 
@@ -200,7 +200,7 @@ fn engines() -> Vec<[&'static str; 4]> {
 
 /// One engine for each scheme, since a software adapter is slow for millions of pairs. The CPU engine gets the slowest
 /// scheme.
-fn engines_by_turns() -> Vec<[&'static str; 4]> {
+fn one_engine_per_scheme() -> Vec<[&'static str; 4]> {
     let all = engines();
     (0..3).map(|scheme| all[(4 * scheme + 3) % all.len()]).collect()
 }

@@ -34,7 +34,7 @@ pub(super) fn listen(app: &Shared) {
         let mut app = of.borrow_mut();
         app.close_notice();
         if let Offer::Fewer(boxes) = app.offer {
-            app.given_up = app.demo.as_ref().map(|demo| demo.settings.boxes);
+            app.abandoned_boxes = app.demo.as_ref().map(|demo| demo.settings.boxes);
             app.want(boxes);
         }
         spawn_local(reopen(Rc::clone(&of)));

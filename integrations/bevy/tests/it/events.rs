@@ -155,7 +155,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
         expected.drain(..place);
         most_behind = most_behind.max(expected.len() - 1);
         assert_eq!(app.world().resource::<Heard>().pairs, now, "messages of frame {frame}");
-        hold_back(&app, most_behind);
+        wait_if_late(&app, most_behind);
     }
     settle(&mut app);
     assert_eq!(told(app.world()), brute_force(app.world_mut()));
@@ -167,7 +167,7 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
 }
 
 /// Waits for the device if events are over two frames late, like an app with a window.
-fn hold_back(app: &App, behind: usize) {
+fn wait_if_late(app: &App, behind: usize) {
     if behind > 2
         && let Some(device) = app.world().get_resource::<bevy::render::renderer::RenderDevice>()
     {

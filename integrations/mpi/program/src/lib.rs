@@ -26,7 +26,7 @@ use run::run;
 /// Exit status for bad usage or input.
 const BAD: u8 = 2;
 
-static ENDS: AtomicBool = AtomicBool::new(false);
+static HAS_RETURNED: AtomicBool = AtomicBool::new(false);
 
 /// Runs the command line on `wrap`'s communicator.
 pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode {
@@ -57,7 +57,7 @@ pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode
         mpi::topology::SimpleCommunicator::world().abort(101);
     }));
     let result = run(&cli, wrap(Processes::new(&world)));
-    ENDS.store(true, Ordering::Relaxed);
+    HAS_RETURNED.store(true, Ordering::Relaxed);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -78,7 +78,7 @@ fn clean_up_when_stopped() {
     thread::spawn(move || {
         for signal in signals.forever() {
             // Ignores the signal after `run`: after an error, mpirun also signals ranks that already exit.
-            if !ENDS.load(Ordering::Relaxed) {
+            if !HAS_RETURNED.load(Ordering::Relaxed) {
                 write::remove_part();
                 std::process::exit(128 + signal);
             }

@@ -39,7 +39,7 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
     if !start.starts_with(b"\x93NUMPY") {
         return Err("not an NPY file".into());
     }
-    look_at(start.get(10..).unwrap_or_default(), length)?;
+    check_header(start.get(10..).unwrap_or_default(), length)?;
     let mut rest = &start[..];
     let header = NpyHeader::from_reader(&mut rest).map_err(|_| "a broken header".to_owned())?;
     let begin = (start.len() - rest.len()) as u64;
@@ -97,7 +97,7 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
 
 /// Rejects headers on which the parser would hang or overflow: nested brackets, or numbers whose product exceeds the
 /// file's length. A valid header's numbers are bytes per number, rows and columns.
-fn look_at(start: &[u8], length: u64) -> Result<(), String> {
+fn check_header(start: &[u8], length: u64) -> Result<(), String> {
     let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
     let numbers = text

@@ -9,7 +9,7 @@ struct View {
     // Words of visibility bits per view.
     words: u32,
     // 1 to colour boxes by the drone and sun that see them.
-    tells_others: u32,
+    colors_by_views: u32,
 }
 
 @group(0) @binding(0) var<uniform> view: View;
@@ -36,7 +36,7 @@ fn is_seen(by: u32, object: u32) -> bool {
 
 fn color_of(object: u32) -> vec3<f32> {
     let shade = 0.7 + 0.3 * f32((object * 2654435769u) >> 24u) / 255.0;
-    if (view.tells_others == 0u) {
+    if (view.colors_by_views == 0u) {
         return shade * vec3<f32>(0.62, 0.57, 0.5);
     }
     let drone = f32(is_seen(0u, object));

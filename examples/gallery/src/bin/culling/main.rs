@@ -47,7 +47,7 @@ struct View {
     index: u32,
     reach: f32,
     words: u32,
-    tells_others: u32,
+    colors_by_views: u32,
     padding: u32,
 }
 
@@ -190,7 +190,7 @@ impl Demo for City {
                 index: index as u32,
                 reach,
                 words: seen.words,
-                tells_others: u32::from(index == 2),
+                colors_by_views: u32::from(index == 2),
                 padding: 0,
             };
             gpu.queue.write_buffer(&self.views[index], 0, bytemuck::bytes_of(&view));

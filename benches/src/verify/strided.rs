@@ -7,7 +7,7 @@ use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source};
 
 use crate::generate::Random;
 
-pub struct Strewn {
+pub struct StridedBuffer {
     words: Vec<u32>,
     pub count: u32,
     offset: u64,
@@ -17,7 +17,7 @@ pub struct Strewn {
     box_words: BoxWords,
 }
 
-impl Strewn {
+impl StridedBuffer {
     pub fn of<T: Pod>(elements: &[T], random: &mut Random) -> Self {
         let row = |element: &T| bytemuck::pod_collect_to_vec(bytemuck::bytes_of(element));
         let rows: Vec<Vec<u32>> = elements.iter().map(row).collect();
@@ -122,7 +122,7 @@ fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
 pub mod tests {
     use super::*;
 
-    impl Strewn {
+    impl StridedBuffer {
         pub fn vectors(&self) -> Vec<[[f32; 3]; 2]> {
             let (element, second) = match self.box_words {
                 BoxWords::Tight => (6, 3),
@@ -146,15 +146,15 @@ pub mod tests {
                 .map(|at| Aabb::new([at as f32, -1.0, 0.3], [at as f32 + 0.1, f32::INFINITY, 0.7]).with_owner(at))
                 .collect();
             let before = boxes.clone();
-            let strewn = Strewn::of_boxes(&mut boxes, random);
-            forms[usize::from(strewn.form == BoxLayout::CenterHalf)] += 1;
-            let read = strewn.vectors().into_iter().map(|[first, second]| match strewn.form {
+            let strided = StridedBuffer::of_boxes(&mut boxes, random);
+            forms[usize::from(strided.form == BoxLayout::CenterHalf)] += 1;
+            let read = strided.vectors().into_iter().map(|[first, second]| match strided.form {
                 BoxLayout::CenterHalf => Aabb::from_center_half(first, second),
                 _ => Aabb::new(first, second),
             });
             for ((read, plain), before) in read.zip(&boxes).zip(&before) {
                 assert_eq!((read.min, read.max), (plain.min, plain.max));
-                let has_filters = strewn.box_words == BoxWords::Filters;
+                let has_filters = strided.box_words == BoxWords::Filters;
                 assert_eq!(plain.owner, if has_filters { before.owner } else { 0 });
                 let slack = |a: f32, b: f32| (a - b).abs() < 1e-5;
                 assert!(slack(plain.min[0], before.min[0]) && slack(plain.max[2], before.max[2]));
