@@ -3,7 +3,7 @@
 // Excluded pairs, besides the layer and owner filters. They follow the boxes in the buffer `objects`, since pair passes
 // already bind the maximum number of buffers:
 //   hash table  pairs that the caller lists, two words per slot, open addressing, at most half full
-//   data        words that the caller's function `admits_pair` may read
+//   data        words that the pair filter may read
 
 // For fields, see src/layout/blocks.rs.
 struct Exclusions {

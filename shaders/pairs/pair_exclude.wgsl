@@ -1,6 +1,6 @@
 // uses: common/workgroup, pairs/exclusions
 
-// Inserts each pair of `excluded_pairs` once into the hash table, and copies the data of the caller's function. Ignores
+// Inserts each pair of `excluded_pairs` once into the hash table, and copies the data of the pair filter. Ignores
 // pairs of equal ids or with an id out of range. The slot of a pair depends on the order of invocations, but lookups
 // always find it.
 

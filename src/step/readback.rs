@@ -6,7 +6,9 @@ use std::ops::Range;
 use crate::api::counters::{Counters, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
-use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, check_submitted, copy_out, error_or_lost, submit};
+use crate::gpu::reading::{
+    Copy, HostResult, Readable, Reading, TIMINGS, check_submitted, copy_out, error_or_lost, submit,
+};
 use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
@@ -96,7 +98,7 @@ impl GpuBroadPhase {
         let outputs = self.outputs(Outputs::ALL).ok_or(ReadBackError::NoStep)?;
         let mut readings = vec![reading];
         loop {
-            let answer = Answer {
+            let answer = HostResult {
                 outputs: &outputs,
                 counters,
                 readings: &readings,
@@ -118,7 +120,7 @@ impl GpuBroadPhase {
             self.map(&rest, submission).await?;
             readings.push(rest);
         }
-        let answer = Answer {
+        let answer = HostResult {
             outputs: &outputs,
             counters,
             readings: &readings,
@@ -243,7 +245,11 @@ pub(super) fn received(
 }
 
 /// Decodes a mapped result. `period`: nanoseconds per timestamp tick.
-pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], period: f32) -> Result<StepResult, ReadBackError> {
+pub(crate) fn result(
+    answer: &HostResult<'_>,
+    stages: &[&'static str],
+    period: f32,
+) -> Result<StepResult, ReadBackError> {
     let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
     Ok(StepResult {
         pairs: answer.rows(pairs::buffer::PAIRS)?,

@@ -8,7 +8,7 @@ use crate::api::counters::Counters;
 use crate::api::error::StepError;
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::gpu::readback::Readback;
-use crate::gpu::reading::{Answer, Reading};
+use crate::gpu::reading::{HostResult, Reading};
 use crate::gpu::scope::Scopes;
 use crate::gpu::timing::Timing;
 
@@ -50,7 +50,7 @@ impl GpuBroadPhase {
             }
         };
         let decode = move |reading: &Reading| {
-            let answer = Answer {
+            let answer = HostResult {
                 counters: plan.counters(reading)?,
                 outputs: &written,
                 readings: std::slice::from_ref(reading),
