@@ -6,6 +6,9 @@
 //
 // Works with any size of subgroups, full or not, and any mapping of invocations. Each subgroup claims the next thread
 // numbers and their part of the tile, so the order within a tile is that of the keys.
+//
+// Each thread has `sort.tile / 256` keys. Loops over them have a constant length, so that compilers can keep the arrays
+// in registers.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -14,6 +17,7 @@
 
 const SORT_WORKGROUP: u32 = 256u;
 const KEYS_PER_THREAD: u32 = 13u;
+// Largest tile.
 const SORT_TILE: u32 = 3328u;
 // Number of histograms that fit in `items`. If there are more subgroups, several share one, in consecutive iterations.
 const HISTOGRAMS: u32 = 26u;
@@ -71,17 +75,15 @@ fn main(
     @builtin(subgroup_invocation_id) lane: u32,
 ) {
     let tile = flat_workgroup(group, groups);
-    let first = tile * SORT_TILE;
+    let first = tile * sort.tile;
     var count = 0u;
     if (tile < sort.tiles && first < grid.entry_count) {
-        count = min(grid.entry_count - first, SORT_TILE);
+        count = min(grid.entry_count - first, sort.tile);
     }
+    let thread_keys = sort.tile / SORT_WORKGROUP;
 
     if (local == 0u) {
         atomicStore(&claimed, 0u);
-    }
-    for (var word = local; word < HISTOGRAMS * HISTOGRAM_WORDS; word += SORT_WORKGROUP) {
-        atomicStore(&items[word], 0u);
     }
     workgroupBarrier();
     let present = subgroupBallot(true);
@@ -96,7 +98,7 @@ fn main(
     let subgroup = numbers >> 16u;
     // Replaces `local`: lanes of a subgroup have consecutive numbers.
     let thread = (numbers & 0xffffu) + rank;
-    let part = (numbers & 0xffffu) * KEYS_PER_THREAD + rank;
+    let part = (numbers & 0xffffu) * thread_keys + rank;
     workgroupBarrier();
     if (local == 0u) {
         subgroups = atomicLoad(&claimed) >> 16u;
@@ -104,11 +106,19 @@ fn main(
     let subgroup_count = workgroupUniformLoad(&subgroups);
     let iterations = (subgroup_count + HISTOGRAMS - 1u) / HISTOGRAMS;
     let histogram = subgroup / iterations;
+    let histogram_words = min(subgroup_count, HISTOGRAMS) * HISTOGRAM_WORDS;
+    for (var word = local; word < histogram_words; word += SORT_WORKGROUP) {
+        atomicStore(&items[word], 0u);
+    }
+    workgroupBarrier();
 
     var mine: array<u32, 13>;
     // Places of this thread's keys in the sorted tile.
     var places: array<u32, 13>;
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        if (k >= thread_keys) {
+            break;
+        }
         let place = part + k * lanes;
         // Places past the end get the largest key and stay after all others.
         mine[k] = 0xffffffffu;
@@ -119,12 +129,17 @@ fn main(
     for (var turn = 0u; turn < iterations; turn += 1u) {
         let is_mine = subgroup % iterations == turn;
         for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+            if (k >= thread_keys) {
+                break;
+            }
             let digit = digit_of(mine[k]);
             var peers = present;
             for (var bit = 0u; bit < MAX_DIGIT_BITS; bit += 1u) {
-                let has = ((digit >> bit) & 1u) != 0u;
-                let votes = subgroupBallot(has);
-                peers &= select(~votes, votes, has);
+                if (bit < sort.bits) {
+                    let has = ((digit >> bit) & 1u) != 0u;
+                    let votes = subgroupBallot(has);
+                    peers &= select(~votes, votes, has);
+                }
             }
             let earlier_peers = count_lanes(peers & before);
             var earlier = 0u;
@@ -143,7 +158,7 @@ fn main(
     // Each count becomes its exclusive prefix sum over the histograms. The totals are the tile's counts.
     if (thread < HISTOGRAM_WORDS) {
         var running = 0u;
-        for (var word = thread; word < HISTOGRAMS * HISTOGRAM_WORDS; word += HISTOGRAM_WORDS) {
+        for (var word = thread; word < histogram_words; word += HISTOGRAM_WORDS) {
             let counted = atomicLoad(&items[word]);
             atomicStore(&items[word], running);
             running += counted;
@@ -174,6 +189,9 @@ fn main(
     }
     workgroupBarrier();
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        if (k >= thread_keys) {
+            break;
+        }
         let digit = digit_of(mine[k]);
         let earlier = (atomicLoad(&items[counter_of(histogram, digit)]) >> half_of(digit)) & 0xffffu;
         places[k] += digit_starts[digit] + earlier;
@@ -181,20 +199,31 @@ fn main(
     workgroupBarrier();
 
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        if (k >= thread_keys) {
+            break;
+        }
         atomicStore(&items[places[k]], mine[k]);
     }
     workgroupBarrier();
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        if (k >= thread_keys) {
+            break;
+        }
         let place = k * SORT_WORKGROUP + thread;
-        let key = atomicLoad(&items[place]);
-        // `mine[k]` is now the destination index.
-        mine[k] = targets[digit_of(key)] + place;
-        if (place < count && mine[k] < grid.entry_count) {
-            sorted_keys[mine[k]] = key;
+        if (place < count) {
+            let key = atomicLoad(&items[place]);
+            // `mine[k]` is now the destination index.
+            mine[k] = targets[digit_of(key)] + place;
+            if (mine[k] < grid.entry_count) {
+                sorted_keys[mine[k]] = key;
+            }
         }
     }
     workgroupBarrier();
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        if (k >= thread_keys) {
+            break;
+        }
         let place = part + k * lanes;
         if (place < count) {
             atomicStore(&items[places[k]], value_at(first + place));
@@ -202,6 +231,9 @@ fn main(
     }
     workgroupBarrier();
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        if (k >= thread_keys) {
+            break;
+        }
         let place = k * SORT_WORKGROUP + thread;
         if (place < count && mine[k] < grid.entry_count) {
             sorted_values[mine[k]] = atomicLoad(&items[place]);

@@ -7,6 +7,10 @@ use crate::shared::wgsl::number;
 
 const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
+/// Tiles are a multiple of the workgroup size.
+const SUBGROUPS_TILE_STEP: u32 = number("sort/sort_scatter_subgroups", "SORT_WORKGROUP");
+/// Number of tiles from which on they have full size.
+const SUBGROUPS_TILES: u32 = 128;
 /// Maximum bits of a digit whose histogram is in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
@@ -50,7 +54,10 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
     let each = key_bits.div_ceil(count);
     let (tile, tiles) = match strategy {
         SortStrategy::Auto | SortStrategy::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
-        SortStrategy::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
+        SortStrategy::Subgroups => {
+            let tile = subgroups_tile(keys);
+            (tile, keys.div_ceil(tile))
+        }
         // Tiles divide the keys evenly, since there may be fewer than `keys` keys at run time.
         SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
@@ -71,6 +78,12 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
             sort
         })
         .collect()
+}
+
+/// Smaller tiles than [`SUBGROUPS_TILE`] if there are few keys, so that most processors of a large GPU have a tile.
+fn subgroups_tile(keys: u32) -> u32 {
+    let each = keys.div_ceil(SUBGROUPS_TILES).next_multiple_of(SUBGROUPS_TILE_STEP);
+    each.clamp(SUBGROUPS_TILE_STEP, SUBGROUPS_TILE)
 }
 
 fn serial_tiles(keys: u32, bits: u32) -> u32 {
