@@ -17,13 +17,17 @@
 const LARGE_TABLE_LANES: u32 = 64u;
 // Lanes per box: those of the narrowest processors. Most boxes have at least this number of cells.
 const LANES_A_BOX: u32 = 8u;
+// Boxes with more cells are written by all lanes, one box after the other.
+const FEW_CELLS: u32 = 64u;
 // Average entries per cell beyond which reading a cell costs more than it saves.
 const CROWDED_CELL: u32 = 16u;
 
 var<workgroup> partial: array<u32, 64>;
-// Entered objects of the tile in any order, each with the place of its first entry.
+// Entered objects of the tile, each with the place of its first entry: in any order, those of few cells from the
+// begin, the others from the end.
 var<workgroup> found: array<vec2<u32>, 1024>;
-var<workgroup> found_count: atomic<u32>;
+var<workgroup> few_count: atomic<u32>;
+var<workgroup> many_count: atomic<u32>;
 var<workgroup> entries_before: atomic<u32>;
 
 // The table as a level, with a bucket for each cell that may be looked up. Its keys follow all others.
@@ -98,6 +102,20 @@ fn write_grid(local: u32, shift: u32, cover: Level) {
     }
 }
 
+// Writes the entries of `found[k]`: this invocation those from `lane` on, in steps of `lanes`.
+fn write_entries(k: u32, lane: u32, lanes: u32, covering: LargeCellBounds, level: Level) {
+    let object = found[k].x;
+    let first = found[k].y;
+    let cover = own_large_cells(object, covering);
+    let world = world_of(object);
+    for (var entry = lane; entry < large_cell_count(cover); entry += lanes) {
+        let row = entry / cover.size.x;
+        let cell = cover.lower + vec3<i32>(vec3<u32>(entry % cover.size.x, row % cover.size.y, row / cover.size.y));
+        keys[first + entry] = key_of(level, cell, world);
+        values[first + entry] = object;
+    }
+}
+
 fn own_large_cells(object: u32, covering: LargeCellBounds) -> LargeCells {
     let name = params.first_object + object;
     return large_cells_of(objects[2u * name].xyz, objects[2u * name + 1u].xyz, covering);
@@ -119,7 +137,8 @@ fn main(
         write_grid(local, shift, large_table_level);
     }
     if (local == 0u) {
-        atomicStore(&found_count, 0u);
+        atomicStore(&few_count, 0u);
+        atomicStore(&many_count, 0u);
         atomicStore(&entries_before, 0u);
     }
     workgroupBarrier();
@@ -158,21 +177,21 @@ fn main(
     var place = params.object_count + atomicLoad(&entries_before) + partial[local] - own;
     for (var rest = own_objects; rest != 0u; rest &= rest - 1u) {
         let object = tile * LARGE_TABLE_TILE + countTrailingZeros(rest) * LARGE_TABLE_LANES + local;
-        found[atomicAdd(&found_count, 1u)] = vec2<u32>(object, place);
-        place += large_cell_count(own_large_cells(object, covering));
+        let cells = large_cell_count(own_large_cells(object, covering));
+        var k = 0u;
+        if (cells > FEW_CELLS) {
+            k = LARGE_TABLE_TILE - 1u - atomicAdd(&many_count, 1u);
+        } else {
+            k = atomicAdd(&few_count, 1u);
+        }
+        found[k] = vec2<u32>(object, place);
+        place += cells;
     }
     workgroupBarrier();
-    let founds = atomicLoad(&found_count);
-    for (var k = local / LANES_A_BOX; k < founds; k += LARGE_TABLE_LANES / LANES_A_BOX) {
-        let object = found[k].x;
-        let first = found[k].y;
-        let cover = own_large_cells(object, covering);
-        let world = world_of(object);
-        for (var entry = local % LANES_A_BOX; entry < large_cell_count(cover); entry += LANES_A_BOX) {
-            let row = entry / cover.size.x;
-            let cell = cover.lower + vec3<i32>(vec3<u32>(entry % cover.size.x, row % cover.size.y, row / cover.size.y));
-            keys[first + entry] = key_of(large_table_level, cell, world);
-            values[first + entry] = object;
-        }
+    for (var k = local / LANES_A_BOX; k < atomicLoad(&few_count); k += LARGE_TABLE_LANES / LANES_A_BOX) {
+        write_entries(k, local % LANES_A_BOX, LANES_A_BOX, covering, large_table_level);
+    }
+    for (var k = 0u; k < atomicLoad(&many_count); k += 1u) {
+        write_entries(LARGE_TABLE_TILE - 1u - k, local, LARGE_TABLE_LANES, covering, large_table_level);
     }
 }
