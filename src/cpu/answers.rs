@@ -1,6 +1,7 @@
 use std::mem::take;
 
 use super::lists::Lists;
+use super::nearest::nearest;
 use super::query_lists::QueryLists;
 use super::table::Table;
 use super::walks::{PairWalks, RayWalks, StaticPairWalks};
@@ -18,7 +19,6 @@ use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::params::{fixed, overrides_of, scan_output};
-use crate::reference::queries::query_nearest::query_nearest;
 use crate::reference::rays::ray_any::ray_any;
 use crate::reference::rays::ray_cells_count::ray_cells_count;
 use crate::reference::rays::ray_cells_emit::ray_cells_emit;
@@ -177,7 +177,7 @@ impl<'a> Answer<'a> {
         let reads = self.table.reads(self.admits);
         let walks = reads.queries(queries, params.self_query != self_query::NONE);
         if params.nearest > 0 {
-            self.result.query_nearest = query_nearest(&params, &walks, overrides, &mut self.counters);
+            self.result.query_nearest = nearest(&params, &walks, overrides, &mut self.counters);
             return Ok(());
         }
         let mut lists = QueryLists::find(&params, &walks, overrides, &mut self.counters);

@@ -10,6 +10,7 @@
 mod answers;
 mod broad_phase;
 mod lists;
+mod nearest;
 mod query_lists;
 mod table;
 mod walks;

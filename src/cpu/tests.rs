@@ -552,8 +552,8 @@ fn windows_of_pairs_join_to_the_whole() {
                 ..trace.params
             };
             let mut page = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
-            let (slots, offsets) = (&trace.pair_cache, &trace.pair_offsets);
-            emit_pairs(&params, &input, overrides, slots, offsets, &mut page);
+            let (cache, offsets) = (&trace.pair_cache, &trace.pair_offsets);
+            emit_pairs(&params, &input, overrides, cache, offsets, &mut page);
             joined.extend(page);
         }
         assert_eq!(joined, trace.pairs);

@@ -2,6 +2,7 @@ use super::*;
 use crate::api::error::DescriptorError;
 use crate::api::input::{Queries, Source};
 use crate::api::queries::{NearestObject, Query, QueryMode, SelfQuery};
+use crate::api::scene::Statics;
 use crate::reference::brute_force::Found;
 
 fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
@@ -505,5 +506,47 @@ fn nothing_apart_is_within_a_radius_of_zero() {
             ..only(&points)
         };
         check(&descriptor, &scene, &format!("{scheme:?}"));
+    }
+}
+
+#[test]
+fn nearest_objects_are_bit_for_bit_those_of_the_reference_pass() {
+    let mut random = SplitMix(61);
+    for kind in 0..KINDS {
+        for (count, wanted) in [(3, 8), (40, 1), (700, 3), (700, 40)] {
+            let mut objects = scene(&mut random, kind, count);
+            spoil(&mut random, &mut objects);
+            let mut queries = queries(&mut random, &objects, 1);
+            // Far from all objects, and around a crowd of them.
+            queries.extend([
+                Query::sphere([1e6; 3], f32::INFINITY),
+                Query::sphere([0.0; 3], f32::INFINITY),
+            ]);
+            for statics in [0, objects.len() / 3] {
+                let scene = Scene {
+                    objects: objects[statics..].into(),
+                    statics: Statics {
+                        objects: objects[..statics].into(),
+                        ..Statics::default()
+                    },
+                    queries: Queries::General(Source::Host(&queries)),
+                    query_mode: QueryMode::Nearest(wanted),
+                    ..Scene::default()
+                };
+                for scheme in schemes(&mut random, &objects) {
+                    let descriptor = BroadPhaseDescriptor {
+                        scheme,
+                        ..BroadPhaseDescriptor::default()
+                    };
+                    let found = step_scene(&descriptor, &scene).unwrap().query_nearest;
+                    let expected = trace(&descriptor, &scene).unwrap().query_nearest;
+                    let bytes = bytemuck::cast_slice::<NearestObject, u8>;
+                    assert!(
+                        bytes(&found) == bytes(&expected),
+                        "{scheme:?}, kind {kind}, {count} objects"
+                    );
+                }
+            }
+        }
     }
 }

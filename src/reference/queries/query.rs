@@ -12,7 +12,7 @@ const SMALLER: f32 = f32::from_bits((127 - 66) << 23);
 const LARGER: f32 = f32::from_bits((127 + 66) << 23);
 const DISTANCE_BIAS: u32 = 126;
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
-pub(super) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
+pub(crate) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
 /// A query as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub(crate) fn periods(params: &Params) -> [f32; 3] {
 }
 
 impl LoadedQuery {
-    pub(super) fn corners(&self, axis: usize) -> [f32; 2] {
+    pub(crate) fn corners(&self, axis: usize) -> [f32; 2] {
         let largest = ordered(LARGEST_FLOAT);
         let [low, high] = [self.low[axis].max(-largest), self.high[axis].min(largest)];
         [flush(unordered(low)), flush(unordered(high))]
@@ -83,7 +83,7 @@ impl LoadedQuery {
         self
     }
 
-    pub(super) fn within(self, params: &Params, radius: f32) -> Self {
+    pub(crate) fn within(self, params: &Params, radius: f32) -> Self {
         Self { radius, ..self }.with_search_bounds(params)
     }
 
