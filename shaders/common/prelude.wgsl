@@ -36,6 +36,7 @@ struct Params {
     result_capacity: u32,
     first_result: u32,
     pair_bit_words: u32,
+    partner_chunks: u32,
     first_object: u32,
     static_count: u32,
     pair_rows: u32,

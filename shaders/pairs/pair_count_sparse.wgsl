@@ -1,8 +1,8 @@
-// uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_own
+// uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_cache, pairs/pair_own
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
-// Counts the pairs of scenes that are not crowded, one entry per object. Caches the first partners of each entry, so
-// that `pair_emit` seldom needs a second walk.
+// Counts the pairs of scenes that are not crowded, one entry per object. Caches partners, so that `pair_emit` seldom
+// needs a second walk. Chunks are claimed in any order, but each entry's chunks are linked in the order of its partners.
 
 // Upper bound of `params.cached_partners`.
 const MAX_CACHED: u32 = 12u;
@@ -21,10 +21,42 @@ struct Partners {
 
 var<private> partners: Partners;
 
+// Word of the next chained partner.
+var<private> next_word: u32 = NO_CHUNK;
+
+fn claim_chunk(link: u32) {
+    let chunk = atomicAdd(&pair_offsets[claimed_chunks()], 1u);
+    next_word = select(NO_CHUNK, CHUNK_WORDS * chunk, chunk < params.partner_chunks);
+    pair_cache[link] = next_word;
+}
+
+fn append_partner(partner: u32) {
+    if (next_word != NO_CHUNK) {
+        pair_cache[next_word] = partner;
+        next_word += 1u;
+    }
+}
+
+// Stores a partner past the slots.
+fn chain_partner(entry: u32, place: u32, partner: u32) {
+    let last_slot = params.cached_partners - 1u;
+    if (place == params.cached_partners) {
+        let link = cache_slot(entry, last_slot);
+        let moved = pair_cache[link];
+        claim_chunk(link);
+        append_partner(moved);
+    } else if ((place - last_slot) % CHUNK_PARTNERS == 0u && next_word != NO_CHUNK) {
+        claim_chunk(next_word);
+    }
+    append_partner(partner);
+}
+
 fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
     if (STORES_IN_LOOP) {
         if (is_pair && place < params.cached_partners) {
-            pair_cache[place * params.entry_capacity + entry] = other;
+            pair_cache[cache_slot(entry, place)] = other;
+        } else if (is_pair && params.partner_chunks > 0u) {
+            chain_partner(entry, place, other);
         }
         return;
     }
@@ -36,7 +68,7 @@ fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 
 fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
     if (place >= before && place < min(count, params.cached_partners)) {
-        pair_cache[place * params.entry_capacity + index] = partner;
+        pair_cache[cache_slot(index, place)] = partner;
     }
 }
 

@@ -1,4 +1,5 @@
-// uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_write_cached
+// uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_cache
+// uses: pairs/pair_write
 
 // Writes the pairs of entries whose partners are all cached. Lists the other entries for a second walk in a later
 // dispatch. In this pass, CPU drivers would execute the walk even if no lane needs it.
@@ -9,13 +10,8 @@
 @group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
 @group(0) @binding(6) var<storage, read_write> pair_walk_groups: array<atomic<u32>>;
 
-fn entry_object(index: u32) -> u32 {
-    return params.first_object + (values[index] & ID_MASK);
-}
-
-fn cached_partner(index: u32, place: u32) -> u32 {
-    return pair_cache[place * params.entry_capacity + index];
-}
+// True if counting chained partners past the slots.
+override STORES_IN_LOOP: bool = true;
 
 fn list_walk(entry: u32) {
     let place = atomicAdd(&pair_walks[0], 1u);
@@ -28,6 +24,34 @@ fn list_walk(entry: u32) {
     }
 }
 
+// Returns false if some partners are not cached. The second walk then writes all pairs of the entry.
+fn write_cached(entry: u32, count: u32) -> bool {
+    var slots = params.cached_partners;
+    if (count > slots) {
+        if (!STORES_IN_LOOP || params.partner_chunks == 0u) {
+            return false;
+        }
+        slots -= 1u;
+    }
+    let own = params.first_object + (values[entry] & ID_MASK);
+    for (var place = 0u; place < min(count, slots); place += 1u) {
+        write_pair(own, pair_cache[cache_slot(entry, place)]);
+    }
+    // One loop, so that writing takes no more iterations than counting, whose canary covers both.
+    var word = cache_slot(entry, slots);
+    for (var place = slots; place < count; place += 1u) {
+        if ((place - slots) % CHUNK_PARTNERS == 0u) {
+            word = pair_cache[word];
+            if (word == NO_CHUNK) {
+                return false;
+            }
+        }
+        write_pair(own, pair_cache[word]);
+        word += 1u;
+    }
+    return true;
+}
+
 @compute @workgroup_size(256)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -38,8 +62,14 @@ fn main(
     if (entry >= params.entry_capacity) {
         return;
     }
-    // `pair_count_crowded` stores bits instead of partners.
-    if (write_cached(entry, select(params.cached_partners, 0u, keeps_bits(grid.is_crowded)))) {
+    let places = places_of(entry);
+    place_of_next = places.x;
+    if (!shows_pairs(places)) {
+        return;
+    }
+    // A saturated place hides the count. `pair_count_crowded` stores bits instead of partners.
+    let is_walked = places.y == NO_PLACE || keeps_bits(grid.is_crowded);
+    if (is_walked || !write_cached(entry, places.y - places.x)) {
         list_walk(entry);
     }
 }

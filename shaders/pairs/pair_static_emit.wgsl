@@ -1,20 +1,34 @@
 // uses: common/prelude, common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_write
-// uses: pairs/pair_write_cached, queries/query_image_own
+// uses: queries/query_image_own
 
 // Writes the pairs of moving and static objects: from cached partners, or by a second walk if a moving object has more
 // partners. The next place of each moving object, from earlier rounds, follows the offsets.
-
-fn entry_object(index: u32) -> u32 {
-    return own_records[2u * (index - params.entry_capacity)].w;
-}
 
 fn accept_result(query: Query, other: u32, distance: u32) {
     write_pair(query.querier, other);
 }
 
+// Writes the pairs of a row of counts if all partners are cached. Returns true if the row needs a walk.
+fn write_cached(index: u32) -> bool {
+    let places = places_of(index);
+    place_of_next = places.x;
+    if (!shows_pairs(places)) {
+        return false;
+    }
+    if (!all_cached(places, STATIC_CACHED)) {
+        return true;
+    }
+    let row = index - params.entry_capacity;
+    let own = own_records[2u * row].w;
+    for (var k = 0u; k < min(places.y - places.x, STATIC_CACHED); k += 1u) {
+        write_pair(own, cached_partner(row, k));
+    }
+    return false;
+}
+
 fn needs_walk(index: u32) -> bool {
     if (round.first == 0u) {
-        return write_cached(index, STATIC_CACHED);
+        return write_cached(index);
     }
     return resume_entry(index, STATIC_CACHED);
 }

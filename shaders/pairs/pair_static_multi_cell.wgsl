@@ -8,6 +8,6 @@ const STATIC_CACHED: u32 = 0u;
 fn cache_partner(row: u32, place: u32, other: u32) {
 }
 
-fn cached_partner(index: u32, place: u32) -> u32 {
+fn cached_partner(row: u32, place: u32) -> u32 {
     return 0u;
 }

@@ -1,4 +1,4 @@
-// uses: common/prelude, pairs/pair_static
+// uses: common/prelude, pairs/pair_cache, pairs/pair_static
 
 // Caches the first static partners of moving objects, after the cached partners of entries.
 
@@ -11,13 +11,13 @@ const STATIC_CACHED: u32 = 16u;
 var<private> values: array<u32, 1>;
 
 fn static_cache_slot(place: u32, row: u32) -> u32 {
-    return params.cached_partners * params.entry_capacity + place * static_rows() + row;
+    return cache_slot(0u, params.cached_partners) + place * static_rows() + row;
 }
 
 fn cache_partner(row: u32, place: u32, other: u32) {
     pair_cache[static_cache_slot(place, row)] = other;
 }
 
-fn cached_partner(index: u32, place: u32) -> u32 {
-    return pair_cache[static_cache_slot(place, index - params.entry_capacity)];
+fn cached_partner(row: u32, place: u32) -> u32 {
+    return pair_cache[static_cache_slot(place, row)];
 }

@@ -5,6 +5,7 @@
 // scan pass.
 //   tiles   one per workgroup of rows: the place of each row's pairs in the tile, then the tile's number of pairs
 //   sums    one per tile after the first, as 64 bits, low word first
+//   claims  number of claimed chunks of `pair_cache`, or more if some claims failed
 //   words   next place of each entry between rounds
 //
 // Sum n adds up the tiles below n, from n with its last nonzero hex digit set to 0: sum 0x230 covers tiles 0x200 to
@@ -27,8 +28,12 @@ fn sum_place(number: u32) -> u32 {
     return TILE_WORDS * (last_tile() + 1u) + 2u * (number - 1u);
 }
 
-fn sums_end() -> u32 {
+fn claimed_chunks() -> u32 {
     return sum_place(last_tile() + 1u);
+}
+
+fn sums_end() -> u32 {
+    return claimed_chunks() + 1u;
 }
 
 // Returns the number of pairs in all earlier tiles.

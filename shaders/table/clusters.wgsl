@@ -13,9 +13,6 @@
 @group(0) @binding(6) var<storage, read_write> crowded_groups: array<u32, 3>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
-// Blocks per workgroup. Several, so that few workgroups start for nothing in a scene that is not crowded.
-const BLOCKS: u32 = 8u;
-
 var<workgroup> cells: array<u32, 256>;
 var<workgroup> lows_y: array<i32, 256>;
 
@@ -71,8 +68,8 @@ fn main(
     if (grid.is_crowded == 0u) {
         return;
     }
-    for (var block = 0u; block < BLOCKS; block += 1u) {
-        let first = (flat_workgroup(group, groups) * BLOCKS + block) * WORKGROUP;
+    let stride = groups.x * groups.y * WORKGROUP;
+    for (var first = flat_workgroup(group, groups) * WORKGROUP; first < grid.entry_count; first += stride) {
         let entry = first + local;
         var low = vec4<u32>(0u);
         var high = vec4<u32>(0u);

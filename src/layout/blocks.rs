@@ -337,6 +337,12 @@ pub(crate) const fn static_cached_partners(params: &Params) -> u32 {
 
 /// Maximum partners cached per entry.
 pub const MAX_CACHED_PARTNERS: u32 = number("pairs/pair_count_sparse", "MAX_CACHED");
+/// Words of a chunk of partners: [`CHUNK_PARTNERS`] and a link.
+pub const CHUNK_WORDS: u32 = number("pairs/pair_cache", "CHUNK_WORDS");
+/// Partners of a chunk.
+pub const CHUNK_PARTNERS: u32 = number("pairs/pair_cache", "CHUNK_PARTNERS");
+/// Link of an entry whose other partners are not cached.
+pub const NO_CHUNK: u32 = number("pairs/pair_cache", "NO_CHUNK");
 /// Number of cell sizes considered for the finest cell.
 pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
@@ -345,8 +351,6 @@ pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
 /// Objects per workgroup of the passes for the large-object table.
 pub const LARGE_TABLE_TILE: usize = number("common/large_table", "LARGE_TABLE_TILE") as usize;
-/// Entries per workgroup of `clusters`: several blocks of 256.
-pub const CLUSTER_TILE: usize = 256 * number("table/clusters", "BLOCKS") as usize;
 
 impl From<SourceLayout> for GatherParams {
     fn from(layout: SourceLayout) -> Self {

@@ -103,6 +103,8 @@ pub struct Params {
     pub first_result: u32,
     /// Words per entry for cached bits of box tests; 0 in sparse scenes.
     pub pair_bit_words: u32,
+    /// Number of chunks for partners past the slots (`shaders/pairs/pair_cache.wgsl`).
+    pub partner_chunks: u32,
     /// Index of the table's first object.
     pub first_object: u32,
     /// Number of static objects. They have the lowest indices and their own table.
@@ -115,7 +117,7 @@ pub struct Params {
     pub rays_sorted: u32,
     /// Maximum hits cached per ray.
     pub cached_hits: u32,
-    /// Maximum partners cached per entry.
+    /// Number of slots for partners, per entry.
     pub cached_partners: u32,
     /// Capacity for entries of the large-object table, which follow the entries of objects.
     pub large_table_capacity: u32,
@@ -169,6 +171,19 @@ impl Params {
             object_count: self.static_count,
             first_object: 0,
             ..*self
+        }
+    }
+
+    /// Returns true if the crowded variant of `pair_count` is dispatched, false for the sparse one, and `None` if the
+    /// device chooses.
+    pub(crate) const fn counts_crowded(&self) -> Option<bool> {
+        if self.pair_bit_words > 0 || self.scheme != SCHEME_HIERARCHICAL {
+            return Some(true);
+        }
+        match (self.has_clusters, self.pair_variant) {
+            (0, _) | (_, VARIANT_SPARSE) => Some(false),
+            (_, VARIANT_CROWDED) => Some(true),
+            _ => None,
         }
     }
 

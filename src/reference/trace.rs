@@ -185,7 +185,7 @@ fn find_pairs(
             pair_static_count::pair_static_count(&params, input, overrides, &mut found.words, &mut counters);
         counts.truncate(params.entry_capacity as usize);
         counts.extend(of_statics.counts);
-        found.slots.extend(of_statics.slots);
+        found.cache.extend(of_statics.cache);
     }
     let mut world_pairs = Vec::new();
     if params.world_count > 1 {
@@ -195,9 +195,9 @@ fn find_pairs(
     let written = scan_output(&PAIRS, &mut counts, &mut counters, capacity)?;
     params.pair_capacity = written;
     let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
-    emit_pairs(&params, &input, overrides, &found.slots, &counts, &mut pairs);
+    emit_pairs(&params, &input, overrides, &found.cache, &counts, &mut pairs);
     if let Some(input) = static_input {
-        pair_static_emit::pair_static_emit(&params, &input, overrides, &found.slots, &counts, &mut pairs);
+        pair_static_emit::pair_static_emit(&params, &input, overrides, &found.cache, &counts, &mut pairs);
     }
     if descriptor.outputs.pair_order == PairOrder::Sorted {
         pairs.sort_unstable();
@@ -207,7 +207,7 @@ fn find_pairs(
     trace.pair_counts = pair_counts;
     trace.world_pairs = world_pairs;
     trace.pair_offsets = counts;
-    trace.pair_cache = found.slots;
+    trace.pair_cache = found.cache;
     trace.pairs = pairs;
     Ok(())
 }
@@ -217,14 +217,14 @@ pub(crate) fn emit_pairs(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
-    slots: &[u32],
+    cache: &[u32],
     offsets: &[u32],
     pairs: &mut [Pair],
 ) {
     let walks = if params.scheme == SCHEME_UNIFORM {
         (0..params.entry_capacity).collect()
     } else {
-        pair_emit_cached::pair_emit_cached(params, input.table.grid, input.values, slots, offsets, pairs)
+        pair_emit_cached::pair_emit_cached(params, input.table.grid, input.values, cache, offsets, pairs)
     };
     pair_emit::pair_emit(params, input, overrides, walks, offsets, pairs);
 }

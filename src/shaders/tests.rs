@@ -443,7 +443,8 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, self_query, half, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            wide_queries, self_query, half, radius, nearest, result_capacity, first_result, pair_bit_words, partner_chunks,
+            first_object,
             static_count, pair_rows, querier_count, rays_sorted, cached_hits, cached_partners,
             large_table_capacity, object_limit, has_clusters, pair_variant),
     );

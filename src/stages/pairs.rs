@@ -24,7 +24,7 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{Pass, PassContext, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{Exclusions, OrderParams, Round, STATIC_CACHED_PARTNERS};
+use crate::layout::blocks::{CHUNK_WORDS, Exclusions, OrderParams, Round, STATIC_CACHED_PARTNERS};
 use crate::layout::grid::{Params, VARIANT_CROWDED, VARIANT_SPARSE};
 use crate::shared::wgsl::number;
 
@@ -83,7 +83,7 @@ buffers! {
     /// scan makes them from counts. In the others, they are prefix sums within tiles, then sums of tiles. Data carried
     /// between rounds follows.
     OFFSETS = "pair_offsets": Objects;
-    /// Cached partners per entry, then cached static partners per moving object.
+    /// Cached partners of entries, then of moving objects with static ones (`shaders/pairs/pair_cache.wgsl`).
     PAIR_CACHE = "pair_cache": Objects;
     /// Bits of the box tests of each entry, in crowded scenes.
     BITS = "pair_bits": Objects;
@@ -110,6 +110,10 @@ use variable::*;
 pub(crate) use crate::layout::blocks::MAX_CACHED_PARTNERS;
 /// Partners cached per entry if [`MAX_CACHED_PARTNERS`] exceed the binding limit or memory is short.
 pub(crate) const FEW_CACHED_PARTNERS: u32 = 8;
+const WORDS_PER_CHUNK: u64 = CHUNK_WORDS as u64;
+/// Chunks besides those of [`chunk_words`]: few entries of sparse scenes have more partners than slots.
+const MIN_CHUNKS: u64 = 64;
+const ENTRIES_PER_CHUNK: u64 = 32;
 const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
 /// Maximum words per entry for bits of box tests.
 const MAX_BIT_WORDS: u64 = 512;
@@ -169,8 +173,22 @@ impl PairPlan {
         };
     }
 
+    /// Sets the number of chunks of partners past the slots: 0 with several rounds per walk, which would have to carry
+    /// the ends of chains. `wanted` is in words per entry.
+    pub fn fit_chunks(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
+        let params = &mut shape.params;
+        params.partner_chunks = 0;
+        if self.are_requested && params.cached_partners > 0 && shape.rounds == 1 {
+            let entries = u64::from(params.entry_capacity);
+            let chunks = MIN_CHUNKS + entries / ENTRIES_PER_CHUNK + u64::from(wanted) * entries / WORDS_PER_CHUNK;
+            let most = (binding_limit / 4).saturating_sub(slot_words(params, params.cached_partners));
+            params.partner_chunks = chunks.min(most / WORDS_PER_CHUNK) as u32;
+        }
+    }
+
     /// Optimizations to drop if memory is short, in this order.
-    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 2] = [
+    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 3] = [
+        |params| params.partner_chunks = 0,
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
     ];
@@ -214,7 +232,7 @@ impl PairPlan {
         if !params.is_uniform() {
             sizes.extend([
                 (buffer::WALK_GROUPS, 12),
-                (buffer::PAIR_CACHE, 4 * slot_words(params, params.cached_partners)),
+                (buffer::PAIR_CACHE, 4 * cache_words(params)),
                 (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entries),
             ]);
         }
@@ -315,7 +333,7 @@ impl PairPlan {
             if params.is_uniform() {
                 stage.run(self.walk(&PAIR_COUNT_MULTI_CELL), entries + 1, &binds);
             } else {
-                match counts_crowded(params) {
+                match params.counts_crowded() {
                     Some(true) => stage.run(crowded, entries + 1, &binds),
                     Some(false) => stage.run(sparse, entries + 1, &binds),
                     None => {
@@ -396,21 +414,6 @@ pub(crate) fn scanned(params: &Params) -> Option<u32> {
     params.is_uniform().then(|| params.pair_rows.saturating_add(1))
 }
 
-/// True if the crowded variant counts pairs, false if the sparse one, `None` if the device decides.
-fn counts_crowded(params: &Params) -> Option<bool> {
-    if params.pair_bit_words > 0 || !params.is_hierarchical() {
-        Some(true)
-    } else if params.has_clusters == 0 {
-        Some(false)
-    } else {
-        match params.pair_variant {
-            VARIANT_SPARSE => Some(false),
-            VARIANT_CROWDED => Some(true),
-            _ => None,
-        }
-    }
-}
-
 /// Workgroups that count static pairs. The first may share a tile with the last workgroup of the entries.
 const fn static_tiles(params: &Params) -> u32 {
     params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
@@ -425,18 +428,22 @@ fn tile_words(params: &Params) -> u64 {
     }
 }
 
-/// Words of the 64-bit sums over tiles: one sum per tile except the first.
+/// Words of the 64-bit sums over tiles, one sum per tile except the first, and of the number of claimed chunks.
 fn sum_words(params: &Params) -> u64 {
     if params.is_uniform() {
         0
     } else {
-        2 * u64::from(params.pair_rows / WORKGROUP)
+        2 * u64::from(params.pair_rows / WORKGROUP) + 1
     }
 }
 
 fn slot_words(params: &Params, kept: u32) -> u64 {
     let [entries, rows] = [params.entry_capacity, params.static_rows()].map(u64::from);
     u64::from(kept) * entries + u64::from(STATIC_CACHED_PARTNERS) * rows
+}
+
+fn cache_words(params: &Params) -> u64 {
+    WORDS_PER_CHUNK * u64::from(params.partner_chunks) + slot_words(params, params.cached_partners)
 }
 
 /// Rounds of `pair_emit_*`, without the tests that `pair_replay` takes from cached bits.
@@ -480,4 +487,17 @@ pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     } else {
         mean.min(MAX_BIT_WORDS) as u32
     }
+}
+
+/// Words of chunks per entry, by the last counters. 0 if crowded scenes store bits instead. A chunk per
+/// [`MAX_CACHED_PARTNERS`] pairs always suffices. Since most entries need none, only pairs past a quarter of all slots
+/// count.
+pub(crate) fn chunk_words(pairs: u64, entries: u64) -> u32 {
+    if bit_words(pairs, entries) > 0 {
+        return 0;
+    }
+    let entries = entries.max(1);
+    let slots = u64::from(MAX_CACHED_PARTNERS);
+    let chained = pairs.saturating_sub(slots / 4 * entries);
+    (chained * WORDS_PER_CHUNK / slots).div_ceil(entries) as u32
 }

@@ -21,6 +21,8 @@ pub(crate) struct Demand {
     pub rounds: u32,
     /// Words of test bits per entry.
     pub bit_words: u32,
+    /// Words of chunks of partners per entry.
+    pub chunk_words: u32,
     /// Hits worth caching per ray, if measured.
     pub cached_hits: Option<u32>,
     pub walk_shrink: u32,
@@ -39,6 +41,7 @@ impl Demand {
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
             bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
+            chunk_words: pairs::chunk_words(counters.pairs_needed, counters.entries_needed),
             cached_hits: rays.map(|rays| rays::hits_worth_caching(counters.hits_needed, rays.into())),
             walk_shrink: 0,
             is_crowded: None,
@@ -55,6 +58,7 @@ impl Demand {
             results: counters.results_capacity,
             rounds: counters.rounds_capacity,
             bit_words: 0,
+            chunk_words: 0,
             cached_hits: None,
             walk_shrink: 0,
             is_crowded: None,
@@ -78,6 +82,7 @@ impl Demand {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
+            chunk_words: needed.chunk_words,
             // The hit cache shrinks only to a quarter or less, since each change recreates buffers and bind groups.
             cached_hits: match (self.cached_hits, needed.cached_hits) {
                 (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),

@@ -156,6 +156,7 @@ impl Plan {
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);
         plan.pairs.fit_bits(&mut plan.shape, hint.bit_words, binding_limit);
+        plan.pairs.fit_chunks(&mut plan.shape, hint.chunk_words, binding_limit);
         plan.with_answers(descriptor, &sizes.queries, hint, binding_limit)
     }
 

@@ -1,14 +1,17 @@
 use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
-use gpu_broad_phase::internals::blocks::{Exclusions, Overrides, Round, STATIC_CACHED_PARTNERS, ScanParams};
+use gpu_broad_phase::internals::blocks::{
+    CHUNK_PARTNERS, Exclusions, Overrides, Round, STATIC_CACHED_PARTNERS, ScanParams,
+};
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCountOutput};
 use gpu_broad_phase::internals::reference::pairs::pair_excludes::Excludes;
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
-    pair_emit, pair_emit_cached, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums, world_pairs,
+    pair_cache, pair_emit, pair_emit_cached, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums,
+    world_pairs,
 };
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::layout;
@@ -182,53 +185,66 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         values: &trace.values,
         excludes: excludes(trace),
     };
+    let count =
+        |params: &Params, counters: &mut [u32]| pair_count::pair_count(params, &input, bench.overrides, counters);
     let mut counters = counters_before();
     let PairCountOutput {
         mut counts,
         words,
-        slots,
+        cache: slots,
         ..
-    } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
-    let counted = if uniform_scheme {
-        counts.clone()
-    } else {
-        with_stale_rows(&params, &words, entries)
+    } = count(&params, &mut counters);
+    let counted_of = |words: &[u32]| {
+        if uniform_scheme {
+            counts.clone()
+        } else {
+            with_stale_rows(&params, words, entries)
+        }
     };
-    let uncounted = if uniform_scheme {
-        poison::<u32>(entries + 1)
-    } else {
-        bytes(&pair_sums::initial_words(&params, STALE))
-    };
-    let found = bench.run(
-        count_pass,
-        groups(entries + 1),
-        uniform(&params),
-        &inputs(vec![
-            ("pair_cache", poison::<u32>(slots.len())),
+    let counted = counted_of(&words);
+    let contents = |cache: &[u32]| {
+        let uncounted = if uniform_scheme {
+            poison::<u32>(entries + 1)
+        } else {
+            bytes(&pair_sums::initial_words(&params, STALE))
+        };
+        inputs(vec![
+            ("pair_cache", poison::<u32>(cache.len())),
             ("pair_bits", poison::<u32>(1)),
-            ("pair_offsets", uncounted.clone()),
+            ("pair_offsets", uncounted),
             ("counters", bytes(&counters_before())),
-        ]),
-    );
-    found.check("pair_offsets", &counted);
-    found.check("counters", &counters);
-    if pair_emit_cached::cached_partners(&params, &trace.grid) > 0 {
-        let kept = params.cached_partners as usize * entries;
-        let expected: Vec<_> = (0..kept)
-            .map(|slot| {
-                let written = slot / entries < counts[slot % entries] as usize;
-                if written { slots[slot] } else { STALE }
-            })
-            .collect();
-        found.check("pair_cache", &expected);
+        ])
+    };
+    let all_chunks = counts.iter().map(|&count| chunks(&params, count)).sum();
+    // Without chunks, with too few, and with enough.
+    let mut caches = vec![(0, slots)];
+    if !uniform_scheme && !keeps_bits && bench.stores_in_loop {
+        caches.extend([all_chunks / 2, all_chunks].map(|chunks| (chunks, Vec::new())));
+    }
+    for (partner_chunks, cache) in &mut caches {
+        let params = Params {
+            partner_chunks: *partner_chunks,
+            ..params
+        };
+        let mut output = count(&params, &mut counters_before());
+        let found = bench.run(
+            count_pass,
+            groups(entries + 1),
+            uniform(&params),
+            &contents(&output.cache),
+        );
+        found.check("counters", &counters);
+        if *partner_chunks == 0 {
+            found.check("pair_offsets", &counted);
+        }
+        if !uniform_scheme && !keeps_bits {
+            output.words = counted_of(&output.words);
+            check_cache(&params, &found, &counts, &output, all_chunks);
+        }
+        *cache = output.cache;
     }
 
-    let contents = inputs(vec![
-        ("pair_cache", poison::<u32>(slots.len())),
-        ("pair_bits", poison::<u32>(1)),
-        ("pair_offsets", uncounted),
-        ("counters", bytes(&counters_before())),
-    ]);
+    let contents = contents(&caches[0].1);
     let block = uniform(&params);
     let rounds = bench.rounds_of(count_pass, groups(entries + 1), &block, &contents);
     let found = bench.run_rounds(count_pass, groups(entries + 1), &block, &contents, rounds);
@@ -272,11 +288,13 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let mut pairs = vec![STALE_PAIR; all];
     let every = 0..trace.params.entry_capacity;
     pair_emit::pair_emit(&whole, &input, bench.overrides, every, &counts, &mut pairs);
-    for window in bench.windows(all) {
+    for (index, window) in bench.windows(all).into_iter().enumerate() {
         let (shift, first, capacity) = window;
+        let (partner_chunks, cache) = &caches[(index + entries) % caches.len()];
         let params = Params {
             first_pair: shift + first as u32,
             pair_capacity: capacity as u32,
+            partner_chunks: *partner_chunks,
             ..params
         };
         let offsets = if uniform_scheme {
@@ -288,7 +306,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             (vec![STALE_PAIR; capacity], vec![0; entries])
         } else {
             let places = shifted_words(&counts, shift);
-            emitted_cached(bench, trace, &params, &slots, &offsets, &places)
+            emitted_cached(bench, trace, &params, cache, &offsets, &places)
         };
         let contents = inputs(vec![
             ("pair_offsets", bytes(&offsets)),
@@ -314,6 +332,52 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     }
 }
 
+/// Number of chunks that an entry with `count` partners claims, if there are enough.
+fn chunks(params: &Params, count: u32) -> u32 {
+    match count > params.cached_partners {
+        true => (count - params.cached_partners + 1).div_ceil(CHUNK_PARTNERS),
+        false => 0,
+    }
+}
+
+/// Checks the offsets and the cache that counting wrote. Invocations claim chunks in any order.
+fn check_cache(params: &Params, found: &Output, counts: &[u32], expected: &PairCountOutput, all_chunks: u32) {
+    let what = &found.what;
+    let stored: Vec<u32> = found.take("pair_cache", expected.cache.len());
+    let words: Vec<u32> = found.take("pair_offsets", expected.words.len());
+    let (claimed, places) = words.split_last().unwrap();
+    assert_eq!(places, &expected.words[..places.len()], "{what}");
+    // A failed claim ends its entry's chain.
+    assert!(
+        (params.partner_chunks..=all_chunks).contains(claimed),
+        "{what}: {claimed} chunks"
+    );
+    let mut complete = 0;
+    for (entry, &count) in (0..params.entry_capacity).zip(counts) {
+        let [stored, expected] =
+            [&stored, &expected.cache].map(|words| pair_cache::stored_partners(params, words, entry, count));
+        let common = stored.len().min(expected.len());
+        assert_eq!(stored[..common], expected[..common], "{what}: entry {entry}");
+        let is_complete = stored.len() == count as usize;
+        assert!(
+            is_complete || params.partner_chunks < all_chunks,
+            "{what}: entry {entry}"
+        );
+        assert!(is_complete || count > params.cached_partners, "{what}: entry {entry}");
+        complete += u32::from(is_complete) * chunks(params, count);
+    }
+    assert!(complete <= params.partner_chunks, "{what}");
+    if params.partner_chunks == 0 || params.partner_chunks == all_chunks {
+        // Each chunk has one link to it.
+        let slots = counts.iter().map(|&count| match params.partner_chunks {
+            0 => count.min(params.cached_partners),
+            _ => count,
+        });
+        let written = stored.iter().filter(|&&word| word != STALE).count() as u32;
+        assert_eq!(written, slots.sum::<u32>() + params.partner_chunks, "{what}");
+    }
+}
+
 pub fn listed(walks: &[u32]) -> Vec<u8> {
     bytes(&[&[walks.len() as u32], walks].concat())
 }
@@ -323,14 +387,14 @@ pub fn emitted_cached(
     bench: &Bench,
     trace: &Trace,
     params: &Params,
-    slots: &[u32],
+    cache: &[u32],
     offsets: &[u32],
     places: &[u32],
 ) -> (Vec<Pair>, Vec<u32>) {
     let capacity = params.pair_capacity as usize;
     let entries = params.entry_capacity as usize;
     let mut pairs = vec![STALE_PAIR; capacity];
-    let expected = pair_emit_cached::pair_emit_cached(params, &trace.grid, &trace.values, slots, places, &mut pairs);
+    let expected = pair_emit_cached::pair_emit_cached(params, &trace.grid, &trace.values, cache, places, &mut pairs);
     let found = bench.run(
         &shaders::PAIR_EMIT_CACHED,
         groups(entries),
@@ -338,7 +402,7 @@ pub fn emitted_cached(
         &[
             ("grid", bytes_of(&trace.grid).to_vec()),
             ("values", with_stale(&trace.values, trace.grid.entry_count)),
-            ("pair_cache", bytes(slots)),
+            ("pair_cache", bytes(cache)),
             ("pair_offsets", bytes(offsets)),
             ("pair_walks", [zeros(1), poison::<u32>(entries)].concat()),
             ("pair_walk_groups", zeros(3)),
@@ -454,7 +518,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 walk_inputs(trace),
                 filter_inputs(trace, objects),
                 vec![
-                    ("pair_cache", poison::<u32>(kept.slots.len())),
+                    ("pair_cache", poison::<u32>(kept.cache.len())),
                     ("pair_bits", poison::<u32>(kept.bits.len())),
                     ("pair_offsets", bytes(&pair_sums::initial_words(&params, STALE))),
                     ("counters", bytes(&counters_before())),
@@ -484,7 +548,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
             };
             let offsets = shifted_places(&params, &counted, shift);
             let (from_slots, walks) =
-                emitted_cached(bench, trace, &params, &kept.slots, &offsets, &shifted_cached.counts);
+                emitted_cached(bench, trace, &params, &kept.cache, &offsets, &shifted_cached.counts);
             let mut replayed = from_slots.clone();
             let next = pair_replay::pair_replay(&params, &input, &shifted_cached, &walks, &mut replayed);
             let mut places = vec![STALE; entries];
@@ -561,7 +625,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let PairCountOutput {
         mut counts,
         mut words,
-        slots,
+        cache,
         ..
     } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
     counts.truncate(entries);
@@ -582,7 +646,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         STATIC_CACHED_PARTNERS as usize
     };
     let contents = inputs(vec![
-        ("pair_cache", poison::<u32>(slots.len() + more.slots.len())),
+        ("pair_cache", poison::<u32>(cache.len() + more.cache.len())),
         ("pair_offsets", given),
         ("counters", bytes(&counters_before())),
     ]);
@@ -592,9 +656,9 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     if !uniform_scheme {
         let of_statics = (0..kept * rows).map(|slot| {
             let written = slot / rows < more.counts[slot % rows] as usize;
-            if written { more.slots[slot] } else { STALE }
+            if written { more.cache[slot] } else { STALE }
         });
-        let expected: Vec<_> = slots.iter().map(|_| STALE).chain(of_statics).collect();
+        let expected: Vec<_> = cache.iter().map(|_| STALE).chain(of_statics).collect();
         found.check("pair_cache", &expected);
     }
     let rounds = bench.rounds_of(count_pass, count_groups, &block, &contents);
@@ -618,14 +682,14 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         &world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts),
     );
 
-    let slots = [slots, more.slots].concat();
+    let cache = [cache, more.cache].concat();
     let all = scan_of(&mut counts) as usize;
     if !uniform_scheme {
         assert_eq!(pair_sums::places(&params, &words), counts, "{}", bench.scene);
     }
     // These stand for pairs of moving objects, which must not change.
     let mut pairs = vec![STALE_PAIR; all];
-    pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
+    pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &cache, &counts, &mut pairs);
     for window in bench.windows(all) {
         let (shift, first, capacity) = window;
         let params = Params {
@@ -635,7 +699,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         };
         let emit = |offsets: Vec<u8>, rounds: Option<Rounds>| {
             let contents = inputs(vec![
-                ("pair_cache", bytes(&slots)),
+                ("pair_cache", bytes(&cache)),
                 ("pair_offsets", offsets),
                 ("pairs", poison::<Pair>(capacity)),
             ]);

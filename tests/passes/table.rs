@@ -5,7 +5,7 @@ use crate::harness::*;
 use crate::input::strided;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{CENTER_HALF, CLUSTER_TILE, LARGE_TABLE_TILE, ScatterParams, UNFILTERED};
+use gpu_broad_phase::internals::blocks::{CENTER_HALF, LARGE_TABLE_TILE, ScatterParams, UNFILTERED};
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
 use gpu_broad_phase::internals::reference::table::{
     clusters, gather, large_table_emit, layout, level_statistics, prepare, sample_statistics, scatter,
@@ -242,7 +242,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
         }
         let found = bench.run(
             &shaders::CLUSTERS,
-            all.div_ceil(CLUSTER_TILE).max(1) as u32,
+            (groups(all) / [1, 3][all % 2]).max(1),
             uniform(params),
             &[
                 ("grid", bytes_of(&grid).to_vec()),

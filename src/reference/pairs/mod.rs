@@ -1,3 +1,4 @@
+pub mod pair_cache;
 pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_emit_cached;

@@ -1,11 +1,12 @@
 //! Reference pass of `shaders/pairs/pair_count.wgsl`.
 
-use super::pair_emit_cached::cached_partners;
-use super::pair_sums::{add_up, initial_words};
+use super::pair_cache::PairCache;
+use super::pair_sums::{add_up, claimed_word, initial_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, add64};
 use crate::layout::grid::Params;
+use crate::reference::table::layout::keeps_bits;
 use crate::shared::runs::each;
 
 /// Output of [`pair_count`]. Words that no entry writes are 0.
@@ -13,12 +14,12 @@ use crate::shared::runs::each;
 pub struct PairCountOutput {
     /// Number of pairs of each entry, then 0. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
-    /// In the other schemes, the place of each entry's pairs within its tile, and the sums of tiles
-    /// ([`pair_sums`](super::pair_sums)).
+    /// In the other schemes, the place of each entry's pairs within its tile, the sums of tiles, and the number of
+    /// claimed chunks ([`pair_sums`](super::pair_sums)).
     pub words: Vec<u32>,
-    /// First partners of each entry if the scene is not crowded: partner `k` of entry `i` is at `k * entry_capacity +
-    /// i`.
-    pub slots: Vec<u32>,
+    /// Cached partners ([`pair_cache`](super::pair_cache)) if the scene is not crowded. The shader claims chunks in any
+    /// order.
+    pub cache: Vec<u32>,
     /// If the scene is crowded, one bit per candidate of an entry, also of members of missed clusters, in up to
     /// [`Params::pair_bit_words`] words. Word `k` of entry `i` is at `k * entry_capacity + i`.
     pub bits: Vec<u32>,
@@ -35,10 +36,10 @@ pub fn pair_count(
     counters: &mut [u32],
 ) -> PairCountOutput {
     let entries = params.entry_capacity as usize;
-    let kept = cached_partners(params, input.table.grid);
+    let keeps_bits = keeps_bits(params, input.table.grid);
     let bit_words = params.pair_bit_words as usize;
     let mut bits = vec![0; entries * bit_words];
-    let mut slots = vec![0; entries * params.cached_partners as usize];
+    let mut cache = PairCache::new(params);
     let mut boxes = Vec::with_capacity(entries);
     let mut counts = Vec::with_capacity(entries + 1);
     for index in each(0..params.entry_capacity) {
@@ -60,8 +61,8 @@ pub fn pair_count(
                 bits[word * entries + index as usize] |= u32::from(is_pair) << (place % 32);
             }
             place += 1;
-            if is_pair && found < kept {
-                slots[found as usize * entries + index as usize] = other;
+            if is_pair && !keeps_bits {
+                cache.store(index, found, other);
             }
             found = found.wrapping_add(u32::from(is_pair));
         });
@@ -74,13 +75,14 @@ pub fn pair_count(
     let mut words = Vec::new();
     if !params.is_uniform() {
         words = initial_words(params, 0);
+        words[claimed_word(params)] = cache.claimed;
         add_up(params, 0, &counts, &mut words, counters);
     }
     counts.push(0);
     PairCountOutput {
         counts,
         words,
-        slots,
+        cache: cache.words,
         bits,
         boxes,
     }

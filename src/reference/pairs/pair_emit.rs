@@ -32,18 +32,10 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Reference pass of `shaders/pairs/pair_write_cached.wgsl`. Writes an entry's pairs up to place `end` if all
-    /// partners are cached: at most `kept`. Returns true if the entry needs a walk instead.
-    pub fn write_cached(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
+    /// Returns true if any pairs before place `end` are in the page.
+    pub fn shows(&self, end: u32) -> bool {
         let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
-        if self.place == end || end <= self.params.first_pair || self.place >= page_end {
-            return false;
-        }
-        if end == NO_PLACE || end - self.place > kept {
-            return true;
-        }
-        (0..(end - self.place) as usize).for_each(|place| self.write(own, partner(place)));
-        false
+        self.place != end && end > self.params.first_pair && self.place < page_end
     }
 }
 

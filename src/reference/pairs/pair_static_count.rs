@@ -10,7 +10,7 @@ use crate::shared::runs::each;
 
 /// Counts the static partners of each moving object, followed by 0. Adds the number of box tests to the counters.
 /// Except in the uniform scheme, adds the counts to the `words` of [`pair_count`](super::pair_count). Partner `k` of
-/// object `i` is at `k * rows + i` in `slots`.
+/// object `i` is at `k * rows + i` in `cache`.
 pub fn pair_static_count(
     params: &Params,
     input: &StaticPairReads<'_>,
@@ -20,13 +20,13 @@ pub fn pair_static_count(
 ) -> PairCountOutput {
     let rows = params.static_rows() as usize;
     let kept = static_cached_partners(params);
-    let mut slots = vec![0; rows * kept as usize];
+    let mut cache = vec![0; rows * kept as usize];
     let mut counts = Vec::with_capacity(rows + 1);
     for row in each(0..params.static_rows()) {
         let mut found = 0u32;
         let candidates = walk_static(params, input, overrides, row, |other| {
             if found < kept {
-                slots[found as usize * rows + row as usize] = other;
+                cache[found as usize * rows + row as usize] = other;
             }
             found = found.wrapping_add(1);
         });
@@ -39,7 +39,7 @@ pub fn pair_static_count(
     counts.push(0);
     PairCountOutput {
         counts,
-        slots,
+        cache,
         ..PairCountOutput::default()
     }
 }

@@ -18,10 +18,15 @@ pub const fn tile_words(params: &Params) -> usize {
     TILE_WORDS * (params.pair_rows as usize / TILE + 1)
 }
 
-/// Returns the words before counting: `unwritten` in all tiles, then sums of 0.
+/// Index of the number of claimed chunks, which follows the sums.
+pub const fn claimed_word(params: &Params) -> usize {
+    tile_words(params) + 2 * (params.pair_rows as usize / TILE)
+}
+
+/// Returns the words before counting: `unwritten` in all tiles, sums of 0, and no claimed chunks.
 pub fn initial_words(params: &Params, unwritten: u32) -> Vec<u32> {
     let mut words = vec![unwritten; tile_words(params)];
-    words.resize(words.len() + 2 * (params.pair_rows as usize / TILE), 0);
+    words.resize(claimed_word(params) + 1, 0);
     words
 }
 

@@ -26,7 +26,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{CLUSTER_TILE, LARGE_TABLE_TILE, OCTAVES, SourceLayout};
+use crate::layout::blocks::{LARGE_TABLE_TILE, OCTAVES, SourceLayout};
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{self, Grid, Params, Record};
 use crate::shared::bounds::LARGEST_COUNT;
@@ -315,11 +315,14 @@ impl TablePlan {
         });
         if params.has_clusters != 0 {
             // Runs even without records, to choose the variant of `pair_count`.
-            let tiles = (objects + params.large_table_capacity)
-                .div_ceil(CLUSTER_TILE as u32)
-                .max(1);
+            let blocks = (objects + params.large_table_capacity).div_ceil(WORKGROUP);
+            // Outside of crowded scenes, workgroups start for nothing, so there are fewer.
+            let groups = match params.counts_crowded() {
+                Some(true) => blocks,
+                _ => blocks.div_ceil(8),
+            };
             recorder.stage(label!("clusters"), |stage| {
-                stage.run_groups(&CLUSTERS, tiles, &sorted.binds());
+                stage.run_groups(&CLUSTERS, groups.max(1), &sorted.binds());
             });
         }
         sorted

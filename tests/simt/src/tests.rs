@@ -182,10 +182,11 @@ const COSTS: [(&str, f64, f64); 9] = [
     ("keys", 11.5, 40.0),
     ("large_table_emit", 0.6, 1.0),
     ("gather", 5.2, 160.0),
-    ("sort_histogram", 1.1, 10.5),
-    ("sort_scatter_subgroups", 28.1, 41.0),
+    ("sort_histogram", 3.95, 30.0),
+    // Tiles are small, so that many processors have one: twice the instructions, half the latency.
+    ("sort_scatter_subgroups", 57.5, 154.0),
     ("pair_count_sparse", 86.5, 383.0),
-    ("pair_emit_cached", 9.4, 115.0),
+    ("pair_emit_cached", 9.9, 111.0),
 ];
 
 /// Bounds per ray, for 5,000 rays through 10,000 boxes.

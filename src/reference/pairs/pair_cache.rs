@@ -1,0 +1,96 @@
+//! Reference of `shaders/pairs/pair_cache.wgsl`: partners that counting stores for writing.
+
+use crate::layout::blocks::{CHUNK_PARTNERS, CHUNK_WORDS, NO_CHUNK};
+use crate::layout::grid::Params;
+
+/// Index of the word of an entry's slot `place`.
+pub const fn cache_slot(params: &Params, entry: u32, place: u32) -> usize {
+    (CHUNK_WORDS * params.partner_chunks + place * params.entry_capacity + entry) as usize
+}
+
+/// Number of words of chunks and slots. Static partners follow.
+pub const fn cache_words(params: &Params) -> usize {
+    cache_slot(params, 0, params.cached_partners)
+}
+
+/// Stores partners as [`pair_count`](super::pair_count::pair_count) finds them, entry by entry.
+pub struct PairCache<'a> {
+    params: &'a Params,
+    pub words: Vec<u32>,
+    /// Number of claimed chunks, or more if some claims failed.
+    pub claimed: u32,
+    next_word: u32,
+}
+
+impl<'a> PairCache<'a> {
+    /// All words are 0.
+    pub fn new(params: &'a Params) -> Self {
+        Self {
+            params,
+            words: vec![0; cache_words(params)],
+            claimed: 0,
+            next_word: NO_CHUNK,
+        }
+    }
+
+    fn claim_chunk(&mut self, link: usize) {
+        let has_room = self.claimed < self.params.partner_chunks;
+        self.next_word = if has_room { CHUNK_WORDS * self.claimed } else { NO_CHUNK };
+        self.claimed += 1;
+        self.words[link] = self.next_word;
+    }
+
+    fn append(&mut self, partner: u32) {
+        if self.next_word != NO_CHUNK {
+            self.words[self.next_word as usize] = partner;
+            self.next_word += 1;
+        }
+    }
+
+    /// Stores partner `place` of an entry, if there is room.
+    pub fn store(&mut self, entry: u32, place: u32, partner: u32) {
+        let params = self.params;
+        if place < params.cached_partners {
+            self.words[cache_slot(params, entry, place)] = partner;
+            return;
+        }
+        if params.partner_chunks == 0 {
+            return;
+        }
+        let last_slot = params.cached_partners - 1;
+        if place == params.cached_partners {
+            let link = cache_slot(params, entry, last_slot);
+            let moved = self.words[link];
+            self.claim_chunk(link);
+            self.append(moved);
+        } else if (place - last_slot).is_multiple_of(CHUNK_PARTNERS) && self.next_word != NO_CHUNK {
+            self.claim_chunk(self.next_word as usize);
+        }
+        self.append(partner);
+    }
+}
+
+/// Returns the `count` partners of an entry in `words`, or fewer if not all are cached.
+pub fn stored_partners(params: &Params, words: &[u32], entry: u32, count: u32) -> Vec<u32> {
+    let is_chained = count > params.cached_partners;
+    let mut slots = params.cached_partners;
+    if is_chained {
+        if params.partner_chunks == 0 {
+            return Vec::new();
+        }
+        slots -= 1;
+    }
+    let of_slots = (0..slots.min(count)).map(|place| words[cache_slot(params, entry, place)]);
+    let mut word = cache_slot(params, entry, slots);
+    let chained = (slots..count).map_while(|place| {
+        if (place - slots).is_multiple_of(CHUNK_PARTNERS) {
+            word = words[word] as usize;
+        }
+        if word == NO_CHUNK as usize {
+            return None;
+        }
+        word += 1;
+        Some(words[word - 1])
+    });
+    of_slots.chain(chained).collect()
+}
