@@ -123,7 +123,7 @@ def serve(folder):
 
 
 def tests(url):
-    for query in ("", "?time=10000,100000"):
+    for query in ("", "?time=1000,10000"):
         with Browser() as browser:
             browser.open(url + query)
             said = "document.getElementById('report')?.textContent"
