@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpu_broad_phase::{Aabb, Dimensions};
 
 use crate::agreement::{RankError, agree};
-use crate::bisection::Dot;
+use crate::bisection::WeightedBox;
 use crate::communicator::Communicator;
 use crate::owned::{Members, Objects, Owned, put, take};
 use crate::partition::{Span, ordered};
