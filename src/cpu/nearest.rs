@@ -128,6 +128,9 @@ struct Around<'a> {
 
 type Cells = [RangeInclusive<i32>; 3];
 
+/// Entries that are tested in the time that a row of cells takes.
+const ENTRIES_PER_ROW: u64 = 4;
+
 impl<'a> Around<'a> {
     fn new(params: &Params, grid: &Grid, corners: [[f32; 2]; 3], level: &'a Level) -> Self {
         let inverse = axis_inverse(level.inverse, grid.x_detail);
@@ -206,7 +209,11 @@ impl Search<'_> {
         let around = Around::new(params, grid, self.corners, fullest);
         // Large queries cover more rows than there are entries.
         let few = table.level(fullest, self.query.world).len() as u64;
-        let block = Some(around.block()).filter(|block| count(&block[1]) * count(&block[2]) <= few);
+        let is_small = |block: &Cells| {
+            let rows = count(&block[1]) * count(&block[2]);
+            ENTRIES_PER_ROW * rows <= few && !block.iter().any(RangeInclusive::is_empty)
+        };
+        let block = Some(around.block()).filter(is_small);
         let entries = block.as_ref().map_or(0, |block| self.test_cells(&around, block));
         let mut radius = self.first_radius(&around, block.as_ref(), entries);
         loop {
@@ -298,8 +305,11 @@ impl Search<'_> {
             let [first, last] = ends.map(|cell| cell[axis]);
             (first - around.reach[axis]).max(*bounds[axis].start())..=last.min(*bounds[axis].end())
         });
+        if cells.iter().any(RangeInclusive::is_empty) {
+            return false;
+        }
         let rows = count(&cells[1]) * count(&cells[2]);
-        if rows >= entries.len() as u64 || cells == bounds {
+        if ENTRIES_PER_ROW * rows >= entries.len() as u64 || cells == bounds {
             self.test(entries);
             return true;
         }
