@@ -63,8 +63,7 @@ fn main(
         return;
     }
     let places = places_of(entry);
-    place_of_next = places.x;
-    if (!shows_pairs(places)) {
+    if (!begin_at(places)) {
         return;
     }
     // A saturated place hides the count. `pair_count_crowded` stores bits instead of partners.

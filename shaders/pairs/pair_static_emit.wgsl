@@ -8,27 +8,22 @@ fn accept_result(query: Query, other: u32, distance: u32) {
     write_pair(query.querier, other);
 }
 
-// Writes the pairs of a row of counts if all partners are cached. Returns true if the row needs a walk.
-fn write_cached(index: u32) -> bool {
-    let places = places_of(index);
-    place_of_next = places.x;
-    if (!shows_pairs(places)) {
+// Returns false if some partners are not cached. The second walk then writes all pairs of the row.
+fn write_cached(row: u32, places: vec2<u32>) -> bool {
+    if (!all_cached(places, STATIC_CACHED)) {
         return false;
     }
-    if (!all_cached(places, STATIC_CACHED)) {
-        return true;
-    }
-    let row = index - params.entry_capacity;
     let own = own_records[2u * row].w;
     for (var k = 0u; k < min(places.y - places.x, STATIC_CACHED); k += 1u) {
         write_pair(own, cached_partner(row, k));
     }
-    return false;
+    return true;
 }
 
-fn needs_walk(index: u32) -> bool {
+fn needs_walk(row: u32, index: u32) -> bool {
     if (round.first == 0u) {
-        return write_cached(index);
+        let places = places_of(index);
+        return begin_at(places) && !write_cached(row, places);
     }
     return resume_entry(index, STATIC_CACHED);
 }
@@ -44,7 +39,7 @@ fn main(
         return;
     }
     let index = params.entry_capacity + row;
-    if (!needs_walk(index)) {
+    if (!needs_walk(row, index)) {
         return;
     }
     begin_round();

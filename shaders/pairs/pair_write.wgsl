@@ -41,10 +41,13 @@ fn all_cached(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
-fn begin_entry(entry: u32) -> bool {
-    let places = places_of(entry);
+fn begin_at(places: vec2<u32>) -> bool {
     place_of_next = places.x;
     return shows_pairs(places);
+}
+
+fn begin_entry(entry: u32) -> bool {
+    return begin_at(places_of(entry));
 }
 
 fn resume_entry(entry: u32, kept: u32) -> bool {
