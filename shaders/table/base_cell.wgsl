@@ -116,12 +116,12 @@ fn octave_after(first: u32, mask: u32) -> u32 {
 }
 
 // True if a box shares a cell with more than `neighbours` boxes, on average. Leaves out `pairs_by_chance` and a margin
-// for the error of this estimate.
+// for the error of this estimate, four standard deviations for small samples.
 fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     let entered = entered_in(octave);
     let one = select(64u, 16u, params.dimensions == 2u);
     let allowed = neighbours * one * entered / (2u * params.sample_stride * volume_of(fraction));
-    return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u;
+    return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u + 32u;
 }
 
 // Inverse of the finest cell size. All invocations must call this. A barrier must follow before `crowded_levels_found`.

@@ -128,7 +128,7 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
         octaves.pairs(octave)
             > allowed
                 .wrapping_add(octaves.pairs_by_chance(octave))
-                .wrapping_add(entered / 64)
+                .wrapping_add(entered / 64 + 32)
     };
     let top = top_exponent(sample_statistics[EXTENT]);
     let is_full = |octave: &u32| holds_more(*octave, fraction, MAX_NEIGHBOURS);
