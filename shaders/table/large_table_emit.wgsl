@@ -22,12 +22,13 @@ const FEW_CELLS: u32 = 64u;
 // Average entries per cell beyond which reading a cell costs more than it saves.
 const CROWDED_CELL: u32 = 16u;
 
-var<workgroup> partial: array<u32, 64>;
+var<workgroup> partial: array<u32, LARGE_TABLE_LANES>;
 // Entered objects of the tile, each with the place of its first entry: in any order, those of few cells from the
 // begin, the others from the end.
 var<workgroup> found: array<vec2<u32>, 1024>;
 var<workgroup> few_count: atomic<u32>;
 var<workgroup> many_count: atomic<u32>;
+var<workgroup> tile_entries: u32;
 var<workgroup> entries_before: atomic<u32>;
 
 // The table as a level, with a bucket for each cell that may be looked up. Its keys follow all others.
@@ -140,26 +141,30 @@ fn main(
         atomicStore(&few_count, 0u);
         atomicStore(&many_count, 0u);
         atomicStore(&entries_before, 0u);
+        tile_entries = 0u;
+        if (shift > 0u && tile < large_table_tiles()) {
+            tile_entries = large_table_sums[large_table_sum(shift, tile)];
+        }
     }
-    workgroupBarrier();
+    if (workgroupUniformLoad(&tile_entries) == 0u) {
+        return;
+    }
     var own = 0u;
     // One bit per object of this invocation, set if the object is entered.
     var own_objects = 0u;
-    if (shift > 0u && tile < large_table_tiles() && large_table_sums[large_table_sum(chosen, tile)] > 0u) {
-        var before = 0u;
-        for (var other = local; other < tile; other += LARGE_TABLE_LANES) {
-            before += large_table_sums[large_table_sum(chosen, other)];
-        }
-        atomicAdd(&entries_before, before);
-        let larger = larger_keys(chosen);
-        for (var k = 0u; k < LARGE_TABLE_TILE / LARGE_TABLE_LANES; k += 1u) {
-            let object = tile * LARGE_TABLE_TILE + k * LARGE_TABLE_LANES + local;
-            if (object < params.object_count) {
-                let key = keys[object];
-                if (key >= larger.x && key < larger.y) {
-                    own += large_cell_count(own_large_cells(object, covering));
-                    own_objects |= 1u << k;
-                }
+    var before = 0u;
+    for (var other = local; other < tile; other += LARGE_TABLE_LANES) {
+        before += large_table_sums[large_table_sum(shift, other)];
+    }
+    atomicAdd(&entries_before, before);
+    let larger = larger_keys(shift);
+    for (var k = 0u; k < LARGE_TABLE_TILE / LARGE_TABLE_LANES; k += 1u) {
+        let object = tile * LARGE_TABLE_TILE + k * LARGE_TABLE_LANES + local;
+        if (object < params.object_count) {
+            let key = keys[object];
+            if (key >= larger.x && key < larger.y) {
+                own += large_cell_count(own_large_cells(object, covering));
+                own_objects |= 1u << k;
             }
         }
     }

@@ -18,8 +18,6 @@ fn raise(word: u32, value: u32) {
     }
 }
 
-const OBJECTS_PER_INVOCATION: u32 = 8u;
-
 // Consecutive objects on one level, added with few atomics.
 struct Run {
     count: u32,
@@ -60,13 +58,10 @@ fn main(
     }
     workgroupBarrier();
 
-    let first = flat_workgroup(group, groups) * OBJECTS_PER_INVOCATION * WORKGROUP + local;
+    let first = flat_workgroup(group, groups) * WORKGROUP + local;
+    let stride = groups.x * groups.y * WORKGROUP;
     var run: Run;
-    for (var k = 0u; k < OBJECTS_PER_INVOCATION; k += 1u) {
-        let object = first + k * WORKGROUP;
-        if (object >= params.object_count) {
-            break;
-        }
+    for (var object = first; object < params.object_count; object += stride) {
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);

@@ -66,13 +66,15 @@ fn level_below_large_table(levels: u32) -> u32 {
         return 0u;
     }
     var placed = 0u;
-    for (var index = 0u; index < MAX_LEVELS; index += 1u) {
-        placed += statistics[8u * index];
+    for (var rest = levels; rest != 0u; rest &= rest - 1u) {
+        placed += statistics[8u * countTrailingZeros(rest)];
     }
     var below = 0u;
     var objects = 0u;
-    for (; below < MAX_LEVELS && objects < placed - placed / FEW_LARGER; below += 1u) {
-        objects += statistics[8u * below];
+    for (var rest = levels; objects < placed - placed / FEW_LARGER; rest &= rest - 1u) {
+        let index = countTrailingZeros(rest);
+        objects += statistics[8u * index];
+        below = index + 1u;
     }
     return select(0u, below, below < MAX_LEVELS && (levels >> below) > 0u);
 }
@@ -82,16 +84,15 @@ fn large_table_bounds(levels: u32, below: u32) -> Level {
     var lower = vec3<i32>(0x7fffffff);
     var upper = vec3<i32>(-0x7fffffff);
     var cover: Level;
-    for (var index = 0u; index < below; index += 1u) {
-        if ((levels & (1u << index)) != 0u) {
-            let octaves = vec3<u32>(below - 1u - index);
-            let level_lower = vec3<i32>(grid.levels[index].lower_x, grid.levels[index].lower_y, grid.levels[index].lower_z);
-            let level_upper = vec3<i32>(grid.levels[index].upper_x, grid.levels[index].upper_y, grid.levels[index].upper_z);
-            let highest = level_upper >> octaves;
-            lower = min(lower, level_lower >> octaves);
-            // Underflow may put a position of cell -1 into cell 0 of a coarser level.
-            upper = max(upper, select(highest, vec3<i32>(0), highest == vec3<i32>(-1)));
-        }
+    for (var rest = levels & ((1u << below) - 1u); rest != 0u; rest &= rest - 1u) {
+        let index = countTrailingZeros(rest);
+        let octaves = vec3<u32>(below - 1u - index);
+        let level_lower = vec3<i32>(grid.levels[index].lower_x, grid.levels[index].lower_y, grid.levels[index].lower_z);
+        let level_upper = vec3<i32>(grid.levels[index].upper_x, grid.levels[index].upper_y, grid.levels[index].upper_z);
+        let highest = level_upper >> octaves;
+        lower = min(lower, level_lower >> octaves);
+        // Underflow may put a position of cell -1 into cell 0 of a coarser level.
+        upper = max(upper, select(highest, vec3<i32>(0), highest == vec3<i32>(-1)));
     }
     if (below > 0u) {
         cover.lower_x = lower.x;
@@ -116,10 +117,10 @@ fn lay_out_rest(levels: u32) {
     var table_cells = 0u;
     var fullest = NO_LEVEL;
     var most = 0u;
-    for (var step = 0u; step < MAX_LEVELS; step += 1u) {
-        let index = MAX_LEVELS - 1u - step;
+    for (var rest = levels; rest != 0u; rest &= rest - 1u) {
+        let index = countTrailingZeros(rest);
         table_cells += grid.levels[index].table_size;
-        if (statistics[8u * index] > most) {
+        if (statistics[8u * index] >= most) {
             most = statistics[8u * index];
             fullest = index;
         }
@@ -157,11 +158,11 @@ fn lay_out(local: u32) {
     workgroupBarrier();
     let levels = atomicLoad(&occupied);
     if (local < MAX_LEVELS && (levels & (1u << local)) != 0u) {
-        var table_base = 0u;
-        for (var index = local + 1u; index < MAX_LEVELS; index += 1u) {
-            table_base += grid.levels[index].table_size;
-        }
         let coarser = (levels >> local) >> 1u;
+        var table_base = 0u;
+        for (var rest = coarser; rest != 0u; rest &= rest - 1u) {
+            table_base += grid.levels[local + 1u + countTrailingZeros(rest)].table_size;
+        }
         grid.levels[local].table_base = table_base;
         grid.levels[local].next = select(local + 1u + countTrailingZeros(coarser), NO_LEVEL, coarser == 0u);
     }

@@ -11,6 +11,9 @@
 @group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
 @group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
+// Invocations that share a sample, since each octave waits for an atomic.
+const LANES_A_SAMPLE: u32 = 4u;
+
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
 var<workgroup> extent: atomic<u32>;
@@ -44,19 +47,22 @@ fn add_extent(sample: u32) {
     }
 }
 
-fn add_sample(sample: u32, top: i32) {
+// Adds a sample to the octaves from `first` on, in steps of `LANES_A_SAMPLE`.
+fn add_sample(sample: u32, first: u32, top: i32) {
     let object = sampled_object(sample);
     let low = objects[2u * (params.first_object + object)];
     let high = objects[2u * (params.first_object + object) + 1u];
     if (classify(low, high) != CLASS_FINITE) {
         return;
     }
-    atomicAdd(&classes[size_class(low.xyz, high.xyz)], 1u);
+    if (first == 0u) {
+        atomicAdd(&classes[size_class(low.xyz, high.xyz)], 1u);
+    }
     let side = longest_side_bits(low.xyz, high.xyz);
     let position = flush_bits(low.xyz);
     let world = world_of(object);
     let slots = octave_buckets();
-    for (var octave = 0u; octave < OCTAVES; octave += 1u) {
+    for (var octave = first; octave < OCTAVES; octave += LANES_A_SAMPLE) {
         let exponent = octave_exponent(top, octave);
         // Objects up to twice the octave's cell size are entered: with a fraction of 1.75, they are still on the finest
         // level.
@@ -95,9 +101,9 @@ fn main(
         add_extent(local * params.sample_count / WORKGROUP);
     }
     workgroupBarrier();
-    let sample = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (sample < params.sample_count) {
-        add_sample(sample, top_exponent(atomicLoad(&extent)));
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (place / LANES_A_SAMPLE < params.sample_count) {
+        add_sample(place / LANES_A_SAMPLE, place % LANES_A_SAMPLE, top_exponent(atomicLoad(&extent)));
     }
     workgroupBarrier();
 

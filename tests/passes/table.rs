@@ -25,7 +25,7 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
         let slots = params.octave_buckets() as usize;
         let found = bench.run(
             &shaders::SAMPLE_STATISTICS,
-            groups(params.sample_count as usize),
+            groups(4 * params.sample_count as usize),
             uniform(&params),
             &[
                 ("objects", bytes(objects)),
@@ -62,7 +62,7 @@ fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], samp
     };
     let found = bench.run(
         &shaders::LEVEL_STATISTICS,
-        groups(params.object_count as usize),
+        groups(params.object_count.div_ceil(3) as usize),
         uniform(params),
         &[
             ("objects", bytes(objects)),

@@ -18,7 +18,7 @@ use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use crate::api::counters;
-use crate::api::descriptor::{Capacities, Growth};
+use crate::api::descriptor::{Capacities, Growth, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
@@ -117,8 +117,14 @@ const PING_PONG: PingPong = PingPong([
     },
 ]);
 
-const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
+/// Objects per workgroup of `level_statistics` on CPUs, where each workgroup is costly.
+const LEVEL_TILE: u32 = 8 * WORKGROUP;
+/// Most workgroups of `level_statistics` on GPUs.
+const LEVEL_GROUPS: u32 = 512;
+/// Blocks of 256 entries per workgroup of `clusters`, outside of crowded scenes.
+const SPARSE_BLOCKS: u32 = 8;
 
+const LANES_A_SAMPLE: u32 = number("table/sample_statistics", "LANES_A_SAMPLE");
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
 /// Number of cell sizes considered for the large-object table.
 const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
@@ -272,11 +278,15 @@ impl TablePlan {
         }
         if params.is_hierarchical() {
             recorder.stage(label!("statistics"), |stage| {
-                stage.run(&SAMPLE_STATISTICS, params.sample_count, &[]);
+                stage.run(&SAMPLE_STATISTICS, LANES_A_SAMPLE * params.sample_count, &[]);
             });
         }
         recorder.stage(label!("levels"), |stage| {
-            stage.run_groups(&LEVEL_STATISTICS, objects.div_ceil(LEVEL_TILE).max(1), &[]);
+            let groups = match shape.sort {
+                SortStrategy::SerialTiles => objects.div_ceil(LEVEL_TILE),
+                _ => objects.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
+            };
+            stage.run_groups(&LEVEL_STATISTICS, groups.max(1), &[]);
             if params.is_uniform() {
                 stage.run_groups(&LAYOUT, 1, &[NEXT_GRID.is(buffer::GRID)]);
             }
@@ -319,7 +329,7 @@ impl TablePlan {
             // Outside of crowded scenes, workgroups start for nothing, so there are fewer.
             let groups = match params.counts_crowded() {
                 Some(true) => blocks,
-                _ => blocks.div_ceil(8),
+                _ => blocks.div_ceil(SPARSE_BLOCKS),
             };
             recorder.stage(label!("clusters"), |stage| {
                 stage.run_groups(&CLUSTERS, groups.max(1), &sorted.binds());
