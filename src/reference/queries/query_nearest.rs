@@ -9,6 +9,53 @@ use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::shared::runs::{Walked, map};
 
+/// The nearest objects found so far, by distance ([`distance_key`](super::query::distance_key)), then index.
+#[derive(Clone)]
+pub(crate) struct Nearest {
+    wanted: usize,
+    found: Vec<(u32, u32)>,
+}
+
+impl Nearest {
+    pub const fn new(wanted: usize) -> Self {
+        let found = Vec::new();
+        Self { wanted, found }
+    }
+
+    pub const fn wanted(&self) -> usize {
+        self.wanted
+    }
+
+    pub fn clear(&mut self) {
+        self.found.clear();
+    }
+
+    /// Largest distance that counts.
+    pub fn limit(&self) -> u32 {
+        self.found
+            .get(self.wanted - 1)
+            .map_or(u32::MAX, |&(distance, _)| distance)
+    }
+
+    pub fn insert(&mut self, object: u32, distance: u32) {
+        if let Err(place) = self.found.binary_search(&(distance, object))
+            && place < self.wanted
+        {
+            self.found.truncate(self.wanted - 1);
+            self.found.insert(place, (distance, object));
+        }
+    }
+
+    pub fn write(&self, slots: &mut [NearestObject]) {
+        for (slot, &(distance, object)) in slots.iter_mut().zip(&self.found) {
+            *slot = NearestObject {
+                object,
+                squared_distance: squared_float(distance),
+            };
+        }
+    }
+}
+
 /// Returns the `params.nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
 /// [`NearestObject::NONE`]. Adds the numbers of invalid queries and box tests to the counters.
 pub fn query_nearest(
@@ -19,21 +66,15 @@ pub fn query_nearest(
 ) -> Vec<NearestObject> {
     let wanted = params.nearest as usize;
     let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
-    let mut answers = vec![Vec::<(u32, u32)>::new(); params.query_count as usize];
+    let mut answers = vec![Nearest::new(wanted); params.query_count as usize];
     for (walk, input) in walks.iter().enumerate() {
         let nearer = |index: u32| {
             let (query, answer) = input.begin(params, index);
             let mut found = answers[answer as usize].clone();
-            let limit = |found: &[(u32, u32)]| found.get(wanted - 1).map_or(u32::MAX, |&(distance, _)| distance);
-            let before = limit(&found);
+            let before = found.limit();
             let candidates = walk_nearest(params, input, overrides, &query, before, |object, distance| {
-                if let Err(place) = found.binary_search(&(distance, object))
-                    && place < wanted
-                {
-                    found.truncate(wanted - 1);
-                    found.insert(place, (distance, object));
-                }
-                limit(&found)
+                found.insert(object, distance);
+                found.limit()
             });
             let is_invalid = !query.valid;
             (answer, found, Walked { candidates, is_invalid })
@@ -44,12 +85,7 @@ pub fn query_nearest(
         }
     }
     for (slots, found) in nearest.chunks_mut(wanted.max(1)).zip(answers) {
-        for (slot, (distance, object)) in slots.iter_mut().zip(found) {
-            *slot = NearestObject {
-                object,
-                squared_distance: squared_float(distance),
-            };
-        }
+        found.write(slots);
     }
     nearest
 }

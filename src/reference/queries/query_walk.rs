@@ -8,7 +8,7 @@ use crate::api::queries::{Query, self_query};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{
-    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    DENSE, Grid, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
@@ -64,7 +64,7 @@ pub(super) struct Walk<'a, F> {
     pub(super) iterations: Iterations,
 }
 
-pub(super) type Cells = [RangeInclusive<i32>; 3];
+pub(crate) type Cells = [RangeInclusive<i32>; 3];
 
 #[derive(PartialEq)]
 pub(super) enum LevelLook {
@@ -146,12 +146,8 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     pub(super) fn found(&mut self, object: u32, distance: u32) {
-        let filters = Aabb {
-            layers: self.query.layers,
-            owner: self.query.owner,
-            ..Aabb::point([0.0; 3])
-        };
-        let passes = !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]);
+        let passes =
+            !self.overrides.filters || passes_filters(&self.query.filters(), &self.input.objects[object as usize]);
         let asks_partners = self.params.self_query == self_query::PARTNERS;
         let partner = self.query.querier.filter(|_| asks_partners);
         if passes && !partner.is_some_and(|querier| self.input.excludes.is_excluded(querier, object)) {
@@ -169,18 +165,9 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         for (cluster, members) in table.clustered(entries) {
             if let Some(cluster) = cluster {
-                // The cluster's box stands for objects of any world, with lower corners anywhere in it.
-                let around = Record {
-                    object: NONE,
-                    world: self.query.world,
-                    ..*cluster
-                };
-                let query = LoadedQuery {
-                    seeks_corners: false,
-                    ..self.query
-                };
                 self.candidates = self.candidates.wrapping_add(1);
-                if distance_to(self.params, &query, &around).is_none_or(|distance| distance > self.limit) {
+                let distance = cluster_distance(self.params, &self.query, cluster);
+                if distance.is_none_or(|distance| distance > self.limit) {
                     continue;
                 }
             }
@@ -222,25 +209,8 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         self.input.table.listing(self.params, level, self.query.world)
     }
 
-    pub(super) fn reach_of_objects(&self, query: &LoadedQuery) -> [i32; 3] {
-        let reach = if query.seeks_corners {
-            0
-        } else {
-            self.params.cell_reach()
-        };
-        [reach << self.input.table.grid.x_detail, reach, reach]
-    }
-
     pub(super) fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
-        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
-        let reach = self.reach_of_objects(query);
-        let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
-        let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
-        let [lower, upper] =
-            [query.search_min, query.search_max].map(|corner| cell_of(self.params.scheme, corner, inverse));
-        std::array::from_fn(|axis| {
-            (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
-        })
+        cells_of(self.params, self.input.table.grid, query, level)
     }
 
     fn row(&self, level: &Level, cells: &Cells, y: i32, z: i32) -> [Range<u32>; 2] {
@@ -365,6 +335,39 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 }
 
+/// Number of cells by which objects extend past their cell, if those parts count.
+pub(super) fn reach_of_objects(params: &Params, grid: &Grid, query: &LoadedQuery) -> [i32; 3] {
+    let reach = if query.seeks_corners { 0 } else { params.cell_reach() };
+    [reach << grid.x_detail, reach, reach]
+}
+
+/// Cells of a level that may hold objects within the query's search bounds.
+pub(crate) fn cells_of(params: &Params, grid: &Grid, query: &LoadedQuery, level: &Level) -> Cells {
+    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let reach = reach_of_objects(params, grid, query);
+    let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
+    let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
+    let [lower, upper] = [query.search_min, query.search_max].map(|corner| cell_of(params.scheme, corner, inverse));
+    std::array::from_fn(|axis| {
+        (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
+    })
+}
+
+/// Distance of a cluster's box, `None` if none of its objects is a result. The box stands for objects of any world, with
+/// lower corners anywhere in it.
+pub(crate) fn cluster_distance(params: &Params, query: &LoadedQuery, cluster: &Record) -> Option<u32> {
+    let around = Record {
+        object: NONE,
+        world: query.world,
+        ..*cluster
+    };
+    let query = LoadedQuery {
+        seeks_corners: false,
+        ..*query
+    };
+    distance_to(params, &query, &around)
+}
+
 pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     let shifts = [level.x_shift, 0, 0];
     std::array::from_fn(|axis| {
@@ -377,7 +380,7 @@ pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     })
 }
 
-pub(super) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
+pub(crate) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
     z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
 }
 
