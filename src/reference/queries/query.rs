@@ -51,15 +51,6 @@ pub(crate) fn periods(params: &Params) -> [f32; 3] {
 }
 
 impl LoadedQuery {
-    /// Returns a box with the query's layers and owner.
-    pub(crate) fn filters(&self) -> Aabb {
-        Aabb {
-            layers: self.layers,
-            owner: self.owner,
-            ..Aabb::point([0.0; 3])
-        }
-    }
-
     pub(crate) fn corners(&self, axis: usize) -> [f32; 2] {
         let largest = ordered(LARGEST_FLOAT);
         let [low, high] = [self.low[axis].max(-largest), self.high[axis].min(largest)];

@@ -3,7 +3,7 @@ use super::size::{
     top_exponent,
 };
 use crate::api::types::Aabb;
-use crate::layout::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
+use crate::layout::grid::{CELL_LIMIT, Class, HASH_WORLD, Params, SCHEME_ADAPTIVE, cell_of, classify, flush};
 
 const EXTENT_SAMPLES: u32 = 256;
 
@@ -29,11 +29,11 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         statistics[size_class(object)] += 1;
         let world = params.world_of(worlds, index);
         let side = longest_side_bits(object);
+        let cells = Cells::new(params, top, object.min.map(flush));
         for octave in 0..OCTAVES {
             let exponent = octave_exponent(top, octave);
             if side <= ((exponent + 128) as u32) << 23 {
-                let inverse = f32::from_bits(((127 - exponent) as u32) << 23);
-                let [x, y, z] = cell_of(params.scheme, object.min.map(flush), [inverse; 3]).map(|cell| cell as u32);
+                let [x, y, z] = cells.of(exponent).map(|cell| cell as u32);
                 let mut hash = x
                     .wrapping_mul(0x8da6_b343)
                     .wrapping_add(y.wrapping_mul(0xd816_3841))
@@ -51,4 +51,87 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         }
     }
     statistics
+}
+
+/// Cells of a position by octave. Those of the finest octave give the others by shifts.
+struct Cells {
+    scheme: u32,
+    position: [f32; 3],
+    finest: i32,
+    /// `None` if products with [`inverse_of`] become denormal, which counts as 0, below 0.
+    finest_cells: Option<[i64; 3]>,
+}
+
+fn inverse_of(exponent: i32) -> f32 {
+    f32::from_bits(((127 - exponent) as u32) << 23)
+}
+
+impl Cells {
+    fn new(params: &Params, top: i32, position: [f32; 3]) -> Self {
+        let [coarsest, finest] = [0, OCTAVES - 1].map(|octave| octave_exponent(top, octave));
+        let vanishes = |component: f32| component < 0.0 && flush(component * inverse_of(coarsest)) == 0.0;
+        let floor = |component: f32| {
+            let towards_zero = component as i64;
+            towards_zero.saturating_sub((towards_zero as f32 > component).into())
+        };
+        Self {
+            scheme: params.scheme,
+            position,
+            finest,
+            finest_cells: (!position.into_iter().any(vanishes))
+                .then(|| position.map(|component| floor(component * inverse_of(finest)))),
+        }
+    }
+
+    fn of(&self, exponent: i32) -> [i32; 3] {
+        let limit = i64::from(CELL_LIMIT);
+        let is_adaptive = self.scheme == SCHEME_ADAPTIVE;
+        match self.finest_cells {
+            Some(cells) => cells.map(|cell| {
+                let cell = (cell >> (exponent - self.finest)).clamp(-limit, limit) as i32;
+                if is_adaptive { (cell + 1) >> 1 } else { cell }
+            }),
+            None => cell_of(self.scheme, self.position, [inverse_of(exponent); 3]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifted_cells_are_those_of_the_position() {
+        let positions = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.3,
+            -7.9,
+            1e-20,
+            -1e-20,
+            -1e-37,
+            3e5,
+            -3e5,
+            1e30,
+            -1e30,
+            f32::MAX,
+        ];
+        for scheme in 0..3 {
+            let params = Params {
+                scheme,
+                ..Params::default()
+            };
+            for top in [-140, -20, 0, 3, 40, 127] {
+                for position in positions.map(|component| [component, -component, 0.5 * component]) {
+                    let cells = Cells::new(&params, top, position);
+                    for exponent in (0..OCTAVES).map(|octave| octave_exponent(top, octave)) {
+                        let expected = cell_of(scheme, position, [inverse_of(exponent); 3]);
+                        assert_eq!(cells.of(exponent), expected, "{scheme} {top} {position:?} {exponent}");
+                    }
+                }
+            }
+        }
+    }
 }
