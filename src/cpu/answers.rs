@@ -176,11 +176,17 @@ impl<'a> Answer<'a> {
         let (params, overrides) = (self.params, self.overrides);
         let reads = self.table.reads(self.admits);
         let walks = reads.queries(queries, params.self_query != self_query::NONE);
+        // Only the other schemes read them.
+        let boxes = if params.is_uniform() {
+            vec![]
+        } else {
+            self.table.boxes()
+        };
         if params.nearest > 0 {
-            self.result.query_nearest = nearest(&params, &walks, overrides, &mut self.counters);
+            self.result.query_nearest = nearest(&params, &walks, &boxes, overrides, &mut self.counters);
             return Ok(());
         }
-        let mut lists = QueryLists::find(&params, &walks, overrides, &mut self.counters);
+        let mut lists = QueryLists::find(&params, &walks, &boxes, overrides, &mut self.counters);
         let mut offsets = take(&mut lists.counts);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
         let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;

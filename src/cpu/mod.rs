@@ -8,10 +8,12 @@
 //! pool.
 
 mod answers;
+mod boxes;
 mod broad_phase;
 mod lists;
 mod nearest;
 mod query_lists;
+mod query_walk;
 mod table;
 mod walks;
 

@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::boxes::Boxes;
+use super::query_walk::walk;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::reference::queries::query_count::finish_counters;
-use crate::reference::queries::query_walk::{QueryReads, walk_query};
+use crate::reference::queries::query_walk::QueryReads;
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
@@ -18,6 +20,8 @@ const MAX_OF_RUN: usize = 1 << 20;
 pub(crate) struct QueryLists<'a> {
     params: &'a Params,
     walks: &'a [QueryReads<'a>],
+    /// For each walk; none in the uniform scheme.
+    boxes: &'a [&'a Boxes],
     overrides: Overrides,
     /// Number of objects of each query, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,
@@ -32,14 +36,21 @@ struct Run {
 }
 
 impl<'a> QueryLists<'a> {
-    pub fn find(params: &'a Params, walks: &'a [QueryReads<'a>], overrides: Overrides, counters: &mut [u32]) -> Self {
-        Self::find_within(MAX_OF_ALL, params, walks, overrides, counters)
+    pub fn find(
+        params: &'a Params,
+        walks: &'a [QueryReads<'a>],
+        boxes: &'a [&'a Boxes],
+        overrides: Overrides,
+        counters: &mut [u32],
+    ) -> Self {
+        Self::find_within(MAX_OF_ALL, params, walks, boxes, overrides, counters)
     }
 
     pub fn find_within(
         most: usize,
         params: &'a Params,
         walks: &'a [QueryReads<'a>],
+        boxes: &'a [&'a Boxes],
         overrides: Overrides,
         counters: &mut [u32],
     ) -> Self {
@@ -47,11 +58,13 @@ impl<'a> QueryLists<'a> {
         let mut lists = Self {
             params,
             walks,
+            boxes,
             overrides,
             counts: vec![0; params.query_count as usize + 1],
             runs: Vec::new(),
         };
-        for (walk, input) in walks.iter().enumerate() {
+        for (table, input) in walks.iter().enumerate() {
+            let boxes = boxes.get(table).copied();
             let find = |indices: Range<u32>| {
                 let mut run = Run {
                     indices: indices.clone(),
@@ -63,7 +76,7 @@ impl<'a> QueryLists<'a> {
                     end_if_stopped();
                     let (query, answer) = input.begin(params, index);
                     let mut count = 0u32;
-                    let candidates = walk_query(params, input, overrides, &query, |object, _| {
+                    let candidates = walk(params, input, boxes, overrides, &query, |object| {
                         count += 1;
                         if found.len() < MAX_OF_RUN {
                             found.push(object);
@@ -88,7 +101,7 @@ impl<'a> QueryLists<'a> {
                     lists.counts[answer as usize] += count;
                 }
                 for walked in walked {
-                    finish_counters(counters, walked, walk == 0);
+                    finish_counters(counters, walked, table == 0);
                 }
                 runs.push(run);
             }
@@ -102,9 +115,9 @@ impl<'a> QueryLists<'a> {
         let runs = std::mem::take(&mut self.runs);
         let mut results = vec![0; room as usize];
         let mut places: Vec<_> = offsets.iter().map(|&place| place as usize).collect();
-        for (input, runs) in self.walks.iter().zip(runs) {
+        for (table, runs) in runs.into_iter().enumerate() {
             for run in runs {
-                let found = run.found.unwrap_or_else(|| self.walk(input, run.indices));
+                let found = run.found.unwrap_or_else(|| self.walk(table, run.indices));
                 let mut rest = &found[..];
                 for (answer, count) in run.counts {
                     let (own, others) = rest.split_at(count as usize);
@@ -120,11 +133,12 @@ impl<'a> QueryLists<'a> {
         results
     }
 
-    fn walk(&self, input: &QueryReads<'_>, indices: Range<u32>) -> Vec<u32> {
+    fn walk(&self, table: usize, indices: Range<u32>) -> Vec<u32> {
+        let (input, boxes) = (&self.walks[table], self.boxes.get(table).copied());
         let mut found = Vec::new();
         for index in indices {
             let (query, _) = input.begin(self.params, index);
-            walk_query(self.params, input, self.overrides, &query, |object, _| {
+            walk(self.params, input, boxes, self.overrides, &query, |object| {
                 found.push(object)
             });
         }
@@ -172,15 +186,23 @@ mod tests {
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());
             let params: &Params = &trace.params;
-            let overrides = Overrides {
-                filters: true,
-                count_candidates: true,
-            };
+            let boxes: Vec<_> = walks
+                .iter()
+                .map(|input| Boxes::new(input.table, input.objects))
+                .collect();
+            let boxes: Vec<_> = boxes.iter().collect();
             let all = trace.query_objects.len();
             assert!(all > 1000);
-            for most in [MAX_OF_ALL, all * 2 / 3, 0] {
+            for (most, count_candidates) in [MAX_OF_ALL, all * 2 / 3, 0]
+                .into_iter()
+                .flat_map(|most| [(most, false), (most, true)])
+            {
+                let overrides = Overrides {
+                    filters: true,
+                    count_candidates,
+                };
                 let mut counters = vec![0; trace.counters.len()];
-                let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
+                let lists = QueryLists::find_within(most, params, &walks, &boxes, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);
                 let kept = lists.runs.iter().flatten().filter_map(|run| run.found.as_ref());
                 let kept: usize = kept.map(Vec::len).sum();
@@ -191,7 +213,7 @@ mod tests {
                 );
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
+                let lists = QueryLists::find_within(most, params, &walks, &boxes, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");
             }

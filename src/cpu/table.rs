@@ -1,5 +1,8 @@
 //! The table of a step, built by the reference passes.
 
+use std::sync::OnceLock;
+
+use super::boxes::Boxes;
 use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
@@ -66,6 +69,22 @@ impl Table {
         self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity)
     }
 
+    /// Bounds for each walk of queries: those of the moving table, the static one, and the moving one again.
+    pub fn boxes<'a>(&'a self) -> Vec<&'a Boxes> {
+        let own = (&self.params, &self.cells);
+        let statics = self.statics.as_ref().map(|(params, cells)| (params, cells));
+        let boxes = |(params, cells): (&Params, &'a Cells)| {
+            cells
+                .boxes
+                .get_or_init(|| Boxes::new(cells.reads(params).table, &self.objects))
+        };
+        [Some(own), statics, Some(own)]
+            .into_iter()
+            .flatten()
+            .map(boxes)
+            .collect()
+    }
+
     pub fn reads<'a>(&'a self, admits: Option<&'a Admits<'a>>) -> StepReads<'a> {
         StepReads {
             own: self.cells.reads(&self.params),
@@ -88,6 +107,7 @@ struct Cells {
     starts: Vec<u32>,
     records: Vec<Record>,
     clusters: Vec<Record>,
+    boxes: OnceLock<Boxes>,
 }
 
 impl Cells {
@@ -130,6 +150,7 @@ impl Cells {
             starts,
             records,
             clusters,
+            boxes: OnceLock::new(),
         })
     }
 

@@ -464,16 +464,20 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
 /// Cell of a position. Rounding is harmless, because only monotonicity matters. Adaptive levels are shifted by half a
 /// cell: `inverse` is 1 / (half a cell), and half cells `2c - 1` and `2c` form cell `c`.
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
-    std::array::from_fn(|axis| {
-        let cell = flush(position[axis] * inverse[axis])
-            .clamp(-(CELL_LIMIT as f32), CELL_LIMIT as f32)
-            .floor() as i32;
-        if scheme == SCHEME_ADAPTIVE {
-            (cell + 1) >> 1
-        } else {
-            cell
-        }
-    })
+    std::array::from_fn(|axis| cell_on_axis(scheme, position[axis], inverse[axis]))
+}
+
+/// [`cell_of`] along one axis.
+pub(crate) fn cell_on_axis(scheme: u32, position: f32, inverse: f32) -> i32 {
+    let position = flush(position * inverse).clamp(-(CELL_LIMIT as f32), CELL_LIMIT as f32);
+    // `floor` is a call on many targets.
+    let towards_zero = position as i32;
+    let cell = towards_zero - i32::from(towards_zero as f32 > position);
+    if scheme == SCHEME_ADAPTIVE {
+        (cell + 1) >> 1
+    } else {
+        cell
+    }
 }
 
 fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {

@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, distance_key, squared_float};
-use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, reach_of_objects, rows_of};
-use crate::layout::blocks::{Iterations, Overrides};
+use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
+use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
@@ -23,82 +23,40 @@ pub fn walk_nearest(
     if !query.answers {
         return 0;
     }
-    let mut walk = Walk {
-        params,
-        input,
-        overrides,
-        query: *query,
-        accept: &mut accept,
-        limit,
-        candidates: 0,
-        rows: 0,
-        iterations: Iterations::default(),
-    };
+    let mut walk = Walk::new(params, input, overrides, query, limit, &mut accept);
     walk.test_large(query);
-    for level in fullest_first(input.table.grid) {
+    for (_, level) in fullest_first(input.table.grid) {
         walk.walk_rings(query, level);
     }
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
-pub(crate) fn fullest_first(grid: &Grid) -> impl Iterator<Item = &Level> {
+pub(crate) fn fullest_first(grid: &Grid) -> impl Iterator<Item = (u32, &Level)> {
     let is_fullest = |&(index, _): &(u32, &Level)| index == grid.fullest_level;
     let fullest = grid.occupied_levels().filter(is_fullest);
     let others = grid.occupied_levels().filter(move |level| !is_fullest(level));
-    fullest.chain(others).map(|(_, level)| level)
+    fullest.chain(others)
 }
 
-/// Cells of a level, as seen from a query.
-pub(crate) struct QueryCells<'a> {
-    pub level: &'a Level,
-    /// Cells of the query's corners.
-    pub own: [[i32; 3]; 2],
-    /// Length of a cell on each axis.
-    pub sides: [f32; 3],
+struct Apart<'a> {
+    query: &'a LoadedQuery,
+    own: [[i32; 3]; 2],
     reach: [i32; 3],
-    /// Largest coordinate of the query on each axis, without its sign.
-    positions: [f32; 3],
+    sides: [f32; 3],
+    level: &'a Level,
 }
 
-impl<'a> QueryCells<'a> {
-    pub fn new(params: &Params, grid: &Grid, query: &LoadedQuery, level: &'a Level) -> Self {
-        let inverse = axis_inverse(level.inverse, grid.x_detail);
-        let corners = [0, 1, 2].map(|axis| query.corners(axis));
-        let unit = if params.scheme == SCHEME_ADAPTIVE { 2.0 } else { 1.0 };
-        Self {
-            level,
-            own: [0, 1].map(|end| cell_of(params.scheme, corners.map(|corner| corner[end]), inverse)),
-            sides: inverse.map(|inverse| unit / inverse),
-            reach: reach_of_objects(params, grid, query),
-            positions: corners.map(|[low, high]| low.abs().max(high.abs())),
-        }
-    }
-
+impl Apart<'_> {
     fn cells(&self, axis: usize, lower: i32, upper: i32) -> i32 {
         let [own_lower, own_upper] = self.own.map(|cell| cell[axis]);
         let below = own_lower - 1 - self.reach[axis] - upper;
         below.max(lower - 1 - own_upper).max(0)
     }
 
-    /// True if `cells` are all cells of the level.
-    pub fn spans(&self, cells: &Cells) -> bool {
-        let [lower, upper] = bounds_of(self.level);
-        (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
-    }
-
-    /// First and last cell along x that may hold objects within `reach` of the query.
-    pub fn x_within(&self, params: &Params, grid: &Grid, [low, high]: [f32; 2], reach: f32) -> [i32; 2] {
-        let reach = reach + (self.positions[0] + reach) * 2.0 * SLACK;
-        let ends = [(low - reach).max(f32::MIN), (high + reach).min(f32::MAX), 0.0];
-        let inverse = axis_inverse(self.level.inverse, grid.x_detail)[0];
-        let [first, last, _] = cell_of(params.scheme, ends, [inverse; 3]);
-        [first - self.reach[0], last]
-    }
-
-    /// Lower bound of the distance along an axis to objects of the cells `lower..=upper`.
-    pub fn gap(&self, axis: usize, lower: i32, upper: i32) -> f32 {
+    fn gap(&self, axis: usize, lower: i32, upper: i32) -> f32 {
         let gap = self.cells(axis, lower, upper) as f32 * self.sides[axis];
-        (gap - (gap + self.positions[axis]) * SLACK).max(0.0)
+        let position = self.query.corners(axis).map(f32::abs);
+        (gap - (gap + position[0].max(position[1])) * SLACK).max(0.0)
     }
 
     fn level(&self) -> f32 {
@@ -178,8 +136,19 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    fn apart<'b>(&self, query: &LoadedQuery, level: &'b Level) -> QueryCells<'b> {
-        QueryCells::new(self.params, self.input.table.grid, query, level)
+    fn apart<'b>(&self, query: &'b LoadedQuery, level: &'b Level) -> Apart<'b> {
+        let (scheme, detail) = (self.params.scheme, self.input.table.grid.x_detail);
+        let inverse = axis_inverse(level.inverse, detail);
+        let corners = [0, 1, 2].map(|axis| query.corners(axis));
+        let own = [0, 1].map(|end| cell_of(scheme, corners.map(|corner| corner[end]), inverse));
+        let unit = if scheme == SCHEME_ADAPTIVE { 2.0 } else { 1.0 };
+        Apart {
+            query,
+            own,
+            reach: self.reach_of_objects(query),
+            sides: inverse.map(|inverse| unit / inverse),
+            level,
+        }
     }
 
     fn bounded(&self, query: &LoadedQuery, radius: f32) -> f32 {
@@ -194,7 +163,9 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     fn spans(&self, ring: &LoadedQuery, level: &Level) -> bool {
-        self.apart(ring, level).spans(&self.cells_of(ring, level))
+        let [lower, upper] = bounds_of(level);
+        let cells = self.cells_of(ring, level);
+        (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
     }
 
     fn ring_covers(&self, ring: &LoadedQuery, level: &Level) -> bool {

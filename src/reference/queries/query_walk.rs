@@ -8,7 +8,7 @@ use crate::api::queries::{Query, self_query};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{
-    DENSE, Grid, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
@@ -50,24 +50,24 @@ impl QueryReads<'_> {
     }
 }
 
-pub(super) struct Walk<'a, F> {
-    pub(super) params: &'a Params,
-    pub(super) input: &'a QueryReads<'a>,
-    pub(super) overrides: Overrides,
-    pub(super) query: LoadedQuery,
+pub(crate) struct Walk<'a, F> {
+    pub params: &'a Params,
+    pub input: &'a QueryReads<'a>,
+    pub overrides: Overrides,
+    pub query: LoadedQuery,
     /// Takes a result and returns the new [`limit`](Self::limit).
-    pub(super) accept: &'a mut F,
+    accept: &'a mut F,
     /// Candidates beyond this distance are ignored.
     pub(super) limit: u32,
     pub(super) candidates: u32,
-    pub(super) rows: u32,
+    rows: u32,
     pub(super) iterations: Iterations,
 }
 
 pub(crate) type Cells = [RangeInclusive<i32>; 3];
 
 #[derive(PartialEq)]
-pub(super) enum LevelLook {
+pub(crate) enum LevelLook {
     Nowhere,
     Cells,
     All,
@@ -99,20 +99,11 @@ pub fn count_query(
     if !query.answers {
         return [0; 2];
     }
-    let mut walk = Walk {
-        params,
-        input,
-        overrides,
-        query: *query,
-        accept: &mut |object, distance| {
-            accept(object, distance);
-            u32::MAX
-        },
-        limit: u32::MAX,
-        candidates: 0,
-        rows: 0,
-        iterations: Iterations::default(),
+    let mut accept = |object, distance| {
+        accept(object, distance);
+        u32::MAX
     };
+    let mut walk = Walk::new(params, input, overrides, query, u32::MAX, &mut accept);
     walk.test_large(query);
     for (_, level) in input.table.grid.occupied_levels() {
         walk.walk_level(query, level);
@@ -120,7 +111,47 @@ pub fn count_query(
     [walk.candidates, walk.rows]
 }
 
-impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
+/// True if filters and excluded pairs allow the result.
+pub(crate) fn passes(
+    params: &Params,
+    input: &QueryReads<'_>,
+    overrides: Overrides,
+    query: &LoadedQuery,
+    object: u32,
+) -> bool {
+    let filters = Aabb {
+        layers: query.layers,
+        owner: query.owner,
+        ..Aabb::point([0.0; 3])
+    };
+    let passes = !overrides.filters || passes_filters(&filters, &input.objects[object as usize]);
+    let asks_partners = params.self_query == self_query::PARTNERS;
+    let partner = query.querier.filter(|_| asks_partners);
+    passes && !partner.is_some_and(|querier| input.excludes.is_excluded(querier, object))
+}
+
+impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
+    pub(crate) fn new(
+        params: &'a Params,
+        input: &'a QueryReads<'a>,
+        overrides: Overrides,
+        query: &LoadedQuery,
+        limit: u32,
+        accept: &'a mut F,
+    ) -> Self {
+        Self {
+            params,
+            input,
+            overrides,
+            query: *query,
+            accept,
+            limit,
+            candidates: 0,
+            rows: 0,
+            iterations: Iterations::default(),
+        }
+    }
+
     pub(super) fn is_multi_cell(&self) -> bool {
         self.params.scheme == SCHEME_UNIFORM
     }
@@ -145,12 +176,8 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    pub(super) fn found(&mut self, object: u32, distance: u32) {
-        let passes =
-            !self.overrides.filters || passes_filters(&self.query.filters(), &self.input.objects[object as usize]);
-        let asks_partners = self.params.self_query == self_query::PARTNERS;
-        let partner = self.query.querier.filter(|_| asks_partners);
-        if passes && !partner.is_some_and(|querier| self.input.excludes.is_excluded(querier, object)) {
+    pub(crate) fn found(&mut self, object: u32, distance: u32) {
+        if passes(self.params, self.input, self.overrides, &self.query, object) {
             self.limit = (self.accept)(object, distance);
         }
     }
@@ -165,9 +192,18 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
         for (cluster, members) in table.clustered(entries) {
             if let Some(cluster) = cluster {
+                // The cluster's box stands for objects of any world, with lower corners anywhere in it.
+                let around = Record {
+                    object: NONE,
+                    world: self.query.world,
+                    ..*cluster
+                };
+                let query = LoadedQuery {
+                    seeks_corners: false,
+                    ..self.query
+                };
                 self.candidates = self.candidates.wrapping_add(1);
-                let distance = cluster_distance(self.params, &self.query, cluster);
-                if distance.is_none_or(|distance| distance > self.limit) {
+                if distance_to(self.params, &query, &around).is_none_or(|distance| distance > self.limit) {
                     continue;
                 }
             }
@@ -209,8 +245,25 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         self.input.table.listing(self.params, level, self.query.world)
     }
 
+    pub(super) fn reach_of_objects(&self, query: &LoadedQuery) -> [i32; 3] {
+        let reach = if query.seeks_corners {
+            0
+        } else {
+            self.params.cell_reach()
+        };
+        [reach << self.input.table.grid.x_detail, reach, reach]
+    }
+
     pub(super) fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
-        cells_of(self.params, self.input.table.grid, query, level)
+        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let reach = self.reach_of_objects(query);
+        let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
+        let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
+        let [lower, upper] =
+            [query.search_min, query.search_max].map(|corner| cell_of(self.params.scheme, corner, inverse));
+        std::array::from_fn(|axis| {
+            (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
+        })
     }
 
     fn row(&self, level: &Level, cells: &Cells, y: i32, z: i32) -> [Range<u32>; 2] {
@@ -237,13 +290,14 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         entries > most as usize
     }
 
-    pub(super) fn look_of(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> LevelLook {
+    pub(crate) fn look_of(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> LevelLook {
         let is_second = [0, 1, 2].map(|axis| second & (1 << axis) != 0);
         let counts_of = |second| {
             let cells = self.cells_of(&query.image_of(self.params, second), level);
             cell_counts(&cells, level)
         };
-        let (own_counts, second_counts) = (counts_of(0), counts_of(second));
+        let own_counts = counts_of(0);
+        let second_counts = if second == 0 { own_counts } else { counts_of(second) };
         let counts: [f32; 3] =
             std::array::from_fn(|axis| own_counts[axis] + if is_second[axis] { second_counts[axis] } else { 0.0 });
         if counts.contains(&0.0) {
@@ -290,12 +344,12 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
         }
     }
 
-    pub(super) fn test_level(&mut self, query: &LoadedQuery, level: &Level) {
+    pub(crate) fn test_level(&mut self, query: &LoadedQuery, level: &Level) {
         self.query = query.nearest_of_all(self.params);
         self.test_all(self.listing(level));
     }
 
-    fn walk_cells(&mut self, level: &Level) {
+    pub(crate) fn walk_cells(&mut self, level: &Level) {
         let cells = self.cells_of(&self.query, level);
         let [lower, upper] = [
             std::array::from_fn(|axis| *cells[axis].start()),
@@ -335,39 +389,6 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 }
 
-/// Number of cells by which objects extend past their cell, if those parts count.
-pub(super) fn reach_of_objects(params: &Params, grid: &Grid, query: &LoadedQuery) -> [i32; 3] {
-    let reach = if query.seeks_corners { 0 } else { params.cell_reach() };
-    [reach << grid.x_detail, reach, reach]
-}
-
-/// Cells of a level that may hold objects within the query's search bounds.
-pub(crate) fn cells_of(params: &Params, grid: &Grid, query: &LoadedQuery, level: &Level) -> Cells {
-    let inverse = axis_inverse(level.inverse, grid.x_detail);
-    let reach = reach_of_objects(params, grid, query);
-    let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
-    let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
-    let [lower, upper] = [query.search_min, query.search_max].map(|corner| cell_of(params.scheme, corner, inverse));
-    std::array::from_fn(|axis| {
-        (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
-    })
-}
-
-/// Distance of a cluster's box, `None` if none of its objects is a result. The box stands for objects of any world, with
-/// lower corners anywhere in it.
-pub(crate) fn cluster_distance(params: &Params, query: &LoadedQuery, cluster: &Record) -> Option<u32> {
-    let around = Record {
-        object: NONE,
-        world: query.world,
-        ..*cluster
-    };
-    let query = LoadedQuery {
-        seeks_corners: false,
-        ..*query
-    };
-    distance_to(params, &query, &around)
-}
-
 pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     let shifts = [level.x_shift, 0, 0];
     std::array::from_fn(|axis| {
@@ -384,6 +405,6 @@ pub(crate) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
     z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
 }
 
-pub(super) fn images(second: u32) -> impl Iterator<Item = u32> {
+pub(crate) fn images(second: u32) -> impl Iterator<Item = u32> {
     (0..=second).filter(move |image| image & !second == 0)
 }
