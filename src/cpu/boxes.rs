@@ -30,9 +30,10 @@ impl Boxes {
             let mut block = [[[0.0; LANES]; 3]; 2];
             let records = table.records[index as usize * LANES..].iter();
             for (lane, record) in records.take(LANES).enumerate() {
-                for axis in 0..3 {
-                    block[0][axis][lane] = unordered(record.low[axis]).clamp(f32::MIN, f32::MAX);
-                    block[1][axis][lane] = unordered(record.high[axis]).clamp(f32::MIN, f32::MAX);
+                for (sides, bounds) in block.iter_mut().zip([record.low, record.high]) {
+                    for (lanes, bound) in sides.iter_mut().zip(bounds) {
+                        lanes[lane] = unordered(bound).clamp(f32::MIN, f32::MAX);
+                    }
                 }
             }
             block

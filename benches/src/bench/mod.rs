@@ -17,12 +17,13 @@ mod sort;
 mod table;
 mod traffic;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use gpu_broad_phase::cpu::{self, CpuBroadPhase};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder, Scheme, cpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder, QueryInput, Scheme};
 use rayon::ThreadPool;
 
 use crate::{Gpu, Reporter, grouped};
@@ -237,6 +238,18 @@ impl<'a> Bench<'a> {
     ) -> Result<Contestants<'s>> {
         let mut contestants: Contestants<'s> = Vec::new();
         for (question, of_question) in [(Question::ClosestHits, &rays.closest), (Question::AllHits, &rays.all)] {
+            if self.options.are_engines_named() && self.options.contains(REFERENCE) {
+                for pool in 0..self.pools.len() {
+                    let of_question = Some((question, of_question.as_slice()));
+                    contestants.push(Box::new(self.reference(
+                        REFERENCE,
+                        pool,
+                        scene,
+                        descriptor,
+                        of_question,
+                    )?));
+                }
+            }
             if self.options.contains(gpu::NAME) {
                 contestants.push(match on_device {
                     Some(on_device) => Box::new(RayCast::new(on_device, descriptor, question, of_question)?),
@@ -253,7 +266,7 @@ impl<'a> Bench<'a> {
         Ok(contestants)
     }
 
-    /// The CPU engine on a thread pool. It rebuilds the table for rays, so its ray times are not a benchmark.
+    /// The CPU engine on a thread pool. As with peers, the table is there before rays are timed.
     fn reference<'s>(
         &self,
         engine: &'static str,
@@ -272,13 +285,30 @@ impl<'a> Bench<'a> {
             ..*descriptor
         };
         // Fails before any run if the descriptor is invalid.
-        cpu::step(&descriptor, &[], &[])?;
+        let mut broad_phase = CpuBroadPhase::new(&descriptor)?;
+        if question != Question::Pairs {
+            broad_phase.step_scene(&gpu_broad_phase::Scene {
+                objects: scene.boxes.as_slice().into(),
+                ..Default::default()
+            })?;
+        }
+        let broad_phase = Mutex::new(broad_phase);
         Ok(OnCpu {
             engine,
             pool: Arc::clone(&self.pools[pool]),
             question,
             work: Box::new(move || {
-                let result = cpu::step(&descriptor, &scene.boxes, rays)?;
+                let result = if question == Question::Pairs {
+                    cpu::step(&descriptor, &scene.boxes, &[])?
+                } else {
+                    broad_phase
+                        .lock()
+                        .expect("an earlier run panicked")
+                        .query(&QueryInput {
+                            rays: rays.into(),
+                            ..Default::default()
+                        })?
+                };
                 let hits = result.ray_hits.iter();
                 let rows = match question {
                     Question::AllHits => {

@@ -510,7 +510,7 @@ fn nothing_apart_is_within_a_radius_of_zero() {
 }
 
 #[test]
-fn nearest_objects_are_bit_for_bit_those_of_the_reference_pass() {
+fn results_are_bit_for_bit_those_of_the_reference_passes() {
     let mut random = SplitMix(61);
     for kind in 0..KINDS {
         for (count, wanted) in [(3, 8), (40, 1), (700, 3), (700, 40)] {
@@ -523,28 +523,41 @@ fn nearest_objects_are_bit_for_bit_those_of_the_reference_pass() {
                 Query::sphere([0.0; 3], f32::INFINITY),
             ]);
             for statics in [0, objects.len() / 3] {
-                let scene = Scene {
-                    objects: objects[statics..].into(),
-                    statics: Statics {
-                        objects: objects[..statics].into(),
-                        ..Statics::default()
-                    },
-                    queries: Queries::General(Source::Host(&queries)),
-                    query_mode: QueryMode::Nearest(wanted),
-                    ..Scene::default()
-                };
+                let asked = [
+                    Queries::General(Source::Host(&queries)),
+                    SelfQuery::within(1.5).into(),
+                    SelfQuery::Overlaps { half: true }.into(),
+                ];
+                let modes = [QueryMode::Nearest(wanted), QueryMode::All];
+                let scenes = asked.iter().flat_map(|&queries| {
+                    modes.map(|query_mode| Scene {
+                        objects: objects[statics..].into(),
+                        statics: Statics {
+                            objects: objects[..statics].into(),
+                            ..Statics::default()
+                        },
+                        queries,
+                        query_mode,
+                        ..Scene::default()
+                    })
+                });
+                let scenes: Vec<_> = scenes.collect();
                 for scheme in schemes(&mut random, &objects) {
                     let descriptor = BroadPhaseDescriptor {
                         scheme,
                         ..BroadPhaseDescriptor::default()
                     };
-                    let found = step_scene(&descriptor, &scene).unwrap().query_nearest;
-                    let expected = trace(&descriptor, &scene).unwrap().query_nearest;
-                    let bytes = bytemuck::cast_slice::<NearestObject, u8>;
-                    assert!(
-                        bytes(&found) == bytes(&expected),
-                        "{scheme:?}, kind {kind}, {count} objects"
-                    );
+                    for scene in &scenes {
+                        let found = step_scene(&descriptor, scene).unwrap();
+                        let expected = trace(&descriptor, scene).unwrap();
+                        let bytes = bytemuck::cast_slice::<NearestObject, u8>;
+                        assert!(
+                            bytes(&found.query_nearest) == bytes(&expected.query_nearest)
+                                && found.query_objects == expected.query_objects,
+                            "{scheme:?}, kind {kind}, {count} objects, {:?}",
+                            scene.queries
+                        );
+                    }
                 }
             }
         }
