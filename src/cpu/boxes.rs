@@ -1,5 +1,4 @@
-//! Bounds of a table's entries as floats, eight entries at a time, and the cells of a level that are near a query. Both
-//! may let too much pass, never too little: exact tests follow.
+//! Entries and cells near a query. May let too much pass, never too little: exact tests follow.
 
 use std::ops::Range;
 
@@ -12,15 +11,13 @@ use crate::shared::runs::{in_runs, map};
 
 const LANES: usize = 8;
 
-/// Lower, then upper bounds of eight entries. Infinite ones are clamped, as those of queries are.
+/// Lower, then upper bounds of eight entries, clamped to finite floats.
 type Block = [[[f32; LANES]; 3]; 2];
 
 #[derive(Clone, Debug)]
 pub(super) struct Boxes {
     blocks: Vec<Block>,
-    /// Largest length of a level's objects along each axis.
     lengths: [[f32; 3]; MAX_LEVELS as usize],
-    /// False if all objects have default layers and no owner.
     has_filters: bool,
 }
 
@@ -60,12 +57,11 @@ impl Boxes {
         }
     }
 
-    /// False if no object is excluded by its filters or those of the query.
     pub fn filters_matter(&self, query: &LoadedQuery) -> bool {
         self.has_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0
     }
 
-    /// Passes to `visit` the entries whose squared distance from `place` may be at most `most`, which it returns anew.
+    /// Passes to `visit` the entries whose squared distance may be at most `most`. `visit` returns the next `most`.
     pub fn near(&self, entries: Range<u32>, place: &Place, most: f32, mut visit: impl FnMut(u32) -> f32) {
         let mut most = most;
         let mut first = entries.start as usize;
@@ -88,10 +84,10 @@ impl Boxes {
     }
 }
 
-/// Box from which distances count: that of a query, moved by periods.
+/// Box of a query, moved by periods.
 pub(super) struct Place {
     corners: [[f32; 2]; 3],
-    /// Bound of all coordinates that rounding depends on.
+    /// Rounding depends on these.
     sizes: [f32; 3],
     is_moved: bool,
     seeks_corners: bool,
@@ -113,8 +109,7 @@ impl Place {
         }
     }
 
-    /// Square for [`Boxes::near`] that no distance up to `radius` exceeds in floats. Infinite if squares overflow or
-    /// lose bits.
+    /// Squared `radius`, rounded up. Infinite if squares overflow or lose bits.
     pub fn most(&self, radius: f32) -> f32 {
         let size = self.sizes.into_iter().fold(radius, f32::max);
         let radius = radius + if self.is_moved { size * 8.0 * SLACK } else { 0.0 };
@@ -153,9 +148,8 @@ pub(super) struct Surroundings<'a> {
     place: &'a Place,
     scheme: u32,
     inverse: [f32; 3],
-    /// Lengths of a cell.
     pub sides: [f32; 3],
-    /// Lengths by which objects extend past their cell.
+    /// Lengths of objects past their cell.
     extents: [f32; 3],
 }
 
@@ -175,7 +169,6 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// Cell of the lower corner of the place.
     pub fn own(&self) -> [i32; 3] {
         [0, 1, 2].map(|axis| self.cell(axis, self.place.corners[axis][0]))
     }
@@ -202,7 +195,7 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    /// Visits the rows of cells that may hold objects within `reach`: y, z, and the first and last cell along x.
+    /// Visits the rows of those cells: y, z, and both ends along x.
     pub fn rows(&self, reach: f32, mut visit: impl FnMut(i32, i32, [i32; 2])) {
         let [_, rows, slabs] = self.cells(reach);
         for z in slabs {
@@ -215,7 +208,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// First and last cell along x of a row at such gaps, `None` if it is too far.
+    /// Ends of a row at such gaps, `None` if it is too far.
     pub fn row(&self, reach: f32, gap_y: f32, gap_z: f32) -> Option<[i32; 2]> {
         let mut share = 1.0;
         if gap_y > 0.0 || gap_z > 0.0 {
@@ -238,7 +231,7 @@ impl<'a> Surroundings<'a> {
         (gap - (gap + self.place.sizes[axis] + side + extent) * 4.0 * SLACK).max(0.0)
     }
 
-    /// Ends of the lower corners of objects within `reach`.
+    /// Bounds of the lower corners of objects within `reach`.
     fn ends(&self, axis: usize, reach: f32) -> [f32; 2] {
         let [low, high] = self.place.corners[axis];
         let extent = self.extents[axis];

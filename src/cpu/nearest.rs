@@ -21,8 +21,7 @@ use crate::shared::runs::{self, in_runs, map};
 /// Entries that are tested in the time that a row of cells takes.
 const ENTRIES_PER_ROW: u64 = 4;
 
-/// Like [`query_nearest`], which it calls for the uniform scheme, for neighbours across periods, and to count box tests.
-/// Has one of `boxes` per table.
+/// Like [`query_nearest`], which it calls for the uniform scheme, across periods, and to count box tests.
 pub(super) fn nearest(
     params: &Params,
     walks: &[QueryReads<'_>],
@@ -36,7 +35,7 @@ pub(super) fn nearest(
     }
     let wanted = params.nearest as usize;
     let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
-    // Walks of the same queries, through each table.
+    // Two walks ask the same queries.
     let walks: Vec<_> = walks.iter().zip(boxes).collect();
     for walks in walks.chunks(2) {
         let input = walks[0].0;
@@ -73,8 +72,7 @@ pub(super) fn nearest(
     nearest
 }
 
-/// Queries in the order of their cells on the fullest level, since queries in one cell read the same objects. `None` if
-/// they are in such an order already.
+/// Queries in the order of their cells, since queries in one cell read the same objects. `None` if they are already.
 fn order_of(params: &Params, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u32)>> {
     let (_, level) = fullest_first(input.table.grid).next()?;
     if params.self_query != self_query::NONE {
@@ -90,7 +88,6 @@ fn order_of(params: &Params, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u3
     Some(order)
 }
 
-/// Search of a query in one table.
 struct Search<'a> {
     params: &'a Params,
     input: &'a QueryReads<'a>,

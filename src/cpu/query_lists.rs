@@ -20,7 +20,7 @@ const MAX_OF_RUN: usize = 1 << 20;
 pub(crate) struct QueryLists<'a> {
     params: &'a Params,
     walks: &'a [QueryReads<'a>],
-    /// For each walk; none in the uniform scheme.
+    /// None in the uniform scheme.
     boxes: &'a [&'a Boxes],
     overrides: Overrides,
     /// Number of objects of each query, then a 0, which the scan turns into the total.

@@ -6,7 +6,7 @@ use crate::layout::grid::{DENSE, Params};
 use crate::reference::queries::query::{LoadedQuery, distance_to};
 use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, walk_query};
 
-/// Like the reference's [`walk_query`], with results in the same order. Calls it if box tests count, or without `boxes`.
+/// Like [`walk_query`], in the same order. Calls it to count box tests, or without `boxes`.
 pub(super) fn walk(
     params: &Params,
     input: &QueryReads<'_>,

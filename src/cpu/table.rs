@@ -69,7 +69,7 @@ impl Table {
         self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity)
     }
 
-    /// Bounds for each walk of queries: those of the moving table, the static one, and the moving one again.
+    /// One per walk of queries.
     pub fn boxes<'a>(&'a self) -> Vec<&'a Boxes> {
         let own = (&self.params, &self.cells);
         let statics = self.statics.as_ref().map(|(params, cells)| (params, cells));

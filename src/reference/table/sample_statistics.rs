@@ -53,12 +53,12 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
     statistics
 }
 
-/// Cells of a position by octave. Those of the finest octave give the others by shifts.
+/// Cells of a position. Those of the finest octave give the others by shifts.
 struct Cells {
     scheme: u32,
     position: [f32; 3],
     finest: i32,
-    /// `None` if products with [`inverse_of`] become denormal, which counts as 0, below 0.
+    /// `None` if negative components become denormal.
     finest_cells: Option<[i64; 3]>,
 }
 
