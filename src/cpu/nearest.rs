@@ -1,8 +1,8 @@
 //! Nearest objects of queries. Finds the same objects as the reference pass, through other cells.
 //!
-//! A query first tests the block of cells around it. Its farthest result then bounds the
-//! search: rows of cells follow outward, each as far along x as the bound reaches. If the block has too few objects,
-//! their density gives a first radius, which doubles until there are enough.
+//! A query first tests the block of cells around it. Its farthest result then bounds the search: rows of cells follow
+//! outward, each as far along x as the bound reaches. If the block has too few objects, their density gives a first
+//! radius, which doubles until there are enough.
 
 use std::ops::{Range, RangeInclusive};
 
