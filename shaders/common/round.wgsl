@@ -18,6 +18,12 @@ struct Round {
 // Number of tests passed so far, including those of other rounds. All loops carry this count and derive others from it.
 var<private> tests_passed: u32;
 
+// Always 0, since `iterations_left` is not negative, but compilers see a value that each level and row of cells may
+// change. What is computed with it is computed again where it is needed, instead of taking registers in between.
+fn unknown_zero() -> u32 {
+    return tests_passed & (bitcast<u32>(iterations_left) >> 31u);
+}
+
 // True in the first round of the first table.
 fn is_first_of_all() -> bool {
     return round.first == 0u && round.continues == 0u;

@@ -29,6 +29,7 @@ fn record_rounds() {
     }
 }
 
+// Called before the walk, so that loops need not carry `is_valid`.
 fn count_invalid(is_valid: bool, word: u32) {
     if (!is_valid && is_first_of_all()) {
         atomicAdd(&counters[word], 1u);

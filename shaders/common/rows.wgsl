@@ -21,14 +21,21 @@ fn row_entry(row: Row, k: u32) -> u32 {
 }
 
 // Entries of the cells `x_from ..= x_to` (fine x) in row `y`, `z`. `y` and `z` must be within the level's bounds. On a
-// hashed level, the row must not have more cells than buckets, which also hold entries of other cells and worlds.
+// hashed level, buckets also hold entries of other cells and worlds.
 fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;
     if (max(x_from, level.lower_x) > min(x_to, level.upper_x)) {
         return Row(0u, 0u, 0u, 0u);
     }
-    return row_at(level.table_base, level.table_mask, bucket_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
+    let slot = unmasked_bucket_of(level, from_cell, y, z, world);
+    return long_row_at(level.table_base, level.table_mask, slot, u32(to_cell - from_cell));
+}
+
+// `row_at` for any slot, before the mask, and any length: a row with more cells than the level has buckets is the whole
+// level. The slots of two rows differ only by strides, which take fewer registers than `level`.
+fn long_row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
+    return row_at(base, mask, select(slot & mask, 0u, length > mask), min(length, mask));
 }
 
 // Entries of a bucket and of the next `length` buckets. `slot` counts from the level's first bucket, `base`.
@@ -42,18 +49,6 @@ fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
     let rest = length - (mask - slot);
     let unwrapped = starts[base + mask + 1u] - begin;
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
-}
-
-// `row_of` for any number of cells. Separate, since pair walks never need it, and drivers that execute both sides of a
-// branch would always make its loads.
-fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
-    let cells = (min(x_to, level.upper_x) >> level.x_shift) - (max(x_from, level.lower_x) >> level.x_shift);
-    if (cells > 0 && u32(cells) > level.table_mask) {
-        let begin = starts[level.table_base];
-        let all = starts[level.table_base + level.table_size] - begin;
-        return Row(begin, all, 0u, all);
-    }
-    return row_of(level, x_from, x_to, y, z, world);
 }
 
 // Objects to test without cells: either a range of entries, of which primary ones count, or all records, of which those

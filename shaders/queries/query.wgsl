@@ -13,8 +13,6 @@ const MISS: u32 = 0xffffffffu;
 // the range of floats.
 const FAR_BITS: u32 = (127u + 60u) << 23u;
 const NEAR_BITS: u32 = (127u - 40u) << 23u;
-const SMALLER: f32 = 0x1p-66;
-const LARGER: f32 = 0x1p+66;
 // Exponent bias of squared distances, added to that of floats.
 const DISTANCE_BIAS: u32 = 126u;
 // Smaller scaled gaps count as 0. The largest scaled gap is then at least 2^20 times as long, so their squares are lost
@@ -25,6 +23,8 @@ struct Query {
     low: vec3<i32>,
     high: vec3<i32>,
     radius: f32,
+    // Largest squared distance of results: see `distance_key`.
+    farthest: u32,
     layers: u32,
     owner: u32,
     world: u32,
@@ -59,22 +59,15 @@ fn images_are(query: Query, image: u32) -> vec3<bool> {
     return ((vec3<u32>(query.images) >> vec3<u32>(0u, 2u, 4u)) & vec3<u32>(3u)) == vec3<u32>(image);
 }
 
-// Moves corners outward by the reach. Axes where any image may be the nearest are unbounded.
-fn with_search_bounds(original: Query) -> Query {
+// Moves the corners by `moved`, then outward by the reach.
+fn with_search_bounds(original: Query, moved: vec3<f32>) -> Query {
     var query = original;
-    // Does not call `images_are`: compilers would keep its common subexpressions through all loops of the walk.
-    let is_ahead = (vec3<u32>(query.images) & vec3<u32>(1u, 4u, 16u)) != vec3<u32>(0u);
-    let is_behind = (vec3<u32>(query.images) & vec3<u32>(2u, 8u, 32u)) != vec3<u32>(0u);
-    let is_anywhere = is_ahead & is_behind;
-    let moved = select(vec3<f32>(0.0), periods(), is_ahead) - select(vec3<f32>(0.0), periods(), is_behind);
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));
     let high = flush_bits(unordered(min(query.high, largest)));
     let reach = reach_of(query);
-    let search_min = max(low + moved - reach, vec3<f32>(-LARGEST_FLOAT));
-    let search_max = min(high + moved + reach, vec3<f32>(LARGEST_FLOAT));
-    query.search_min = select(search_min, vec3<f32>(-LARGEST_FLOAT), is_anywhere);
-    query.search_max = select(search_max, vec3<f32>(LARGEST_FLOAT), is_anywhere);
+    query.search_min = max(low + moved - reach, vec3<f32>(-LARGEST_FLOAT));
+    query.search_max = min(high + moved + reach, vec3<f32>(LARGEST_FLOAT));
     return query;
 }
 
@@ -92,72 +85,90 @@ fn query_of(source_low: vec4<u32>, source_high: vec4<u32>, radius_bits: u32, wor
     query.low = ordered(low.xyz);
     query.high = ordered(high.xyz);
     query.radius = bitcast<f32>(select(min(radius_bits, 0x7f7fffffu), 0u, (radius_bits & 0x7f800000u) == 0u));
+    query.farthest = farthest_of(query.radius);
     query.layers = low.w;
     query.owner = high.w;
     query.querier = NO_OBJECT;
-    return with_search_bounds(query);
+    return with_search_bounds(query, vec3<f32>(0.0));
 }
 
 fn periods() -> vec3<f32> {
     return vec3<f32>(params.period_x, params.period_y, params.period_z);
 }
 
-// Squared distance as an integer (see `distance_key`), or MISS.
+// Squared distance as an integer (see `distance_key`), or MISS. Early returns would cost a register in all loops.
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
     let low = bitcast<vec3<i32>>(low_word.xyz);
     let high = bitcast<vec3<i32>>(high_word.xyz);
-    if (high_word.w != query.world) {
-        return MISS;
-    }
-    if (query.querier != NO_OBJECT && (low_word.w == query.querier || (params.half != 0u && low_word.w < query.querier))) {
-        return MISS;
-    }
-    if (query.seeks_corners) {
-        let infinity = vec3<i32>(0x7f800000);
-        if (any(low == -infinity) || any(high == infinity)) {
-            return MISS;
+    let is_excluded = low_word.w == query.querier || (params.half != 0u && low_word.w < query.querier);
+    var distance = MISS;
+    if (high_word.w == query.world && !(query.querier != NO_OBJECT && is_excluded)) {
+        if (query.seeks_corners) {
+            distance = corner_distance(query, low, high);
+        } else {
+            distance = box_distance(query, low, high);
         }
-        let own = flush_bits(unordered(query.low));
-        let other = flush_bits(unordered(low));
-        let is_ahead = is_moved(query, IMAGE_AHEAD, other - own);
-        let is_behind = is_moved(query, IMAGE_BEHIND, own - other);
-        if (query.radius == 0.0) {
-            return select(MISS, 0u, all(low == query.low) && !any(is_ahead | is_behind));
-        }
-        // Subtracting the period from the larger coordinate is exact, so the difference is rounded once. Integers in
-        // between keep compilers from reordering the sum.
-        return within(query, minus_period(other, is_ahead) - minus_period(own, is_behind));
     }
-    if (query.radius == 0.0) {
-        return select(MISS, 0u, all(query.low <= high) && all(low <= query.high));
+    return distance;
+}
+
+fn corner_distance(query: Query, low: vec3<i32>, high: vec3<i32>) -> u32 {
+    let infinity = vec3<i32>(0x7f800000);
+    let gap = vec3<f32>(corner_gap(query, low, 0u), corner_gap(query, low, 1u), corner_gap(query, low, 2u));
+    // Gaps are rounded, but a radius of 0 finds equal corners only.
+    let is_apart = query.farthest == 0u && any(low != query.low);
+    return select(within(query, gap), MISS, is_apart || any(low == -infinity) || any(high == infinity));
+}
+
+fn corner_gap(query: Query, low: vec3<i32>, axis: u32) -> f32 {
+    let own = flush_bits(unordered(vec3<i32>(query.low[axis]))).x;
+    let other = flush_bits(unordered(vec3<i32>(low[axis]))).x;
+    let images = (query.images >> (2u * axis)) & 3u;
+    let period = periods()[axis];
+    // Subtracting the period from the larger coordinate is exact, so the difference is rounded once. Integers in
+    // between keep compilers from reordering the sum.
+    let moved_other = minus_period(other, period, is_moved(images, IMAGE_AHEAD, other - own, period));
+    return moved_other - minus_period(own, period, is_moved(images, IMAGE_BEHIND, own - other, period));
+}
+
+fn box_distance(query: Query, low: vec3<i32>, high: vec3<i32>) -> u32 {
+    var distance = MISS;
+    if (query.farthest == 0u) {
+        distance = select(MISS, 0u, all(query.low <= high) && all(low <= query.high));
+    } else {
+        let x = gap_on_axis(query.low.x, query.high.x, low.x, high.x);
+        let y = gap_on_axis(query.low.y, query.high.y, low.y, high.y);
+        distance = within(query, vec3<f32>(x, y, gap_on_axis(query.low.z, query.high.z, low.z, high.z)));
     }
-    let below = flush_bits(unordered(low)) - flush_bits(unordered(query.high));
-    let above = flush_bits(unordered(query.low)) - flush_bits(unordered(high));
+    return distance;
+}
+
+fn gap_on_axis(own_low: i32, own_high: i32, low: i32, high: i32) -> f32 {
     // Comparing integers distinguishes contact from a gap.
-    let gap = select(select(vec3<f32>(0.0), above, query.low > high), below, low > query.high);
-    return within(query, gap);
+    let is_below = low > own_high;
+    let start = flush_bits(unordered(vec3<i32>(select(own_low, low, is_below)))).x;
+    let end = flush_bits(unordered(vec3<i32>(select(high, own_high, is_below)))).x;
+    return select(0.0, start - end, is_below || own_low > high);
 }
 
-fn minus_period(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
-    return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
+fn minus_period(position: f32, period: f32, moves: bool) -> f32 {
+    return bitcast<f32>(select(bitcast<u32>(position), bitcast<u32>(position - period), moves));
 }
 
-// True on axes where the querier counts at `image`. `apart` is the candidate's distance in the direction of the image.
-fn is_moved(query: Query, image: u32, apart: vec3<f32>) -> vec3<bool> {
-    return images_are(query, image) | (images_are(query, NEAREST_IMAGE) & nearest_image(apart));
-}
-
-// True on axes where the image in the direction of `apart` is the nearest to the candidate.
-fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
-    let half = 0.5 * periods();
-    return (half > vec3<f32>(0.0)) & (apart > half);
+// True if the querier counts at `image`. `apart` is the candidate's distance in the direction of the image.
+fn is_moved(images: u32, image: u32, apart: f32, period: f32) -> bool {
+    let is_nearest = period > 0.0 && apart + apart > period;
+    return images == image || (images == NEAREST_IMAGE && is_nearest);
 }
 
 fn within(query: Query, gap: vec3<f32>) -> u32 {
     let distance = distance_key(gap);
-    let is_endless = query.radius >= LARGEST_FLOAT;
-    return select(MISS, distance, is_endless || distance <= distance_key(vec3<f32>(query.radius, 0.0, 0.0)));
+    return select(MISS, distance, distance <= query.farthest);
+}
+
+fn farthest_of(radius: f32) -> u32 {
+    return select(distance_key(vec3<f32>(radius, 0.0, 0.0)), MISS, radius >= LARGEST_FLOAT);
 }
 
 // Squared length of a gap, as an integer of the same order: float bits with a nine-bit exponent, so no square
@@ -166,13 +177,13 @@ fn distance_key(gap: vec3<f32>) -> u32 {
     let magnitude = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
     let bits = select(min(magnitude, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), magnitude < vec3<u32>(0x00800000u));
     let largest = max(bits.x, max(bits.y, bits.z));
-    let is_far = largest >= FAR_BITS;
-    let is_near = largest < NEAR_BITS;
-    let scaled = bitcast<vec3<f32>>(bits) * select(select(1.0, LARGER, is_near), SMALLER, is_far);
+    // 66, 0 or -66. Constants in a `select` would take registers in all loops.
+    let steps = u32(largest >= FAR_BITS) - u32(largest < NEAR_BITS);
+    let exponent = (steps << 6u) + (steps << 1u);
+    let scaled = bitcast<vec3<f32>>(bits) * bitcast<f32>(0x3f800000u - (exponent << 23u));
     let part = select(scaled, vec3<f32>(0.0), scaled < vec3<f32>(SMALLEST_GAP));
     let sum = bitcast<u32>(part.x * part.x + part.y * part.y + part.z * part.z);
-    let exponents = select(select(DISTANCE_BIAS, DISTANCE_BIAS - 132u, is_near), DISTANCE_BIAS + 132u, is_far);
-    return select(sum + (exponents << 23u), 0u, sum == 0u);
+    return select(sum + (DISTANCE_BIAS << 23u) + (exponent << 24u), 0u, sum == 0u);
 }
 
 // Float bits of a squared distance: infinity above the largest float, 0 below the smallest normal one.

@@ -12,11 +12,11 @@ struct Cells {
 // Cells per axis by which objects extend past the cell of their entry.
 fn reach_of_objects(query: Query) -> vec3<i32> {
     let reach = select(cell_reach(), 0, query.seeks_corners);
-    return vec3<i32>(reach << grid.x_detail, reach, reach);
+    return vec3<i32>(reach << x_detail(), reach, reach);
 }
 
 fn cells_of(query: Query, level: Level) -> Cells {
-    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let inverse = axis_inverse(level.inverse, x_detail());
     let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
     let bounds_upper = vec3<i32>(level.upper_x, level.upper_y, level.upper_z);
     let lower = max(cell_of(query.search_min, inverse) - reach_of_objects(query), bounds_lower);
@@ -65,7 +65,7 @@ fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
         let is_walked = (image & ~second) == 0u && all(cells.lower <= cells.upper);
         for (var z = select(cells.upper.z + 1, cells.lower.z, is_walked); z <= cells.upper.z; z += 1) {
             for (var y = cells.lower.y; y <= cells.upper.y; y += 1) {
-                let row = long_row_of(level, cells.lower.x, cells.upper.x, y, z, query.world);
+                let row = row_of(level, cells.lower.x, cells.upper.x, y, z, query.world);
                 entries += min(row.count, 0xffffffffu - entries);
             }
         }
@@ -86,8 +86,7 @@ fn is_met_here(
     y: i32,
     z: i32,
 ) -> bool {
-    let detail = select(grid.x_detail, 0u, SCHEME == SCHEME_UNIFORM);
-    let primary = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, detail));
+    let primary = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, x_detail()));
     if (SCHEME != SCHEME_UNIFORM) {
         return primary.y == y && primary.z == z && primary.x >= lower.x && primary.x <= upper.x;
     }

@@ -23,7 +23,6 @@ fn main(
     if (index < params.querier_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
-        // Counted before the walk, so that loops need not carry `query.valid`.
         count_invalid(query.valid, COUNTER_QUERIES_INVALID);
         begin_round();
         if (!is_first_of_all()) {

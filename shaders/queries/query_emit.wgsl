@@ -17,6 +17,19 @@ fn accept_result(query: Query, object: u32, distance: u32) {
     advance_place();
 }
 
+// A separate function: see decision 45.
+fn must_walk(answer: u32) -> bool {
+    place_of_next = query_offsets[answer];
+    let end = query_offsets[answer + 1u];
+    if (!shows(params.first_result, params.result_capacity, place_of_next, end)) {
+        return false;
+    }
+    if (!is_first_of_all()) {
+        place_of_next = query_offsets[params.query_count + 1u + answer];
+    }
+    return has_more(params.first_result, params.result_capacity, end);
+}
+
 @compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -29,21 +42,11 @@ fn main(
     }
     let query = begin_query(index);
     let answer = answer_of(query, index);
-    place_of_next = query_offsets[answer];
-    let end = query_offsets[answer + 1u];
-    if (!shows(params.first_result, params.result_capacity, place_of_next, end)) {
-        return;
-    }
-    let progress = params.query_count + 1u + answer;
-    if (!is_first_of_all()) {
-        place_of_next = query_offsets[progress];
-    }
-    if (!has_more(params.first_result, params.result_capacity, end)) {
-        return;
-    }
-    begin_round();
-    walk_query(query);
-    if (!is_last_of_all()) {
-        query_offsets[progress] = place_of_next;
+    if (must_walk(answer)) {
+        begin_round();
+        walk_query(query);
+        if (!is_last_of_all()) {
+            query_offsets[params.query_count + 1u + answer] = place_of_next;
+        }
     }
 }

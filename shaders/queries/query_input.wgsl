@@ -25,10 +25,13 @@ fn load_query(index: u32) -> Query {
 
 // Self-queries are in the order of the records.
 fn begin_query(index: u32) -> Query {
+    var query: Query;
     if (params.self_query != SELF_QUERY_NONE) {
-        return query_of_querier(index);
+        query = query_of_querier(index);
+    } else {
+        query = load_query(index);
     }
-    return load_query(index);
+    return query;
 }
 
 fn answer_of(query: Query, index: u32) -> u32 {
@@ -45,6 +48,7 @@ fn query_of_querier(record: u32) -> Query {
     query.low = bitcast<vec3<i32>>(low.xyz);
     query.high = select(bitcast<vec3<i32>>(high.xyz), query.low, seeks_corners);
     query.radius = select(0.0, params.radius, seeks_corners);
+    query.farthest = farthest_of(query.radius);
     query.layers = objects[2u * low.w].w;
     query.owner = objects[2u * low.w + 1u].w;
     query.world = high.w;
@@ -52,7 +56,17 @@ fn query_of_querier(record: u32) -> Query {
     query.seeks_corners = seeks_corners;
     query.valid = true;
     query.answers = kind == CLASS_FINITE || (kind == CLASS_INFINITE && !seeks_corners);
-    return with_search_bounds(query);
+    return with_search_bounds(query, vec3<f32>(0.0));
+}
+
+// The query, for values that loops need not keep: see `unknown_zero`.
+fn again(query: Query) -> Query {
+    let zero = unknown_zero();
+    var same = query;
+    same.low |= vec3<i32>(bitcast<i32>(zero));
+    same.high |= vec3<i32>(bitcast<i32>(zero));
+    same.radius = bitcast<f32>(bitcast<u32>(query.radius) | zero);
+    return same;
 }
 
 // Images of a querier on a periodic axis: the querier itself and, if its radius may pass the nearer end of the period,
@@ -80,12 +94,12 @@ fn with_images(original: Query) -> Query {
         return original;
     }
     var query = original;
-    let own = flush_bits(unordered(query.low));
-    let reach = reach_of(query);
+    let own = flush_bits(unordered(again(query).low));
+    let reach = reach_of(again(query));
     let is_near_end = (own <= reach) | (own + reach >= periods());
-    let is_early = own < 0.5 * periods();
+    let is_early = own + own < periods();
     let second = select(vec3<u32>(IMAGE_BEHIND), vec3<u32>(IMAGE_AHEAD), is_early);
-    let spans = spans_period(query);
+    let spans = spans_period(again(query));
     let images = select(second, vec3<u32>(NEAREST_IMAGE), spans);
     query.images = images_on(has_period(query) & (spans | is_near_end), images);
     return query;
@@ -109,7 +123,15 @@ fn image_of(original: Query, second: u32) -> Query {
     let of_axes = images_on(is_second, vec3<u32>(3u));
     let of_nearest = images_on(images_are(query, NEAREST_IMAGE), vec3<u32>(3u));
     query.images &= of_axes | of_nearest;
-    return with_search_bounds(query);
+    let is_ahead = (vec3<u32>(query.images) & vec3<u32>(1u, 4u, 16u)) != vec3<u32>(0u);
+    let is_behind = (vec3<u32>(query.images) & vec3<u32>(2u, 8u, 32u)) != vec3<u32>(0u);
+    let moved = vec3<f32>(vec3<i32>(is_ahead) - vec3<i32>(is_behind)) * periods();
+    let bounded = with_search_bounds(again(query), moved);
+    // Axes where any image may be the nearest are unbounded.
+    let largest = bitcast<f32>(bitcast<u32>(LARGEST_FLOAT) | unknown_zero());
+    query.search_min = select(bounded.search_min, vec3<f32>(-largest), is_ahead & is_behind);
+    query.search_max = select(bounded.search_max, vec3<f32>(largest), is_ahead & is_behind);
+    return query;
 }
 
 // Selects the image nearest to each candidate, for walks over all objects.

@@ -20,6 +20,10 @@ var<private> limit: u32 = MISS;
 // Number of the current ring's tests made in earlier rounds.
 var<private> skipped: u32;
 
+fn level_at(place: u32) -> Level {
+    return grid.levels[min(place | unknown_zero(), MAX_LEVELS - 1u)];
+}
+
 fn first_slot() -> u32 {
     return answer * params.nearest;
 }
@@ -95,14 +99,15 @@ struct Apart {
     position: vec3<f32>,
 }
 
-fn corners_of(query: Query) -> array<vec3<f32>, 2> {
+fn corners_of(original: Query) -> array<vec3<f32>, 2> {
+    let query = again(original);
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));
     return array<vec3<f32>, 2>(low, flush_bits(unordered(min(query.high, largest))));
 }
 
 fn apart_of(query: Query, level: Level) -> Apart {
-    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let inverse = axis_inverse(level.inverse, x_detail());
     let corners = corners_of(query);
     // In the adaptive scheme, `level.inverse` is 1 / (half a cell).
     let unit = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
@@ -169,7 +174,10 @@ fn bounded(query: Query, radius: f32) -> f32 {
 fn query_within(original: Query, radius: f32) -> Query {
     var query = original;
     query.radius = radius;
-    return with_images(with_search_bounds(query));
+    let fresh = with_search_bounds(again(query), vec3<f32>(0.0));
+    query.search_min = fresh.search_min;
+    query.search_max = fresh.search_max;
+    return with_images(query);
 }
 
 // The fullest level comes first: it is likely to bound the walks of the others.
@@ -190,7 +198,6 @@ fn listing_at(place: u32, level: Level, world: u32) -> Listing {
     return listing_of(level, world);
 }
 
-// A separate function: an early return inside the walk would nest its loops in conditions.
 fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
     if (listing_at(ring.place, level, query.world).count == 0u || ring.place == LARGE_LIST) {
         return LOOKS_AT_ALL;
@@ -229,21 +236,25 @@ fn next_ring(query: Query, ring: Ring, level: Level, look: u32) -> Ring {
     let is_far_enough = !(ring.radius < query.radius) || distance_limit() <= squared_radius(ring.radius);
     let covers = !is_periodic(query) && is_covered(query, ring, level);
     if (look == LOOKS_AT_ALL || is_far_enough || covers) {
-        return Ring(next_level(ring.place), NO_RING, NO_RING);
+        return Ring(next_level(ring.place | unknown_zero()), NO_RING, NO_RING);
     }
     let radius = bounded(query, next_radius(ring.radius, gap_before(query, level)));
     return Ring(ring.place, radius, select(ring.radius, NO_RING, is_periodic(query)));
 }
 
+// Cells with buckets along x.
 fn in_buckets(cells: Cells, level: Level) -> Cells {
-    let below = vec3<i32>((1 << level.x_shift) - 1, 0, 0);
-    return Cells(cells.lower & ~below, cells.upper | below);
+    let shifts = vec3<u32>(level.x_shift, 0u, 0u);
+    return Cells(cells.lower >> shifts, cells.upper >> shifts);
 }
 
-// Visits the rows within the ring's radius, except cells of earlier rings. `image` is an image of `original`.
-fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
-    var query = image;
-    query.radius = select(original.radius, ring.radius, is_periodic(original));
+// Visits the rows within the ring's radius, except cells of earlier rings.
+fn walk_ring(original: Query, index: u32, ring: Ring) {
+    let level = level_at(ring.place);
+    let image = image_of(query_within(original, ring.radius), index);
+    var query = original;
+    query.images = image.images;
+    query.farthest = farthest_of(select(again(original).radius, ring.radius, is_periodic(original)));
     let cells = in_buckets(cells_of(image, level), level);
     let lower = cells.lower;
     let upper = cells.upper;
@@ -254,8 +265,10 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
     let far = squared_radius(ring.radius);
     let visited_far = squared_radius(ring.inner);
     let gap_x = gaps_to(apart, lower_bounds(level), upper_bounds(level)).x;
+    let next_z = level.stride_z - u32(upper.y - lower.y) * level.stride_y;
     var y = lower.y;
-    var z = select(upper.z + 1, lower.z, all(lower <= upper));
+    var z = select(upper.z + 1, lower.z, all(cells_of(image, level).lower <= cells_of(image, level).upper));
+    var slot = unmasked_bucket_of(level, lower.x, y, z, original.world);
     var is_behind = false;
     for (; z <= upper.z;) {
         let gaps = gaps_to(apart, vec3<i32>(0, y, z), vec3<i32>(0, y, z));
@@ -264,8 +277,12 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
         let is_split = has_visited && is_inside && distance <= visited_far;
         let first_x = select(lower.x, visited.upper.x + 1, is_behind);
         let last_x = select(select(upper.x, visited.lower.x - 1, is_split), upper.x, is_behind);
-        let row = long_row_of(level, first_x, last_x, y, z, query.world);
-        let share = tests_in_round(select(row.count, 0u, distance > far));
+        var row = Row(0u, 0u, 0u, 0u);
+        if (first_x <= last_x && distance <= far) {
+            let from_slot = slot + u32(first_x - lower.x);
+            row = long_row_at(level.table_base, level.table_mask, from_slot, u32(last_x - first_x));
+        }
+        let share = tests_in_round(row.count);
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
@@ -281,6 +298,7 @@ fn walk_ring(original: Query, image: Query, ring: Ring, level: Level) {
         }
         is_behind = is_split && !is_behind;
         let is_last = y == upper.y;
+        slot += select(select(level.stride_y, next_z, is_last), 0u, is_behind);
         z += select(0, 1, is_last && !is_behind);
         y = select(select(y + 1, lower.y, is_last), y, is_behind);
     }
@@ -299,21 +317,23 @@ fn walk_rings(query: Query, begun: Ring) -> Ring {
         if (look == LOOKS_AT_ALL) {
             test_all(nearest_of_all(query), listing_at(ring.place, level, query.world));
         }
-        let within = query_within(query, ring.radius);
-        let second = second_images(within);
+        let second = second_images(query_within(query, ring.radius));
         for (var image = 0u; image <= second && look == LOOKS_AT_CELLS; image += 1u) {
             if ((image & ~second) == 0u) {
-                walk_ring(query, image_of(within, image), ring, level);
+                walk_ring(query, image, ring);
             }
         }
         if (tests_after_round() == 0u) {
-            ring = next_ring(query, ring, level, look);
+            ring = next_ring(query, ring, level_at(ring.place), look);
+        } else {
+            // The walk ends, so that loops need not keep it.
+            ring.inner = NO_RING;
         }
     }
     return ring;
 }
 
-// Stores the state when a ring begins, since registers would otherwise hold it through all loops.
+// Stores the state when a ring begins: see decision 45.
 fn begin_ring(ring: Ring) {
     if (round.is_last == 0u) {
         query_nearest[state()] = vec2<u32>(ring.place, skipped + tests_left());
@@ -354,7 +374,6 @@ fn main(
         }
         update_limit();
     }
-    // Counted before the walk, so that loops need not carry `query.valid`.
     count_invalid(query.valid, COUNTER_QUERIES_INVALID);
     begin_round();
     var ring = begun_ring();

@@ -63,8 +63,7 @@ const LOOKS_NOWHERE: u32 = 0u;
 const LOOKS_AT_CELLS: u32 = 1u;
 const LOOKS_AT_ALL: u32 = 2u;
 
-// `second` has a bit for each axis with a second image. A separate function: an early return inside the walk would nest
-// its loops in conditions.
+// `second` has a bit for each axis with a second image. A separate function: see decision 45.
 fn look_of(query: Query, second: u32, level: Level) -> u32 {
     let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
     let own_counts = cell_counts(cells_of(image_of(query, 0u), level), level);
@@ -98,15 +97,18 @@ fn walk_level(query: Query, second: u32, level: Level) {
     }
 }
 
-// One loop for y and z: each loop around the tests costs registers.
 fn walk_cells(query: Query, level: Level) {
     let cells = cells_of(query, level);
     let lower = cells.lower;
     let upper = cells.upper;
+    let from_cell = lower.x >> level.x_shift;
+    let length = u32((upper.x >> level.x_shift) - from_cell);
+    let next_z = level.stride_z - u32(upper.y - lower.y) * level.stride_y;
     var y = lower.y;
     var z = select(upper.z + 1, lower.z, all(lower <= upper));
+    var slot = unmasked_bucket_of(level, from_cell, y, z, query.world);
     for (; z <= upper.z;) {
-        let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
+        let row = long_row_at(level.table_base, level.table_mask, slot, length);
         let share = tests_in_round(row.count);
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
@@ -125,6 +127,7 @@ fn walk_cells(query: Query, level: Level) {
             k = select(select(k, members_end, distance == MISS), k + 1u, is_member);
         }
         let is_last = y == upper.y;
+        slot += select(level.stride_y, next_z, is_last);
         y = select(y + 1, lower.y, is_last);
         z += select(0, 1, is_last);
     }

@@ -137,7 +137,7 @@ fn go_on(walk: ptr<function, Walk>) {
         (*walk).z = cells.lower.z;
     }
     let level = grid.levels[(*walk).level];
-    (*walk).row = long_row_of(level, (*walk).lower.x, (*walk).upper.x, (*walk).y, (*walk).z, (*walk).query.world);
+    (*walk).row = row_of(level, (*walk).lower.x, (*walk).upper.x, (*walk).y, (*walk).z, (*walk).query.world);
 }
 
 // True if the query finds the object of `entry`. In a walk over records, `entry` is a record.
