@@ -158,8 +158,11 @@ fn minus_period(position: f32, period: f32, moves: bool) -> f32 {
 
 // True if the querier counts at `image`. `apart` is the candidate's distance in the direction of the image.
 fn is_moved(images: u32, image: u32, apart: f32, period: f32) -> bool {
-    let is_nearest = period > 0.0 && apart + apart > period;
-    return images == image || (images == NEAREST_IMAGE && is_nearest);
+    return images == image || (images == NEAREST_IMAGE && nearest_image(apart, period));
+}
+
+fn nearest_image(apart: f32, period: f32) -> bool {
+    return period > 0.0 && apart + apart > period;
 }
 
 fn within(query: Query, gap: vec3<f32>) -> u32 {

@@ -1,4 +1,4 @@
-// uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
+// uses: common/cells, common/prelude, rays/ray, rays/ray_passage
 // needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, unknown_zero, visit_slab, walks_again
 // needs: without_cells
 
