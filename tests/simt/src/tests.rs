@@ -201,10 +201,10 @@ const OF_RAYS: [(&str, f64, f64); 4] = [
 const OF_QUERIES: [(&str, f64, f64); 3] = [
     ("query_count", 340.7, 1735.0),
     ("query_emit", 357.0, 1944.0),
-    ("query_nearest", 1958.0, 6338.0),
+    ("query_nearest", 1746.0, 6338.0),
 ];
 /// Bounds per box, in a search for its neighbours.
-const OF_NEIGHBORS: [(&str, f64, f64); 2] = [("query_count", 195.4, 306.0), ("query_emit", 168.6, 205.4)];
+const OF_NEIGHBORS: [(&str, f64, f64); 2] = [("query_count", 144.8, 306.0), ("query_emit", 127.5, 205.4)];
 /// Bounds per box, for 4 views.
 const OF_VIEWS: [(&str, f64, f64); 1] = [("cull_objects", 31.6, 71.9)];
 /// Bounds per pair.
