@@ -44,10 +44,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = flat_workgroup(group, groups);
-    lay_out(local);
-    if (tile == 0u) {
-        write_levels(local);
-    }
+    lay_out(local, tile == 0u);
     if (local < LARGE_TABLE_SHIFTS) {
         atomicStore(&sums[local], 0u);
     }

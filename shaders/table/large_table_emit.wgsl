@@ -63,11 +63,9 @@ fn fits(cover: Level) -> bool {
 
 // Shift of the chosen cell size, or 0 for no table.
 fn chosen_shift() -> u32 {
-    if (grid.large_table_below > 0u) {
-        for (var shift = 1u; shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
-            if (fits(large_table(shift))) {
-                return shift;
-            }
+    for (var shift = select(NO_LEVEL, 1u, grid.large_table_below > 0u); shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
+        if (fits(large_table(shift))) {
+            return shift;
         }
     }
     return 0u;
@@ -90,17 +88,15 @@ fn write_grid(local: u32, shift: u32, cover: Level) {
     next_grid.crowded_levels = grid.crowded_levels;
     next_grid.is_crowded = grid.is_crowded;
     next_grid.large_table_shift = shift;
-    if (shift == 0u) {
-        next_grid.large_table_below = 0u;
-        next_grid.entry_count = grid.entry_count;
-        next_grid.key_count = grid.key_count;
-        next_grid.large_table = grid.large_table;
-    } else {
-        next_grid.large_table_below = grid.large_table_below;
-        next_grid.entry_count = grid.entry_count + cover.count;
-        next_grid.key_count = cover.table_base + cover.table_size + 1u;
-        next_grid.large_table = cover;
+    let has_table = shift > 0u;
+    next_grid.large_table_below = select(0u, grid.large_table_below, has_table);
+    next_grid.entry_count = grid.entry_count + select(0u, cover.count, has_table);
+    next_grid.key_count = select(grid.key_count, cover.table_base + cover.table_size + 1u, has_table);
+    var large_table = cover;
+    if (!has_table) {
+        large_table = grid.large_table;
     }
+    next_grid.large_table = large_table;
 }
 
 // Writes the entries of `found[k]`: this invocation those from `lane` on, in steps of `lanes`.
@@ -158,19 +154,17 @@ fn main(
     }
     atomicAdd(&entries_before, before);
     let larger = larger_keys(shift);
-    for (var k = 0u; k < LARGE_TABLE_TILE / LARGE_TABLE_LANES; k += 1u) {
-        let object = tile * LARGE_TABLE_TILE + k * LARGE_TABLE_LANES + local;
-        if (object < params.object_count) {
-            let key = keys[object];
-            if (key >= larger.x && key < larger.y) {
-                own += large_cell_count(own_large_cells(object, covering));
-                own_objects |= 1u << k;
-            }
+    let end = min((tile + 1u) * LARGE_TABLE_TILE, params.object_count);
+    for (var object = tile * LARGE_TABLE_TILE + local; object < end; object += LARGE_TABLE_LANES) {
+        let key = keys[object];
+        if (key >= larger.x && key < larger.y) {
+            own += large_cell_count(own_large_cells(object, covering));
+            own_objects |= 1u << ((object % LARGE_TABLE_TILE) / LARGE_TABLE_LANES);
         }
     }
     partial[local] = own;
     workgroupBarrier();
-    for (var distance = 1u; distance < LARGE_TABLE_LANES; distance *= 2u) {
+    for (var distance = 1u; distance < min(LARGE_TABLE_LANES, params.object_count); distance *= 2u) {
         var sum = partial[local];
         if (local >= distance) {
             sum += partial[local - distance];

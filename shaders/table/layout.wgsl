@@ -8,8 +8,5 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    lay_out(local);
-    if (flat_workgroup(group, groups) == 0u) {
-        write_levels(local);
-    }
+    lay_out(local, flat_workgroup(group, groups) == 0u);
 }

@@ -59,22 +59,17 @@ fn level_of(index: u32, base_inverse: f32) -> Level {
     return level;
 }
 
-// Level below which objects read the large-object table, 0 without a table. Nearly all objects, but not all, must be
-// below it.
-fn level_below_large_table(levels: u32) -> u32 {
+// Level below which objects read the large-object table, 0 without a table. Nearly all of the `placed` objects, but not
+// all, must be below it.
+fn level_below_large_table(levels: u32, placed: u32) -> u32 {
     if (params.large_table_capacity == 0u) {
         return 0u;
     }
-    var placed = 0u;
-    for (var rest = levels; rest != 0u; rest &= rest - 1u) {
-        placed += statistics[8u * countTrailingZeros(rest)];
-    }
     var below = 0u;
     var objects = 0u;
-    for (var rest = levels; objects < placed - placed / FEW_LARGER; rest &= rest - 1u) {
-        let index = countTrailingZeros(rest);
-        objects += statistics[8u * index];
-        below = index + 1u;
+    for (var rest = levels; rest != 0u && objects < placed - placed / FEW_LARGER; rest &= rest - 1u) {
+        below = countTrailingZeros(rest) + 1u;
+        objects += statistics[8u * below - 8u];
     }
     return select(0u, below, below < MAX_LEVELS && (levels >> below) > 0u);
 }
@@ -110,46 +105,67 @@ fn is_crowded(fullest: u32) -> bool {
     if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {
         return params.has_clusters != 0u;
     }
-    return fullest != NO_LEVEL && ((grid.crowded_levels >> fullest) & 1u) != 0u;
+    return fullest != NO_LEVEL && ((statistics[CROWDED_LEVELS] >> fullest) & 1u) != 0u;
 }
 
-fn lay_out_rest(levels: u32) {
+// Also writes the levels for later passes if `writes`, from registers: few accesses to memory compile quickly.
+fn lay_out_rest(levels: u32, writes: bool) {
     var table_cells = 0u;
+    var placed = 0u;
     var fullest = NO_LEVEL;
     var most = 0u;
     for (var rest = levels; rest != 0u; rest &= rest - 1u) {
         let index = countTrailingZeros(rest);
+        let count = statistics[8u * index];
         table_cells += grid.levels[index].table_size;
-        if (statistics[8u * index] >= most) {
-            most = statistics[8u * index];
+        placed += count;
+        if (count >= most) {
+            most = count;
             fullest = index;
         }
     }
+    let below = level_below_large_table(levels, placed);
+    let large_table = large_table_bounds(levels, below);
     grid.base_inverse = bitcast<f32>(statistics[BASE_INVERSE]);
-    grid.x_detail = x_detail();
-    grid.first_level = select(countTrailingZeros(levels), NO_LEVEL, levels == 0u);
     grid.table_cells = table_cells;
-    grid.entry_count = select(params.object_count, 0u, params.scheme == SCHEME_UNIFORM);
     grid.occupied = levels;
-    grid.fullest_level = fullest;
-    let below = level_below_large_table(levels);
     grid.large_table_below = below;
     grid.large_table_shift = 0u;
-    grid.key_count = ignored_key(table_cells) + 1u;
-    grid.crowded_levels = statistics[CROWDED_LEVELS];
-    grid.is_crowded = u32(is_crowded(fullest));
-    grid.large_table = large_table_bounds(levels, below);
+    grid.large_table = large_table;
+    if (!writes) {
+        return;
+    }
+    let has_entries = params.scheme != SCHEME_UNIFORM;
+    next_grid.base_inverse = bitcast<f32>(statistics[BASE_INVERSE]);
+    next_grid.x_detail = x_detail();
+    next_grid.first_level = select(countTrailingZeros(levels), NO_LEVEL, levels == 0u);
+    next_grid.table_cells = table_cells;
+    next_grid.entry_count = select(0u, params.object_count, has_entries);
+    next_grid.occupied = levels;
+    next_grid.fullest_level = fullest;
+    next_grid.large_table_below = below;
+    next_grid.large_table_shift = 0u;
+    next_grid.key_count = ignored_key(table_cells) + 1u;
+    next_grid.crowded_levels = statistics[CROWDED_LEVELS];
+    next_grid.is_crowded = u32(is_crowded(fullest));
+    next_grid.large_table = large_table;
+    if (has_entries) {
+        counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
+    }
+    counters[COUNTER_LEVELS] += countOneBits(levels);
+    counters[COUNTER_TABLE_CELLS] += table_cells;
 }
 
-// All 256 invocations must call this.
-fn lay_out(local: u32) {
+// All 256 invocations must call this. With `writes`, it also writes the levels for later passes.
+fn lay_out(local: u32, writes: bool) {
     statistics[local] = level_statistics[local];
     if (local == 0u) {
         atomicStore(&occupied, 0u);
     }
     workgroupBarrier();
+    var level: Level;
     if (local < MAX_LEVELS) {
-        let level = level_of(local, bitcast<f32>(statistics[BASE_INVERSE]));
+        level = level_of(local, bitcast<f32>(statistics[BASE_INVERSE]));
         grid.levels[local] = level;
         if (level.count > 0u) {
             atomicOr(&occupied, 1u << local);
@@ -157,45 +173,21 @@ fn lay_out(local: u32) {
     }
     workgroupBarrier();
     let levels = atomicLoad(&occupied);
-    if (local < MAX_LEVELS && (levels & (1u << local)) != 0u) {
-        let coarser = (levels >> local) >> 1u;
-        var table_base = 0u;
-        for (var rest = coarser; rest != 0u; rest &= rest - 1u) {
-            table_base += grid.levels[local + 1u + countTrailingZeros(rest)].table_size;
+    if (local < MAX_LEVELS) {
+        if (level.count > 0u) {
+            let coarser = levels & ~((2u << local) - 1u);
+            for (var rest = coarser; rest != 0u; rest &= rest - 1u) {
+                level.table_base += grid.levels[countTrailingZeros(rest)].table_size;
+            }
+            level.next = select(countTrailingZeros(coarser), NO_LEVEL, coarser == 0u);
+            grid.levels[local].table_base = level.table_base;
         }
-        grid.levels[local].table_base = table_base;
-        grid.levels[local].next = select(local + 1u + countTrailingZeros(coarser), NO_LEVEL, coarser == 0u);
+        if (writes) {
+            next_grid.levels[local] = level;
+        }
     }
     if (local == 0u) {
-        lay_out_rest(levels);
+        lay_out_rest(levels, writes);
     }
     workgroupBarrier();
-}
-
-// All invocations of one workgroup must call this.
-fn write_levels(local: u32) {
-    if (local < MAX_LEVELS) {
-        next_grid.levels[local] = grid.levels[local];
-    }
-    if (local > 0u) {
-        return;
-    }
-    next_grid.base_inverse = grid.base_inverse;
-    next_grid.x_detail = grid.x_detail;
-    next_grid.first_level = grid.first_level;
-    next_grid.table_cells = grid.table_cells;
-    next_grid.entry_count = grid.entry_count;
-    next_grid.occupied = grid.occupied;
-    next_grid.fullest_level = grid.fullest_level;
-    next_grid.large_table_below = grid.large_table_below;
-    next_grid.large_table_shift = grid.large_table_shift;
-    next_grid.key_count = grid.key_count;
-    next_grid.crowded_levels = grid.crowded_levels;
-    next_grid.is_crowded = grid.is_crowded;
-    next_grid.large_table = grid.large_table;
-    if (params.scheme != SCHEME_UNIFORM) {
-        counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
-    }
-    counters[COUNTER_LEVELS] += countOneBits(grid.occupied);
-    counters[COUNTER_TABLE_CELLS] += grid.table_cells;
 }
