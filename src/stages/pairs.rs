@@ -16,7 +16,7 @@ use super::shape::{CapacityOf, Room, Shape, initial_rows};
 use super::sort::KeyValueBuffers;
 use super::table::{self, statics};
 use crate::api::counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
+use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, SortStrategy};
 use crate::api::output::PairOutput;
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
@@ -36,7 +36,9 @@ passes! {
         if |of| finds_pairs(of) && of.is_hierarchical();
 
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
-        if |of| finds_pairs(of) && !of.is_uniform();
+        if |of| finds_pairs(of)
+            && !of.is_uniform()
+            && (of.is_preparing || !of.is_hierarchical() || of.count_candidates || first_variant(of).is_none());
 
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| finds_pairs(of) && of.is_uniform();
@@ -76,6 +78,12 @@ fn finds_pairs(of: &PassContext<'_>) -> bool {
             true => has_filter || of.uses.excluded_pairs,
             false => !has_filter,
         }
+}
+
+/// Variant of `pair_count` before any counters arrived: `None` if the device chooses, else whether the crowded one.
+/// Software drivers compile a pass at its first dispatch, even one without workgroups, so they start with one variant.
+pub(crate) fn first_variant(of: &BroadPhaseDescriptor<'_>) -> Option<bool> {
+    (of.sort == SortStrategy::SerialTiles).then_some(false)
 }
 
 buffers! {
