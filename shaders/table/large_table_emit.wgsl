@@ -164,6 +164,7 @@ fn main(
     }
     partial[local] = own;
     workgroupBarrier();
+    // No constant bound, so that compilers do not unroll the loop.
     for (var distance = 1u; distance < min(LARGE_TABLE_LANES, params.object_count); distance *= 2u) {
         var sum = partial[local];
         if (local >= distance) {

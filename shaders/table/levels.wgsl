@@ -108,7 +108,7 @@ fn is_crowded(fullest: u32) -> bool {
     return fullest != NO_LEVEL && ((statistics[CROWDED_LEVELS] >> fullest) & 1u) != 0u;
 }
 
-// Also writes the levels for later passes if `writes`, from registers: few accesses to memory compile quickly.
+// Writes from registers: on CPU drivers, each access to memory compiles to a loop.
 fn lay_out_rest(levels: u32, writes: bool) {
     var table_cells = 0u;
     var placed = 0u;

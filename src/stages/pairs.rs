@@ -38,7 +38,7 @@ passes! {
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
         if |of| finds_pairs(of)
             && !of.is_uniform()
-            && (of.is_preparing || !of.is_hierarchical() || of.count_candidates || first_variant(of).is_none());
+            && (of.is_preparing || !of.is_hierarchical() || of.count_candidates || first_variant(of, 0).is_none());
 
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| finds_pairs(of) && of.is_uniform();
@@ -80,10 +80,13 @@ fn finds_pairs(of: &PassContext<'_>) -> bool {
         }
 }
 
-/// Variant of `pair_count` before any counters arrived: `None` if the device chooses, else whether the crowded one.
-/// Software drivers compile a pass at its first dispatch, even one without workgroups, so they start with one variant.
-pub(crate) fn first_variant(of: &BroadPhaseDescriptor<'_>) -> Option<bool> {
-    (of.sort == SortStrategy::SerialTiles).then_some(false)
+/// Number of objects from which both variants are dispatched, since the sparse one takes longer in crowds.
+const MANY_OBJECTS: u32 = 1 << 16;
+
+/// Variant of `pair_count` before counters arrive, `true` for the crowded one: `None` if the device chooses. Software
+/// drivers compile a pass even for an empty dispatch.
+pub(crate) fn first_variant(of: &BroadPhaseDescriptor<'_>, objects: u32) -> Option<bool> {
+    (of.sort == SortStrategy::SerialTiles && objects < MANY_OBJECTS).then_some(false)
 }
 
 buffers! {

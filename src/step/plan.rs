@@ -152,7 +152,8 @@ impl Plan {
         plan.fit_records(descriptor, sizes, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         // Counted box tests differ between variants and must not depend on earlier steps, so the device chooses.
-        let crowded = hint.is_crowded.or_else(|| pairs::first_variant(descriptor));
+        let objects = plan.shape.params.object_count;
+        let crowded = hint.is_crowded.or_else(|| pairs::first_variant(descriptor, objects));
         let crowded = crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);

@@ -4,8 +4,8 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
     DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputOptions, OutputRows,
-    Pair, PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, Source,
-    Statics, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
+    Pair, PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, SortStrategy,
+    Source, Statics, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -176,6 +176,44 @@ impl Inputs {
             }
         }
         unused
+    }
+}
+
+/// Bounds what a first call waits for. The encoders are dropped, so no driver compiles at a dispatch.
+#[test]
+fn a_first_step_makes_no_more_pipelines_than_it_runs() {
+    for adapter in daily_adapters() {
+        let (device, queue) = own_device(&adapter);
+        let boxes = uniform(400, &mut Rng(7));
+        let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
+        let made = |pairs, scene: Scene<'_>| {
+            let descriptor = BroadPhaseDescriptor {
+                pairs,
+                sort: SortStrategy::SerialTiles,
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let objects = Source::Host(&boxes);
+            gpu.step(&mut encoder, Scene { objects, ..scene }).expect("a step");
+            gpu.pipelines_made()
+        };
+        let closest = Scene {
+            rays: Source::Host(&rays[..]).into(),
+            ..Scene::default()
+        };
+        let nearest = Scene {
+            queries: Queries::Boxes(Source::Host(&boxes)),
+            query_mode: QueryMode::Nearest(8),
+            ..Scene::default()
+        };
+        let all = [
+            made(true, Scene::default()),
+            made(false, Scene::default()),
+            made(false, closest),
+            made(false, nearest),
+        ];
+        assert_eq!(all, [12, 8, 9, 9], "{}", adapter.name);
     }
 }
 

@@ -439,12 +439,15 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
             let [of_sparse, of_crowded] = [&sparse, &crowded].map(|objects| {
                 let mut fresh = broad_phase(&adapter, &descriptor);
                 submit(&adapter, &mut fresh, [host(objects, &[])]);
-                let counts_both = fresh.dispatches();
+                // Of few objects, software adapters count with one form at first.
+                let counts_both = adapter.device.adapter_info().device_type != wgpu::DeviceType::Cpu;
+                let dispatches = fresh.dispatches();
                 let first = block_on(fresh.read_back()).unwrap();
                 let pairs = whole(&adapter, &mut fresh, objects, &[]).pairs;
                 let before = fresh.dispatches();
                 let again = whole(&adapter, &mut fresh, objects, &[]);
-                assert_eq!(fresh.dispatches() - before, counts_both - 1, "{}", adapter.name);
+                let fewer = dispatches - u32::from(counts_both);
+                assert_eq!(fresh.dispatches() - before, fewer, "{}", adapter.name);
                 assert_eq!(again.counters, first.counters, "{}", adapter.name);
                 assert!(again.pairs == pairs && first.pairs == pairs, "{}", adapter.name);
                 assert!(
