@@ -44,7 +44,6 @@ fn main(
         found = ray_any[index];
     }
     let ray = load_ray(index);
-    count_invalid(ray.valid, COUNTER_RAYS_INVALID);
     begin_round();
     if (found == 0u) {
         walk_ray(ray);
@@ -52,6 +51,7 @@ fn main(
     if (found != 0u) {
         tests_passed = 0u;
     }
+    count_invalid(ray.valid, COUNTER_RAYS_INVALID);
     record_rounds();
     add_candidates(COUNTER_RAY_CANDIDATES);
     ray_any[index] = found;

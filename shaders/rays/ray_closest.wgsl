@@ -22,7 +22,8 @@ fn search_limit() -> f32 {
 }
 
 // Parts of a walk are the large list, then each level. Two vectors per ray after the hits hold the state: current part,
-// number of its tests made, `level_limit` and iterations left. It is stored when a part begins: see decision 45.
+// number of its tests made, `level_limit` and iterations left. The state is stored when a part begins, since registers
+// would otherwise hold it through all loops.
 var<private> level_limit: f32;
 
 fn state_of(index: u32) -> u32 {
@@ -38,7 +39,7 @@ fn geometry_limit() -> f32 {
 }
 
 fn walks_part(ray: Ray, part: u32) -> bool {
-    let state = state_of(ray.index | unknown_zero());
+    let state = state_of(ray.index);
     level_limit = closest_t;
     var skipped = 0u;
     if (round.first > 0u) {
@@ -97,8 +98,8 @@ fn main(
     }
     begin_round();
     let ray = load_ray(index);
-    count_invalid(ray.valid, COUNTER_RAYS_INVALID);
     walk_ray(ray);
+    count_invalid(ray.valid, COUNTER_RAYS_INVALID);
     record_rounds();
     add_candidates(COUNTER_RAY_CANDIDATES);
     if (round.is_last == 0u && tests_after_round() == 0u) {

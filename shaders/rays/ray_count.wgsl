@@ -47,12 +47,12 @@ fn main(
     let index = ray_at(place);
     if (index < params.ray_count) {
         let ray = load_ray(index);
-        count_invalid(ray.valid, COUNTER_RAYS_INVALID);
         begin_round();
         if (!is_first_of_all()) {
             found = ray_offsets[index];
         }
         walk_ray(ray);
+        count_invalid(ray.valid, COUNTER_RAYS_INVALID);
         record_rounds();
         add_candidates(COUNTER_RAY_CANDIDATES);
     }

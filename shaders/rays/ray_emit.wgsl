@@ -36,28 +36,6 @@ fn write_hit(object: u32, t: u32) {
     advance_place();
 }
 
-// Writes cached hits. Returns true if the ray must walk.
-fn must_walk(index: u32) -> bool {
-    place_of_next = ray_offsets[index];
-    let end = ray_offsets[index + 1u];
-    if (!shows(params.first_hit, params.hit_capacity, place_of_next, end)) {
-        return false;
-    }
-    // If `end` is saturated, the number of hits is unknown.
-    if (end != NO_PLACE && end - place_of_next <= params.cached_hits) {
-        let hits_found = select(0u, end - place_of_next, is_first_of_all());
-        for (var hit = 0u; hit < hits_found; hit += 1u) {
-            let at = cached_at(index, hit);
-            write_hit(ray_offsets[at], ray_offsets[at + 1u]);
-        }
-        return false;
-    }
-    if (!is_first_of_all()) {
-        place_of_next = ray_offsets[params.ray_count + 1u + index];
-    }
-    return has_more(params.first_hit, params.hit_capacity, end);
-}
-
 @compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -69,11 +47,32 @@ fn main(
         return;
     }
     let index = ray_at(place);
-    if (must_walk(index)) {
-        begin_round();
-        walk_ray(load_ray(index));
-        if (!is_last_of_all()) {
-            ray_offsets[params.ray_count + 1u + index] = place_of_next;
+    place_of_next = ray_offsets[index];
+    let end = ray_offsets[index + 1u];
+    if (!shows(params.first_hit, params.hit_capacity, place_of_next, end)) {
+        return;
+    }
+    // If `end` is saturated, the number of hits is unknown.
+    if (end != NO_PLACE && end - place_of_next <= params.cached_hits) {
+        if (is_first_of_all()) {
+            let hits_found = end - place_of_next;
+            for (var hit = 0u; hit < hits_found; hit += 1u) {
+                let at = cached_at(index, hit);
+                write_hit(ray_offsets[at], ray_offsets[at + 1u]);
+            }
         }
+        return;
+    }
+    let progress = params.ray_count + 1u + index;
+    if (!is_first_of_all()) {
+        place_of_next = ray_offsets[progress];
+    }
+    if (!has_more(params.first_hit, params.hit_capacity, end)) {
+        return;
+    }
+    begin_round();
+    walk_ray(load_ray(index));
+    if (!is_last_of_all()) {
+        ray_offsets[progress] = place_of_next;
     }
 }

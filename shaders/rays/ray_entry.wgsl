@@ -1,5 +1,4 @@
 // uses: common/box, common/cells, common/filtered, common/grid, common/rows, rays/ray, rays/ray_passage
-// needs: unknown_zero
 
 // Layer filter of rays, and choice of the one visited cell in which an object counts.
 
@@ -31,20 +30,19 @@ fn is_first_visit(
     y: i32,
     z: i32,
 ) -> bool {
-    let inverse = axis_inverse(level.inverse, x_detail());
+    let inverse = axis_inverse(level.inverse, grid.x_detail);
     let lower = cell_of(flush_bits(unordered(low)), inverse);
     if (SCHEME != SCHEME_UNIFORM) {
         return lower.y == y && lower.z == z && lower.x >= visit.lower.x && lower.x <= visit.upper.x;
     }
     let upper = cell_of(flush_bits(unordered(high)), inverse);
-    let cells = visited_cells(visit, 0);
-    let first = max(lower, cells.lower);
-    var is_first = all(first <= min(upper, cells.upper)) && first.y == y && first.z == z;
-    if (is_first) {
-        let key = key_of(level, first, world | unknown_zero());
-        let previous = visited_cells(visit, -1);
-        let is_met_before = all(lower <= previous.upper) && all(previous.lower <= upper);
-        is_first = !is_met_before && starts[key] <= entry && entry < starts[key + 1u];
+    if (all(lower <= visit.previous_upper) && all(visit.previous_lower <= upper)) {
+        return false;
     }
-    return is_first;
+    let first = max(lower, visit.lower);
+    if (any(first > min(upper, visit.upper)) || first.y != y || first.z != z) {
+        return false;
+    }
+    let key = key_of(level, first, world);
+    return starts[key] <= entry && entry < starts[key + 1u];
 }

@@ -106,18 +106,12 @@ fn resumes_slab() -> bool {
     return row_tested > 0u && !is_done();
 }
 
-// Visits rows up to a box that needs a closer test.
+// Visits rows up to a box that needs a closer test. One loop for y and z: each loop around the tests costs registers.
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
-    let first_x = max(visit.lower.x, level.lower_x);
-    let last_x = min(visit.upper.x, level.upper_x);
     let upper_y = min(visit.upper.y, level.upper_y);
-    let upper_z = select(min(visit.upper.z, level.upper_z), row_z - 1, first_x > last_x);
-    let from_cell = first_x >> level.x_shift;
-    let length = u32((last_x >> level.x_shift) - from_cell);
-    let next_z = level.stride_z - u32(upper_y - lower_y) * level.stride_y;
-    var slot = unmasked_bucket_of(level, from_cell, row_y, row_z, ray.world);
+    let upper_z = min(visit.upper.z, level.upper_z);
     for (; row_y <= upper_y && row_z <= upper_z && unsure_record == 0u && !is_done() && !drops_level();) {
-        let row = long_row_at(level.table_base, level.table_mask, slot, length);
+        let row = row_of(level, visit.lower.x, visit.upper.x, row_y, row_z, ray.world);
         meetings.count += select(min(row.count, 0xffffffffu - meetings.count), 0u, row_tested > 0u);
         if (!counts_first() && !drops_level()) {
             let passed_before_row = tests_passed - row_tested;
@@ -138,7 +132,6 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
             row_tested = select(0u, k, waits);
         }
         let is_last = row_y == upper_y;
-        slot += select(0u, select(level.stride_y, next_z, is_last), unsure_record == 0u);
         row_z += select(0, 1, is_last && unsure_record == 0u);
         row_y = select(row_y + select(0, 1, unsure_record == 0u), lower_y, is_last && unsure_record == 0u);
     }

@@ -1,5 +1,5 @@
 // uses: common/box, common/cells, common/grid, common/prelude, rays/ray
-// needs: geometry_limit, grid, unknown_zero, walk_pays
+// needs: geometry_limit, grid, walk_pays
 
 // Path of a ray through a level: a digital differential analyser after Amanatides and Woo ("A Fast Voxel Traversal
 // Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab: on the
@@ -14,6 +14,15 @@ const CELL_SLACK: f32 = 0x1p-10;
 // Smallest speed, in cells per unit of t. Below it, motion that matters on minor axes could flush to zero.
 const SLOWEST: f32 = 0x1p-80;
 const FARTHEST: f32 = 0x1p+100;
+
+// Cells of a slab and of the previous slab. Coordinates along x count fine cells.
+struct Visit {
+    level: u32,
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+    previous_lower: vec3<i32>,
+    previous_upper: vec3<i32>,
+}
 
 fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
@@ -39,15 +48,6 @@ struct Passage {
     slack: vec2<f32>,
 }
 
-// Visited cells of a slab. Coordinates along x count fine cells.
-struct Visit {
-    level: u32,
-    passage: Passage,
-    slab: i32,
-    lower: vec3<i32>,
-    upper: vec3<i32>,
-}
-
 fn unwalked_passage(without_cells: bool) -> Passage {
     var passage: Passage;
     passage.without_cells = without_cells;
@@ -62,9 +62,9 @@ fn of_minors(values: vec3<f32>, major: u32, x_factor: f32) -> vec2<f32> {
     return select(values.yz, vec2<f32>(values.x * x_factor), vec2<bool>(major == 1u, major == 2u));
 }
 
-// A separate function: see decision 45.
+// A separate function: an early return inside the walk would nest its loops in conditions.
 fn passage_of(ray: Ray, level: Level) -> Passage {
-    let detail = x_detail();
+    let detail = grid.x_detail;
     let reach = cell_reach();
     // In the adaptive scheme, `level.inverse` is 1 / (half a cell), and cells are shifted by half a cell.
     let unit = select(1.0, 0.5, params.scheme == SCHEME_ADAPTIVE) * level.inverse;
@@ -161,12 +161,8 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     return passage;
 }
 
-// First and last cell crossed on a minor axis.
-fn cells_crossed(origin: f32, direction: f32, slack: f32, through: vec2<f32>) -> vec2<i32> {
-    let p_0 = origin + direction * through.x;
-    let p_1 = origin + direction * through.y;
-    let ends = vec2<f32>(min(p_0, p_1) - slack, max(p_0, p_1) + slack);
-    return vec2<i32>(floor(clamp(ends, vec2<f32>(-1073741824.0), vec2<f32>(1073741824.0))));
+fn minor_cells_below(position: vec2<f32>) -> vec2<i32> {
+    return vec2<i32>(floor(clamp(position, vec2<f32>(-1073741824.0), vec2<f32>(1073741824.0))));
 }
 
 // Parameters at which the ray enters and leaves a slab.
@@ -191,39 +187,23 @@ fn no_cells() -> SlabCells {
 }
 
 fn cells_through(passage: Passage, slab: i32, through: vec2<f32>) -> SlabCells {
-    let detail = x_detail();
+    let detail = grid.x_detail;
     let reach = cell_reach();
-    let first = cells_crossed(passage.origin.x, passage.direction.x, passage.slack.x, through);
-    let second = cells_crossed(passage.origin.y, passage.direction.y, passage.slack.y, through);
+    let p_0 = passage.origin + passage.direction * through.x;
+    let p_1 = passage.origin + passage.direction * through.y;
+    let crossed_lower = minor_cells_below(min(p_0, p_1) - passage.slack);
+    let crossed_upper = minor_cells_below(max(p_0, p_1) + passage.slack);
     let is_x = passage.major == 0u;
     let is_y = passage.major == 1u;
     let is_z = passage.major == 2u;
-    // In an order that takes few registers.
+    let lower_x = select(crossed_lower.y, crossed_lower.x, is_y) - (reach << detail);
+    let upper_x = select(crossed_upper.y, crossed_upper.x, is_y);
     var cells: SlabCells;
-    cells.lower.x = select(select(second.x, first.x, is_y) - (reach << detail), slab << detail, is_x);
-    cells.lower.y = select(first.x - reach, slab, is_y);
-    cells.lower.z = select(second.x - reach, slab, is_z);
-    cells.upper.x = select(select(second.y, first.y, is_y), (slab << detail) + (1 << detail) - 1, is_x);
-    cells.upper.y = select(first.y, slab, is_y);
-    cells.upper.z = select(second.y, slab, is_z);
+    cells.lower.x = select(lower_x, slab << detail, is_x);
+    cells.lower.y = select(crossed_lower.x - reach, slab, is_y);
+    cells.lower.z = select(crossed_lower.y - reach, slab, is_z);
+    cells.upper.x = select(upper_x, (slab << detail) + (1 << detail) - 1, is_x);
+    cells.upper.y = select(crossed_upper.x, slab, is_y);
+    cells.upper.z = select(crossed_upper.y, slab, is_z);
     return cells;
-}
-
-// Direction in which the ray passes slabs.
-fn slab_step(passage: Passage) -> i32 {
-    return select(-1, 1, passage.major_inverse >= 0.0);
-}
-
-// Cells of the visited slab or, if `step` is -1, of the slab visited before. See `unknown_zero`.
-fn visited_cells(visit: Visit, step: i32) -> SlabCells {
-    var passage = visit.passage;
-    passage.major |= unknown_zero();
-    passage.major_inverse = bitcast<f32>(bitcast<u32>(passage.major_inverse) | unknown_zero());
-    let way = slab_step(passage);
-    let slab = (visit.slab | bitcast<i32>(unknown_zero())) + step * way;
-    let through = way_through(passage, slab);
-    if (slab == passage.first_slab - way || through.x > through.y) {
-        return no_cells();
-    }
-    return cells_through(passage, slab, through);
 }

@@ -10,20 +10,15 @@ const ITERATIONS_PER_SLAB: f32 = 2.0;
 const TESTS_PER_STEP: f32 = 8.0;
 
 struct Meetings {
-    // Entries met in rows of the level, or UNLIMITED. The walk is dropped if they exceed `most_meetings`.
+    // Entries met in rows of the level. The walk is dropped if they exceed `most`.
     count: u32,
+    most: u32,
     // True while the walk only counts entries. Walks that must not accept a hit twice count first, since they cannot
     // stop midway.
     is_ahead: bool,
 }
 
-const UNLIMITED: u32 = 0xffffffffu;
-
 var<private> meetings: Meetings;
-
-fn most_meetings() -> u32 {
-    return MAX_MEETINGS_PER_OBJECT * params.object_count;
-}
 
 // True if a walk of `steps` slabs, of about `breadth` and at most `most` cells per axis, costs less than testing the
 // level's objects.
@@ -41,8 +36,9 @@ fn cells_pay(
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
     let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
-    meetings.count = select(UNLIMITED, 0u, listing.is_of_records);
-    meetings.is_ahead = !accepts_again && listing.is_of_records && grid.entry_count > most_meetings();
+    meetings.count = 0u;
+    meetings.most = select(0xffffffffu, MAX_MEETINGS_PER_OBJECT * listing.count, listing.is_of_records);
+    meetings.is_ahead = !accepts_again && grid.entry_count > meetings.most;
     // A loop over n items takes n + 1 iterations, and each row has a loop.
     let iterations_ahead = select(1.0, 1.5, counts_first());
     let iterations = iterations_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + ITERATIONS_PER_SLAB);
@@ -55,7 +51,7 @@ fn counts_first() -> bool {
 }
 
 fn drops_level() -> bool {
-    return may_meet_again() && meetings.count > most_meetings() && meetings.count != UNLIMITED;
+    return may_meet_again() && meetings.count > meetings.most;
 }
 
 // True if the walk so far only counted entries, and is worth repeating.

@@ -1,6 +1,5 @@
-// uses: common/cells, common/prelude, rays/ray, rays/ray_passage
-// needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, unknown_zero, visit_slab, walks_again
-// needs: without_cells
+// uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
+// needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again, without_cells
 
 // Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //
@@ -31,54 +30,48 @@ fn cached_at(ray: u32, hit: u32) -> u32 {
     return 2u * params.ray_count + 1u + 2u * (params.cached_hits * ray + hit);
 }
 
-// Loaded again in the uniform scheme, whose walks need more registers.
-fn direction_of(ray: Ray) -> vec3<f32> {
-    if (SCHEME != SCHEME_UNIFORM) {
-        return ray.direction;
-    }
-    let at = select(RAY_STRIDE, SWEPT_STRIDE, SWEPT) * (ray.index | unknown_zero()) + 1u;
-    let is_flat = (params.dimensions | unknown_zero()) == 2u;
-    return flush_bits(vec3<u32>(rays[at].xy, select(rays[at].z, 0u, is_flat)));
-}
-
-fn walk_level(original: Ray, index: u32) -> bool {
+fn walk_level(ray: Ray, index: u32) -> bool {
     let level = grid.levels[index];
-    var ray = original;
-    ray.direction = direction_of(original);
+    let passage = passage_of(ray, level);
     var visit: Visit;
     visit.level = index;
-    visit.passage = passage_of(ray, level);
-    visit.slab = visit.passage.first_slab;
-    var tests_all = visit.passage.without_cells;
-    for (var walks = visit.passage.is_walked; walks;) {
-        let through = way_through(visit.passage, visit.slab);
-        let ends = visit.slab == visit.passage.past_slab || (through.x > search_limit() && !resumes_slab())
-            || drops_level();
+    let nowhere = no_cells();
+    visit.lower = nowhere.lower;
+    visit.upper = nowhere.upper;
+    var slab = passage.first_slab;
+    for (var walks = passage.is_walked; walks;) {
+        let through = way_through(passage, slab);
+        let way = select(-1, 1, passage.major_inverse >= 0.0);
+        let ends = slab == passage.past_slab || (through.x > search_limit() && !resumes_slab()) || drops_level();
         if (ends) {
             walks = walks_again();
-            tests_all = drops_level();
-            // Only walks that meet objects again restart.
-            visit.slab = select(visit.slab, visit.passage.first_slab, SCHEME == SCHEME_UNIFORM);
-        } else {
-            if (!(through.x > through.y)) {
-                let cells = cells_through(visit.passage, visit.slab, through);
-                visit.lower = cells.lower;
-                visit.upper = cells.upper;
-                visit_slab(original, level, visit);
-            }
-            visit.slab += select(slab_step(visit.passage), 0, resumes_slab());
+            slab = passage.first_slab - way;
+            visit.lower = nowhere.lower;
+            visit.upper = nowhere.upper;
         }
+        if (!ends && !(through.x > through.y)) {
+            if (!resumes_slab()) {
+                visit.previous_lower = visit.lower;
+                visit.previous_upper = visit.upper;
+            }
+            let cells = cells_through(passage, slab, through);
+            visit.lower = cells.lower;
+            visit.upper = cells.upper;
+            visit_slab(ray, level, visit);
+        }
+        slab += select(way, 0, resumes_slab());
     }
-    return tests_all;
+    return passage.without_cells || (passage.is_walked && drops_level());
 }
 
 // Coarse layers of the adaptive scheme also hold small boxes, so they do not come first.
 fn walk_levels(ray: Ray) {
     let coarse_first = COARSE_FIRST && SCHEME == SCHEME_HIERARCHICAL;
-    for (var rest = grid.occupied; rest != 0u;) {
+    var rest = grid.occupied;
+    for (var visited = 0u; visited < MAX_LEVELS && rest != 0u; visited += 1u) {
         let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
         rest &= ~(1u << index);
-        if (walks_part(ray, countOneBits(grid.occupied) - countOneBits(rest))) {
+        if (walks_part(ray, visited + 1u)) {
             if (walk_level(ray, index)) {
                 without_cells(ray, grid.levels[index]);
             }

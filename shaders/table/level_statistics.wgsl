@@ -18,7 +18,7 @@ fn raise(word: u32, value: u32) {
     }
 }
 
-// Consecutive objects on one level, added with few atomics.
+// Objects that an invocation meets one after the other on one level, added with few atomics.
 struct Run {
     count: u32,
     level: u32,

@@ -38,6 +38,8 @@ struct Cast {
     levels_left: u32,
     // Bounds a cast, whatever number of cells its ray crosses.
     iterations_left: f32,
+    passage: Passage,
+    slab: i32,
     visit: Visit,
     y: i32,
     z: i32,
@@ -219,10 +221,6 @@ fn take_row(hits: ptr<function, Cast>, row: Row) {
     (*hits).members_end = members_end_at(0u, row.count);
 }
 
-fn unknown_zero() -> u32 {
-    return 0u;
-}
-
 // Moves to the next row, slab or level.
 fn go_on_casting(hits: ptr<function, Cast>) {
     take_row(hits, Row(0u, 0u, 0u, 0u));
@@ -255,17 +253,20 @@ fn goes_to_row(hits: ptr<function, Cast>) -> bool {
 }
 
 fn begin_slabs(hits: ptr<function, Cast>) {
-    let passage = (*hits).visit.passage;
-    (*hits).visit.slab = passage.first_slab - slab_step(passage);
+    let passage = (*hits).passage;
+    let nowhere = no_cells();
+    (*hits).slab = passage.first_slab - select(-1, 1, passage.major_inverse >= 0.0);
+    (*hits).visit.lower = nowhere.lower;
+    (*hits).visit.upper = nowhere.upper;
     (*hits).y = 0;
     (*hits).z = 0;
 }
 
 // Moves to the next slab of the level, or restarts the level. Returns false at the level's end.
 fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
-    let passage = (*hits).visit.passage;
+    let passage = (*hits).passage;
     let level = grid.levels[(*hits).visit.level];
-    let slab = (*hits).visit.slab + slab_step(passage);
+    let slab = (*hits).slab + select(-1, 1, passage.major_inverse >= 0.0);
     let through = way_through(passage, slab);
     if (slab == passage.past_slab || through.x > (*hits).limit || drops_level()) {
         if (walks_again()) {
@@ -278,9 +279,11 @@ fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
         }
         return false;
     }
-    (*hits).visit.slab = slab;
+    (*hits).slab = slab;
     if (!(through.x > through.y)) {
         let cells = cells_through(passage, slab, through);
+        (*hits).visit.previous_lower = (*hits).visit.lower;
+        (*hits).visit.previous_upper = (*hits).visit.upper;
         (*hits).visit.lower = cells.lower;
         (*hits).visit.upper = cells.upper;
         // One before the first row, as `goes_to_row` adds one.
@@ -313,7 +316,7 @@ fn go_to_level(hits: ptr<function, Cast>) {
     (*hits).iterations_left = iterations_left;
     (*hits).levels_left = rest & ~(1u << index);
     (*hits).visit.level = index;
-    (*hits).visit.passage = passage;
+    (*hits).passage = passage;
     (*hits).place = select(WALK_ENTRIES, WALK_ROW, passage.is_walked);
     begin_slabs(hits);
     if (passage.without_cells) {
