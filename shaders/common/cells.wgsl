@@ -50,15 +50,12 @@ fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Plac
     let box_max = flush_bits(high);
     let reach = cell_reach();
     let span = vec3<i32>(reach << x_detail(), reach, reach);
-    let finest = bitcast<u32>(base_inverse);
-    let end = finest - (MAX_LEVELS << 23u);
-    // Steps through exponents, since compilers unroll a loop over level numbers.
-    for (var bits = finest; bits != end; bits -= 1u << 23u) {
-        let inverse = axis_inverse(bitcast<f32>(bits), x_detail());
+    for (var level = 0u; level < MAX_LEVELS; level += 1u) {
+        let inverse = axis_inverse(level_inverse(base_inverse, level), x_detail());
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
         if (within_cell_limit(lower, upper) && all(upper - lower <= span)) {
-            return Placement((finest - bits) >> 23u, lower, upper);
+            return Placement(level, lower, upper);
         }
     }
     return Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));

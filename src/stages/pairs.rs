@@ -38,7 +38,7 @@ passes! {
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
         if |of| finds_pairs(of)
             && !of.is_uniform()
-            && (of.is_preparing || !of.is_hierarchical() || of.count_candidates || first_variant(of, 0).is_none());
+            && (of.is_preparing || !of.is_hierarchical() || of.count_candidates || !starts_sparse(of, 0));
 
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
         if |of| finds_pairs(of) && of.is_uniform();
@@ -83,10 +83,10 @@ fn finds_pairs(of: &PassContext<'_>) -> bool {
 /// Number of objects from which both variants are dispatched, since the sparse one takes longer in crowds.
 const MANY_OBJECTS: u32 = 1 << 16;
 
-/// Variant of `pair_count` before counters arrive, `true` for the crowded one: `None` if the device chooses. Software
+/// True if the sparse variant of `pair_count` counts before counters arrive, otherwise the device chooses. Software
 /// drivers compile a pass even for an empty dispatch.
-pub(crate) fn first_variant(of: &BroadPhaseDescriptor<'_>, objects: u32) -> Option<bool> {
-    (of.sort == SortStrategy::SerialTiles && objects < MANY_OBJECTS).then_some(false)
+pub(crate) fn starts_sparse(of: &BroadPhaseDescriptor<'_>, objects: u32) -> bool {
+    of.sort == SortStrategy::SerialTiles && objects < MANY_OBJECTS
 }
 
 buffers! {

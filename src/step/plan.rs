@@ -153,7 +153,9 @@ impl Plan {
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         // Counted box tests differ between variants and must not depend on earlier steps, so the device chooses.
         let objects = plan.shape.params.object_count;
-        let crowded = hint.is_crowded.or_else(|| pairs::first_variant(descriptor, objects));
+        let crowded = hint
+            .is_crowded
+            .or_else(|| pairs::starts_sparse(descriptor, objects).then_some(false));
         let crowded = crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, hint, binding_limit);
