@@ -48,6 +48,8 @@ struct Params {
     object_limit: u32,
     has_clusters: u32,
     pair_variant: u32,
+    split_bits: u32,
+    entry_rows: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

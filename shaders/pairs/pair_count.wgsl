@@ -2,7 +2,7 @@
 // uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
-// Counts the pairs of each entry. A last count of 0 follows: its exclusive prefix sum is the total.
+// Counts the pairs of each row: an entry, or in crowded scenes a part of its walk. A last count of 0 follows: its exclusive prefix sum is the total.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     var is_pair = meets;
@@ -11,7 +11,7 @@ fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
             is_pair = admitted(own, other) && !is_excluded(own.object, other);
         }
     }
-    cache_partner(own.entry, found, other, is_pair);
+    cache_partner(own.row, found, other, is_pair);
     found += u32(is_pair);
     return is_pair;
 }
@@ -23,18 +23,18 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = counting_group(group, groups);
-    let entry = tile * WORKGROUP + local;
-    if (entry < params.entry_capacity) {
+    let row = tile * WORKGROUP + local;
+    if (row < params.entry_rows) {
         begin_round();
         if (round.first != 0u) {
-            found = count_before(entry);
+            found = count_before(row);
         }
         let before = found;
-        walk_pairs(entry);
-        end_rows(entry);
-        store_partners(entry, before, found);
+        walk_pairs(row);
+        end_rows(row);
+        store_partners(row, before, found);
         record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
-    put_count(tile, local, found, entry <= params.entry_capacity, false);
+    put_count(tile, local, found, row <= params.entry_rows, false);
 }

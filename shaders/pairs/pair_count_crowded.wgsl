@@ -2,7 +2,7 @@
 // uses: pairs/pair_walk_single_cell
 
 // Counts the pairs of crowded scenes in schemes with one entry per object. Tests the box of a cluster before its
-// members. Each candidate of an entry appends one bit, also a skipped one: 1 if it makes a pair.
+// members. Each candidate of a row appends one bit, also a skipped one: 1 if it makes a pair.
 
 @group(0) @binding(6) var<storage, read_write> pair_bits: array<u32>;
 
@@ -10,27 +10,27 @@
 var<private> word_bits: u32;
 var<private> cached_bits: u32;
 
-fn store_bits(entry: u32) {
+fn store_bits(row: u32) {
     let word = cached_bits >> 5u;
     if (word < params.pair_bit_words) {
-        pair_bits[word * params.entry_capacity + entry] = word_bits;
+        pair_bits[word * params.entry_rows + row] = word_bits;
     }
 }
 
 // Appends `count` bits, at most 32.
-fn append_bits(entry: u32, bits: u32, count: u32) {
+fn append_bits(row: u32, bits: u32, count: u32) {
     let used = cached_bits & 31u;
     word_bits |= bits << used;
     if (used + count >= 32u) {
-        store_bits(entry);
+        store_bits(row);
         word_bits = select(0u, bits >> (32u - max(used, 1u)), used > 0u);
     }
     cached_bits += count;
 }
 
-fn end_rows(entry: u32) {
+fn end_rows(row: u32) {
     if ((cached_bits & 31u) > 0u) {
-        store_bits(entry);
+        store_bits(row);
     }
 }
 

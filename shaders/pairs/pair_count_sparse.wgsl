@@ -96,8 +96,9 @@ fn counting_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
 }
 
 fn visit_row(own: Own, row: Row, first: u32) {
-    let share = tests_in_round(row.count - first);
-    for (var k = first + share.x; k < first + share.y; k += 1u) {
+    let part = part_of(own, row, first);
+    let share = tests_in_round(part.y - part.x);
+    for (var k = part.x + share.x; k < part.x + share.y; k += 1u) {
         _ = test_box(own, row_entry(row, k), true);
     }
 }

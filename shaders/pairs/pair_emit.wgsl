@@ -1,8 +1,8 @@
 // uses: common/round, common/workgroup, pairs/pair_emit_{variant}, pairs/pair_excludes, pairs/pair_filter
 // uses: pairs/pair_own, pairs/pair_write
-// needs: walk_count, walk_pairs, walking_entry, walking_group
+// needs: walk_count, walk_pairs, walking_group, walking_row
 
-// Writes the pairs of entries whose partners are not all cached, by a second walk. The next place of each entry, from
+// Writes the pairs of entries whose partners are not all cached, by a second walk. The next place of each row, from
 // earlier rounds or `pair_replay`, follows the offsets.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
@@ -14,11 +14,11 @@ fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     return meets;
 }
 
-fn needs_walk(entry: u32) -> bool {
+fn needs_walk(row: u32) -> bool {
     if (round.first == 0u) {
-        return begin_entry(entry);
+        return begin_row(row);
     }
-    return resume_entry(entry, 0u);
+    return resume_row(row, 0u);
 }
 
 @compute @workgroup_size(256)
@@ -31,13 +31,13 @@ fn main(
     if (place >= walk_count()) {
         return;
     }
-    let entry = walking_entry(place);
+    let row = walking_row(place);
     // A loop of one iteration: CPU drivers skip loops that no lane enters, but execute both sides of branches.
-    for (var walks = needs_walk(entry); walks; walks = false) {
+    for (var walks = needs_walk(row); walks; walks = false) {
         begin_round();
-        walk_pairs(entry);
+        walk_pairs(row);
         if (round.is_last == 0u) {
-            pair_offsets[progress_of(entry)] = place_of_next;
+            pair_offsets[progress_of(row)] = place_of_next;
         }
     }
 }

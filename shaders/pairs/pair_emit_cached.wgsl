@@ -1,7 +1,7 @@
 // uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_cache
 // uses: pairs/pair_write
 
-// Writes the pairs of entries whose partners are all cached. Lists the other entries for a second walk in a later
+// Writes the pairs of rows whose partners are all cached. Lists the other rows for a second walk in a later
 // dispatch. In this pass, CPU drivers would execute the walk even if no lane needs it.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
@@ -13,9 +13,9 @@
 // True if counting chained partners past the slots.
 override STORES_IN_LOOP: bool = true;
 
-fn list_walk(entry: u32) {
+fn list_walk(row: u32) {
     let place = atomicAdd(&pair_walks[0], 1u);
-    atomicStore(&pair_walks[1u + place], entry);
+    atomicStore(&pair_walks[1u + place], row);
     if (place % WORKGROUP == 0u) {
         let groups = folded_groups(place / WORKGROUP + 1u);
         atomicMax(&pair_walk_groups[0], groups.x);
@@ -24,8 +24,8 @@ fn list_walk(entry: u32) {
     }
 }
 
-// Returns false if some partners are not cached. The second walk then writes all pairs of the entry.
-fn write_cached(entry: u32, count: u32) -> bool {
+// Returns false if some partners are not cached. The second walk then writes all pairs of the row.
+fn write_cached(row: u32, count: u32) -> bool {
     var slots = params.cached_partners;
     if (count > slots) {
         if (!STORES_IN_LOOP || params.partner_chunks == 0u) {
@@ -33,12 +33,12 @@ fn write_cached(entry: u32, count: u32) -> bool {
         }
         slots -= 1u;
     }
-    let own = params.first_object + (values[entry] & ID_MASK);
+    let own = params.first_object + (values[row >> params.split_bits] & ID_MASK);
     for (var place = 0u; place < min(count, slots); place += 1u) {
-        write_pair(own, pair_cache[cache_slot(entry, place)]);
+        write_pair(own, pair_cache[cache_slot(row, place)]);
     }
     // One loop, so that writing takes no more iterations than counting, whose canary covers both.
-    var word = cache_slot(entry, slots);
+    var word = cache_slot(row, slots);
     for (var place = slots; place < count; place += 1u) {
         if ((place - slots) % CHUNK_PARTNERS == 0u) {
             word = pair_cache[word];
@@ -58,17 +58,17 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let entry = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (entry >= params.entry_capacity) {
+    let row = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (row >= params.entry_rows) {
         return;
     }
-    let places = places_of(entry);
+    let places = places_of(row);
     if (!begin_at(places)) {
         return;
     }
     // A saturated place hides the count. `pair_count_crowded` stores bits instead of partners.
     let is_walked = places.y == NO_PLACE || keeps_bits(grid.is_crowded);
-    if (is_walked || !write_cached(entry, places.y - places.x)) {
-        list_walk(entry);
+    if (is_walked || !write_cached(row, places.y - places.x)) {
+        list_walk(row);
     }
 }

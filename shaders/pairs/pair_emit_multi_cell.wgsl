@@ -3,10 +3,10 @@
 // Writes the pairs of the uniform scheme. Every entry walks again, since no partners are cached.
 
 fn walk_count() -> u32 {
-    return params.entry_capacity;
+    return params.entry_rows;
 }
 
-fn walking_entry(place: u32) -> u32 {
+fn walking_row(place: u32) -> u32 {
     return place;
 }
 

@@ -1,7 +1,8 @@
-// Subject of a walk: an entry and its object, whose partners are searched.
+// Subject of a walk: an object whose partners are searched.
 
 struct Own {
-    entry: u32,
+    // Row of pair counts. In schemes with one entry per object, `1 << params.split_bits` rows share an entry's walk.
+    row: u32,
     object: u32,
     // Layers and owner.
     filters: vec2<u32>,

@@ -15,25 +15,26 @@ fn filters_of(object: u32) -> vec2<u32> {
 }
 
 // Returns the next `count` bits, at most 32. Bits past the stored words are 0.
-fn next_bits(entry: u32, count: u32) -> u32 {
+fn next_bits(row: u32, count: u32) -> u32 {
     let word = bits_read >> 5u;
     let used = bits_read & 31u;
     bits_read += count;
     var bits = 0u;
     if (word < params.pair_bit_words) {
-        bits = pair_bits[word * params.entry_capacity + entry] >> used;
+        bits = pair_bits[word * params.entry_rows + row] >> used;
     }
     if (used + count > 32u && word + 1u < params.pair_bit_words) {
-        bits |= pair_bits[(word + 1u) * params.entry_capacity + entry] << (32u - used);
+        bits |= pair_bits[(word + 1u) * params.entry_rows + row] << (32u - used);
     }
     return bits & (0xffffffffu >> (32u - count));
 }
 
 fn visit_row(own: Own, row: Row, first: u32) {
     let bits_left = 32u * params.pair_bit_words - min(bits_read, 32u * params.pair_bit_words);
-    let end = first + min(row.count - first, bits_left);
-    for (var strip = first; strip < end; strip += 32u) {
-        var bits = next_bits(own.entry, min(row.count - strip, 32u));
+    let part = part_of(own, row, first);
+    let end = part.x + min(part.y - part.x, bits_left);
+    for (var strip = part.x; strip < end; strip += 32u) {
+        var bits = next_bits(own.row, min(part.y - strip, 32u));
         for (; bits != 0u; bits &= bits - 1u) {
             write_pair(own.object, records[2u * row_entry(row, strip + countTrailingZeros(bits))].w);
         }
@@ -46,8 +47,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if (place >= pair_walks[0]) {
         return;
     }
-    let entry = pair_walks[1u + place];
-    place_of_next = places_of(entry).x;
-    walk_pairs(entry);
-    pair_offsets[progress_of(entry)] = place_of_next;
+    let row = pair_walks[1u + place];
+    place_of_next = places_of(row).x;
+    walk_pairs(row);
+    pair_offsets[progress_of(row)] = place_of_next;
 }

@@ -25,7 +25,7 @@ struct Query {
 
 // Number of moving objects, and of their rows of counts.
 fn static_rows() -> u32 {
-    return params.pair_rows - params.entry_capacity;
+    return params.pair_rows - params.entry_rows;
 }
 
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {

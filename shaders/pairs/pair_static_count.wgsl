@@ -19,10 +19,10 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = params.entry_capacity / WORKGROUP + flat_workgroup(group, groups);
+    let tile = params.entry_rows / WORKGROUP + flat_workgroup(group, groups);
     let place = tile * WORKGROUP + local;
-    if (place >= params.entry_capacity && place < params.pair_rows) {
-        row = place - params.entry_capacity;
+    if (place >= params.entry_rows && place < params.pair_rows) {
+        row = place - params.entry_rows;
         begin_round();
         if (round.first != 0u) {
             found = count_before(place);
@@ -31,6 +31,6 @@ fn main(
         record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
-    let is_row = place >= params.entry_capacity && place <= params.pair_rows;
-    put_count(tile, local, found, is_row, tile == params.entry_capacity / WORKGROUP);
+    let is_row = place >= params.entry_rows && place <= params.pair_rows;
+    put_count(tile, local, found, is_row, tile == params.entry_rows / WORKGROUP);
 }

@@ -25,7 +25,7 @@ fn needs_walk(row: u32, index: u32) -> bool {
         let places = places_of(index);
         return begin_at(places) && !write_cached(row, places);
     }
-    return resume_entry(index, STATIC_CACHED);
+    return resume_row(index, STATIC_CACHED);
 }
 
 @compute @workgroup_size(256)
@@ -38,7 +38,7 @@ fn main(
     if (row >= static_rows()) {
         return;
     }
-    let index = params.entry_capacity + row;
+    let index = params.entry_rows + row;
     if (!needs_walk(row, index)) {
         return;
     }

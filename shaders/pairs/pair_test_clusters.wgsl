@@ -5,12 +5,13 @@
 
 // One test per iteration keeps neighbouring invocations equally busy.
 fn visit_row(own: Own, row: Row, first: u32) {
-    let share = tests_in_round(row.count - first);
-    let end = first + share.y;
+    let part = part_of(own, row, first);
+    let share = tests_in_round(part.y - part.x);
+    let end = part.x + share.y;
     let has_clusters = grid.is_crowded != 0u;
     // Number of untested members of the last cluster met.
     var members_left = 0u;
-    for (var k = first + share.x; k < end;) {
+    for (var k = part.x + share.x; k < end;) {
         let candidate = row_entry(row, k);
         // `members`: number of candidates left in this cluster and this range of the row.
         let range_end = min(end, select(row.count, row.unwrapped, k < row.unwrapped));
@@ -20,7 +21,7 @@ fn visit_row(own: Own, row: Row, first: u32) {
         let test = test_box(own, record, is_member);
         let passed = select(select(members, 0u, test.meets), 1u, is_member);
         members_left = select(select(0u, members, test.meets), max(members_left, 1u) - 1u, is_member);
-        append_bits(own.entry, u32(test.is_pair), passed);
+        append_bits(own.row, u32(test.is_pair), passed);
         k += passed;
     }
 }

@@ -1,14 +1,28 @@
 // uses: common/box, common/cells, common/large_table, common/grid, common/rows, pairs/pair_own
 // needs: filters_of, visit_row
 
-// Visits every candidate partner of one object. Each unordered pair is visited from one object only.
+// Visits every candidate partner of one object, or a row's part of each range of candidates. Each unordered pair is
+// visited from one object only.
 //   large objects       the whole large list; for a large object, its later entries
 //   large-object table  the one cell that holds the object's lower corner
 //   own level           the later entries of the object's row of cells, then the rows of the half shell
 //   coarser levels      the cells from `reach` before the object's lower corner to its upper corner;
 //                       levels in the large-object table are skipped
 
-fn walk_pairs(index: u32) {
+// The numbers `x .. y` of candidates of `row`, from number `first` on, that a row of counts visits. Neighbouring
+// invocations share a range, so that long ranges take fewer iterations.
+fn part_of(own: Own, row: Row, first: u32) -> vec2<u32> {
+    if (params.split_bits == 0u) {
+        return vec2<u32>(first, row.count);
+    }
+    let last = (1u << params.split_bits) - 1u;
+    let size = (row.count - first + last) >> params.split_bits;
+    let begin = min(row.count, first + size * (own.row & last));
+    return vec2<u32>(begin, min(begin + size, row.count));
+}
+
+fn walk_pairs(count_row: u32) {
+    let index = count_row >> params.split_bits;
     if (index >= starts[ignored_key(grid.table_cells)]) {
         return;
     }
@@ -17,7 +31,7 @@ fn walk_pairs(index: u32) {
     let low = bitcast<vec3<i32>>(own_low.xyz);
     let high = bitcast<vec3<i32>>(own_high.xyz);
     let world = own_high.w;
-    let own = Own(index, own_low.w, filters_of(own_low.w), low, high, world);
+    let own = Own(count_row, own_low.w, filters_of(own_low.w), low, high, world);
     let large = large_list(world);
     let first_large = max(large.x, index + 1u);
     let large_count = max(large.y, first_large) - first_large;

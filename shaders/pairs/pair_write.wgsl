@@ -28,9 +28,9 @@ fn write_pair(own: u32, other: u32) {
     advance_place();
 }
 
-// Index of the word that stores the next place of an entry between rounds. From here on, any row of counts is an entry.
-fn progress_of(entry: u32) -> u32 {
-    return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
+// Index of the word that stores the next place of a row between rounds.
+fn progress_of(row: u32) -> u32 {
+    return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + row;
 }
 
 fn shows_pairs(places: vec2<u32>) -> bool {
@@ -46,15 +46,15 @@ fn begin_at(places: vec2<u32>) -> bool {
     return shows_pairs(places);
 }
 
-fn begin_entry(entry: u32) -> bool {
-    return begin_at(places_of(entry));
+fn begin_row(row: u32) -> bool {
+    return begin_at(places_of(row));
 }
 
-fn resume_entry(entry: u32, kept: u32) -> bool {
-    let places = places_of(entry);
+fn resume_row(row: u32, kept: u32) -> bool {
+    let places = places_of(row);
     if (!shows_pairs(places) || all_cached(places, kept)) {
         return false;
     }
-    place_of_next = pair_offsets[progress_of(entry)];
+    place_of_next = pair_offsets[progress_of(row)];
     return has_more(params.first_pair, params.pair_capacity, places.y);
 }

@@ -20,13 +20,13 @@ fn count_of(row: u32) -> u32 {
 // Record of the object whose pairs a row counts. Rows of moving objects follow those of entries. The uniform scheme has
 // a record per object, others per entry.
 fn record_of(row: u32) -> u32 {
-    if (row >= params.entry_capacity) {
-        return row - params.entry_capacity;
+    if (row >= params.entry_rows) {
+        return row - params.entry_rows;
     }
     if (params.scheme == SCHEME_UNIFORM) {
         return values[row] & ID_MASK;
     }
-    return row;
+    return row >> params.split_bits;
 }
 
 @compute @workgroup_size(256)

@@ -47,8 +47,8 @@ fn write_cluster(cluster: u32) {
 
 fn write_groups() {
     let none = vec3<u32>(0u);
-    // One invocation per entry, and one for the last word of the counts.
-    let all = folded_groups(params.entry_capacity / WORKGROUP + 1u);
+    // One invocation per row of pair counts, and one for the last word.
+    let all = folded_groups(params.entry_rows / WORKGROUP + 1u);
     let sparse = select(all, none, grid.is_crowded != 0u);
     let crowded = select(none, all, grid.is_crowded != 0u);
     sparse_groups = array<u32, 3>(sparse.x, sparse.y, sparse.z);

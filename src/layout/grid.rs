@@ -101,7 +101,7 @@ pub struct Params {
     pub result_capacity: u32,
     /// Index of the first query result to write.
     pub first_result: u32,
-    /// Words per entry for cached bits of box tests; 0 in sparse scenes.
+    /// Words per row of pair counts for cached bits of box tests; 0 in sparse scenes.
     pub pair_bit_words: u32,
     /// Number of chunks for partners past the slots (`shaders/pairs/pair_cache.wgsl`).
     pub partner_chunks: u32,
@@ -109,7 +109,7 @@ pub struct Params {
     pub first_object: u32,
     /// Number of static objects. They have the lowest indices and their own table.
     pub static_count: u32,
-    /// Number of pair counts: one per entry, plus one per moving object if static objects exist.
+    /// Number of rows of pair counts: `entry_rows`, plus one per moving object if static objects exist.
     pub pair_rows: u32,
     /// Number of queries of a dispatch. In a self-query: number of objects in the querying table.
     pub querier_count: u32,
@@ -127,6 +127,10 @@ pub struct Params {
     pub has_clusters: u32,
     /// Variant of `pair_count`: [`VARIANT_SPARSE`], [`VARIANT_CROWDED`], or 0 if the device chooses.
     pub pair_variant: u32,
+    /// `1 << split_bits` invocations share the pair walk of an entry: each counts a part of it in a row of its own.
+    pub split_bits: u32,
+    /// Rows of pair counts of all entries.
+    pub entry_rows: u32,
 }
 
 /// Variant of `pair_count` for sparse scenes.
@@ -434,8 +438,16 @@ impl Params {
         self.entry_capacity + self.large_table_capacity
     }
 
+    /// Splits the pair walk of each entry among `1 << bits` invocations.
+    pub(crate) fn split(&mut self, bits: u32) {
+        let static_rows = self.static_rows();
+        self.split_bits = bits;
+        self.entry_rows = self.entry_capacity << bits;
+        self.pair_rows = self.entry_rows.saturating_add(static_rows);
+    }
+
     pub(crate) const fn static_rows(&self) -> u32 {
-        self.pair_rows - self.entry_capacity
+        self.pair_rows - self.entry_rows
     }
 
     /// World of an object. [`prepare`](crate::reference::table::prepare) makes objects of worlds that do not exist

@@ -58,7 +58,7 @@ pub(crate) fn sized(
     let (mut params, objects) = prepared(descriptor, scene)?;
     for params in &mut params {
         params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
-        params.pair_rows = params.entry_capacity;
+        params.split(0);
     }
     if params[0].static_count > 0 {
         params[0].pair_rows += params[0].object_count;

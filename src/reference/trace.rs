@@ -183,7 +183,7 @@ fn find_pairs(
     if let Some(input) = &static_input {
         let of_statics =
             pair_static_count::pair_static_count(&params, input, overrides, &mut found.words, &mut counters);
-        counts.truncate(params.entry_capacity as usize);
+        counts.truncate(params.entry_rows as usize);
         counts.extend(of_statics.counts);
         found.cache.extend(of_statics.cache);
     }

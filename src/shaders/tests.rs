@@ -446,7 +446,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             wide_queries, self_query, half, radius, nearest, result_capacity, first_result, pair_bit_words, partner_chunks,
             first_object,
             static_count, pair_rows, querier_count, rays_sorted, cached_hits, cached_partners,
-            large_table_capacity, object_limit, has_clusters, pair_variant),
+            large_table_capacity, object_limit, has_clusters, pair_variant, split_bits, entry_rows),
     );
     check::<ScanParams>(
         "ScanParams",

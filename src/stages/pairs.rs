@@ -111,7 +111,7 @@ buffers! {
 }
 
 variables! {
-    /// Number of entries to walk again, then these entries.
+    /// Number of rows of pair counts to walk again, then these rows.
     WALKS = "pair_walks";
     OWN_RECORDS = "own_records";
 }
@@ -126,7 +126,11 @@ const WORDS_PER_CHUNK: u64 = CHUNK_WORDS as u64;
 const MIN_CHUNKS: u64 = 64;
 const ENTRIES_PER_CHUNK: u64 = 32;
 const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
-/// Maximum words per entry for bits of box tests.
+/// Two invocations share a walk of a small scene: with four, small GPUs lose what large ones gain (docs/tried.md).
+const SPLIT_BITS: u32 = 1;
+/// Most entries of small scenes. Their walks do not fill a GPU, so the longest one decides.
+const FEW_ENTRIES: u32 = 1 << 14;
+/// Maximum words per row for bits of box tests.
 const MAX_BIT_WORDS: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,10 +157,11 @@ impl PairPlan {
 
     pub fn fit_partners(&self, params: &mut Params, binding_limit: u64) {
         let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
-        params.cached_partners = match (params.is_uniform(), fits(MAX_CACHED_PARTNERS)) {
-            (true, _) => 0,
-            (false, true) => MAX_CACHED_PARTNERS,
-            (false, false) => FEW_CACHED_PARTNERS,
+        // Crowded scenes cache bits, the uniform scheme nothing.
+        params.cached_partners = match (params.counts_crowded(), fits(MAX_CACHED_PARTNERS)) {
+            (Some(true), _) => 0,
+            (_, true) => MAX_CACHED_PARTNERS,
+            (_, false) => FEW_CACHED_PARTNERS,
         };
     }
 
@@ -170,15 +175,25 @@ impl PairPlan {
         };
     }
 
-    /// Sets the words per entry for bits of box tests, which are 0 with several rounds per walk.
+    /// Splits the walks of small scenes on hardware. Depends on nothing that earlier steps found, since the order of pairs
+    /// depends on it.
+    pub fn fit_split(&self, shape: &mut Shape) {
+        let is_hardware = shape.sort != SortStrategy::SerialTiles;
+        let params = &mut shape.params;
+        if self.are_requested && is_hardware && !params.is_uniform() && params.entry_capacity <= FEW_ENTRIES {
+            params.split(SPLIT_BITS);
+        }
+    }
+
+    /// Sets the words per row for bits of box tests, which are 0 with several rounds per walk.
     pub fn fit_bits(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
         let params = shape.params;
-        let entries = u64::from(params.entry_capacity.max(1));
+        let rows = u64::from(params.entry_rows.max(1));
         // Words that one round of tests fills, so that no older bits remain.
-        let tested = u64::from(shape.round_tests(params.entry_capacity, 1) / u32::BITS);
-        let most = tested.min(binding_limit / 4 / entries);
+        let tested = u64::from(shape.round_tests(params.entry_rows, 1) / u32::BITS);
+        let most = tested.min(binding_limit / 4 / rows);
         shape.params.pair_bit_words = if self.are_requested && !params.is_uniform() && shape.rounds == 1 {
-            u64::from(wanted).min(most) as u32
+            u64::from(wanted.div_ceil(1 << params.split_bits)).min(most) as u32
         } else {
             0
         };
@@ -198,10 +213,11 @@ impl PairPlan {
     }
 
     /// Optimizations to drop if memory is short, in this order.
-    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 3] = [
+    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 4] = [
         |params| params.partner_chunks = 0,
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
+        |params| params.split(0),
     ];
 
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
@@ -224,7 +240,7 @@ impl PairPlan {
         if !self.are_requested {
             return sizes;
         }
-        let [entries, rows] = [params.entry_capacity, params.pair_rows].map(u64::from);
+        let [entry_rows, rows] = [params.entry_rows, params.pair_rows].map(u64::from);
         let progress = if params.pair_bit_words > 0 {
             rows
         } else {
@@ -244,7 +260,7 @@ impl PairPlan {
             sizes.extend([
                 (buffer::WALK_GROUPS, 12),
                 (buffer::PAIR_CACHE, 4 * cache_words(params)),
-                (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entries),
+                (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entry_rows),
             ]);
         }
         sizes
@@ -295,7 +311,7 @@ impl PairPlan {
         let params = &shape.params;
         let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
         PairUniforms {
-            rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.cached_partners)),
+            rounds: all(&mut shape.rounds_of(params.entry_rows, 1, params.cached_partners)),
             emit_rounds: all(&mut emit_rounds(shape)),
             static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_CACHED_PARTNERS)),
             scan: scanned(params)
@@ -334,7 +350,7 @@ impl PairPlan {
             return;
         }
         let params = &shape.params;
-        let entries = params.entry_capacity;
+        let counts = params.entry_rows + 1;
         if sum_words(params) > 0 {
             recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
         }
@@ -342,11 +358,11 @@ impl PairPlan {
             let binds = blocks.binds(sorted, round);
             let [sparse, crowded] = [&PAIR_COUNT_SPARSE, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));
             if params.is_uniform() {
-                stage.run(self.walk(&PAIR_COUNT_MULTI_CELL), entries + 1, &binds);
+                stage.run(self.walk(&PAIR_COUNT_MULTI_CELL), counts, &binds);
             } else {
                 match params.counts_crowded() {
-                    Some(true) => stage.run(crowded, entries + 1, &binds),
-                    Some(false) => stage.run(sparse, entries + 1, &binds),
+                    Some(true) => stage.run(crowded, counts, &binds),
+                    Some(false) => stage.run(sparse, counts, &binds),
                     None => {
                         stage.run_indirect(sparse, table::buffer::SPARSE_GROUPS, &binds);
                         stage.run_indirect(crowded, table::buffer::CROWDED_GROUPS, &binds);
@@ -383,10 +399,10 @@ impl PairPlan {
         sorted: KeyValueBuffers,
     ) {
         let params = &shape.params;
-        let entries = params.entry_capacity;
+        let rows = params.entry_rows;
         if params.is_uniform() {
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
-                stage.run(self.walk(&PAIR_EMIT_MULTI_CELL), entries, &blocks.binds(sorted, round));
+                stage.run(self.walk(&PAIR_EMIT_MULTI_CELL), rows, &blocks.binds(sorted, round));
             });
         } else {
             let list = table::unused_keys(sorted);
@@ -395,7 +411,7 @@ impl PairPlan {
             recorder.clear_words(list, 0, 1);
             let [_, values] = sorted.binds();
             recorder.stage("pair_emit_cached", |stage| {
-                stage.run(&PAIR_EMIT_CACHED, entries, &[walks, values]);
+                stage.run(&PAIR_EMIT_CACHED, rows, &[walks, values]);
             });
             if params.pair_bit_words > 0 {
                 recorder.stage("pair_replay", |stage| {
@@ -427,7 +443,7 @@ pub(crate) fn scanned(params: &Params) -> Option<u32> {
 
 /// Workgroups that count static pairs. The first may share a tile with the last workgroup of the entries.
 const fn static_tiles(params: &Params) -> u32 {
-    params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
+    params.pair_rows / WORKGROUP - params.entry_rows / WORKGROUP + 1
 }
 
 /// Words of the pair counts per row and, except in the uniform scheme, per tile (`shaders/pairs/pair_sums.wgsl`).
@@ -449,8 +465,8 @@ fn sum_words(params: &Params) -> u64 {
 }
 
 fn slot_words(params: &Params, kept: u32) -> u64 {
-    let [entries, rows] = [params.entry_capacity, params.static_rows()].map(u64::from);
-    u64::from(kept) * entries + u64::from(STATIC_CACHED_PARTNERS) * rows
+    let [rows, static_rows] = [params.entry_rows, params.static_rows()].map(u64::from);
+    u64::from(kept) * rows + u64::from(STATIC_CACHED_PARTNERS) * static_rows
 }
 
 fn cache_words(params: &Params) -> u64 {
@@ -462,7 +478,7 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
     let params = &shape.params;
     let replayed = u32::BITS * params.pair_bit_words;
     shape
-        .rounds_of(params.entry_capacity, 1, params.cached_partners)
+        .rounds_of(params.entry_rows, 1, params.cached_partners)
         .map(move |round| Round {
             first: round.first.saturating_add(replayed),
             // Never more tests than in the same round of counting.

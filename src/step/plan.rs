@@ -104,8 +104,8 @@ impl Plan {
         )?;
         params.static_count = static_count;
         params.object_limit = sizes.object_limit.map_or(0, |word| word + 1);
-        let static_rows = if static_count > 0 { object_count } else { 0 };
-        params.pair_rows = params.entry_capacity.saturating_add(static_rows);
+        params.pair_rows = if static_count > 0 { object_count } else { 0 };
+        params.split(0);
         let exclusions = exclusions(descriptor, &params, sizes.exclusions)?;
         let [layout, source_worlds] = sizes.layouts;
         let mut plan = Self {
@@ -150,7 +150,6 @@ impl Plan {
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
         plan.fit_records(descriptor, sizes, binding_limit)?;
-        plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         // Counted box tests differ between variants and must not depend on earlier steps, so the device chooses.
         let objects = plan.shape.params.object_count;
         let crowded = hint
@@ -158,6 +157,10 @@ impl Plan {
             .or_else(|| pairs::starts_sparse(descriptor, objects).then_some(false));
         let crowded = crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
+        if !descriptor.count_candidates {
+            plan.pairs.fit_split(&mut plan.shape);
+        }
+        plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         plan.fit_pairs(descriptor, hint, binding_limit);
         plan.pairs.fit_bits(&mut plan.shape, hint.bit_words, binding_limit);
         plan.pairs.fit_chunks(&mut plan.shape, hint.chunk_words, binding_limit);

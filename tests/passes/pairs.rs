@@ -39,7 +39,7 @@ fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
 }
 
 fn static_groups(params: &Params) -> u32 {
-    params.pair_rows / 256 - params.entry_capacity / 256 + 1
+    params.pair_rows / 256 - params.entry_rows / 256 + 1
 }
 
 fn has_list(trace: &Trace) -> bool {
@@ -163,19 +163,43 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
 }
 
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
+    let pairs = check_rows(bench, trace, objects, uniform_scheme, 0);
+    if !uniform_scheme {
+        let split = check_rows(bench, trace, objects, uniform_scheme, 2);
+        // The order of pairs depends on how walks are split.
+        let [split, pairs] = [split, pairs].map(|mut pairs| {
+            pairs.sort_unstable();
+            pairs
+        });
+        assert_eq!(split, pairs, "{}", bench.scene);
+    }
+}
+
+/// Checks the pair passes with each walk split among `1 << split_bits` rows of counts. Returns all pairs.
+fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool, split_bits: u32) -> Vec<Pair> {
     let keeps_bits = layout::keeps_bits(&trace.params, &trace.grid);
     let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits) {
         (true, _) => (&shaders::PAIR_COUNT_MULTI_CELL, &shaders::PAIR_EMIT_MULTI_CELL),
         (false, false) => (&shaders::PAIR_COUNT_SPARSE, &shaders::PAIR_EMIT_SINGLE_CELL),
         (false, true) => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL),
     };
-    let entries = trace.params.entry_capacity as usize;
+    let entry_rows = trace.params.entry_capacity << split_bits;
+    let rows = entry_rows as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), filter_inputs(trace, objects), more].concat();
     let params = Params {
-        pair_rows: trace.params.entry_capacity,
-        cached_partners: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
-        pair_capacity: trace.params.pair_capacity.saturating_sub(entries as u32 % 2),
+        split_bits,
+        entry_rows,
+        pair_rows: entry_rows,
+        cached_partners: if uniform_scheme {
+            0
+        } else {
+            4 + trace.params.entry_capacity % 9
+        },
+        pair_capacity: trace
+            .params
+            .pair_capacity
+            .saturating_sub(trace.params.entry_capacity % 2),
         ..trace.params
     };
     let input = PairReads {
@@ -198,13 +222,13 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         if uniform_scheme {
             counts.clone()
         } else {
-            with_stale_rows(&params, words, entries)
+            with_stale_rows(&params, words, rows)
         }
     };
     let counted = counted_of(&words);
     let contents = |cache: &[u32]| {
         let uncounted = if uniform_scheme {
-            poison::<u32>(entries + 1)
+            poison::<u32>(rows + 1)
         } else {
             bytes(&pair_sums::initial_words(&params, STALE))
         };
@@ -227,12 +251,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             ..params
         };
         let mut output = count(&params, &mut counters_before());
-        let found = bench.run(
-            count_pass,
-            groups(entries + 1),
-            uniform(&params),
-            &contents(&output.cache),
-        );
+        let found = bench.run(count_pass, groups(rows + 1), uniform(&params), &contents(&output.cache));
         found.check("counters", &counters);
         if *partner_chunks == 0 {
             found.check("pair_offsets", &counted);
@@ -246,8 +265,8 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
 
     let contents = contents(&caches[0].1);
     let block = uniform(&params);
-    let rounds = bench.rounds_of(count_pass, groups(entries + 1), &block, &contents);
-    let found = bench.run_rounds(count_pass, groups(entries + 1), &block, &contents, rounds);
+    let rounds = bench.rounds_of(count_pass, groups(rows + 1), &block, &contents);
+    let found = bench.run_rounds(count_pass, groups(rows + 1), &block, &contents, rounds);
     found.check("pair_offsets", &counted);
     let mut expected = counters.clone();
     if keeps_bits {
@@ -258,7 +277,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
 
     let found = bench.run(
         &shaders::WORLD_PAIRS,
-        groups(entries),
+        groups(rows),
         uniform(&params),
         &inputs(vec![
             ("pair_offsets", bytes(&counted)),
@@ -286,11 +305,10 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         ..params
     };
     let mut pairs = vec![STALE_PAIR; all];
-    let every = 0..trace.params.entry_capacity;
-    pair_emit::pair_emit(&whole, &input, bench.overrides, every, &counts, &mut pairs);
+    pair_emit::pair_emit(&whole, &input, bench.overrides, 0..entry_rows, &counts, &mut pairs);
     for (index, window) in bench.windows(all).into_iter().enumerate() {
         let (shift, first, capacity) = window;
-        let (partner_chunks, cache) = &caches[(index + entries) % caches.len()];
+        let (partner_chunks, cache) = &caches[(index + rows) % caches.len()];
         let params = Params {
             first_pair: shift + first as u32,
             pair_capacity: capacity as u32,
@@ -303,7 +321,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             shifted_places(&params, &counted, shift)
         };
         let (kept, walks) = if uniform_scheme {
-            (vec![STALE_PAIR; capacity], vec![0; entries])
+            (vec![STALE_PAIR; capacity], vec![0; rows])
         } else {
             let places = shifted_words(&counts, shift);
             emitted_cached(bench, trace, &params, cache, &offsets, &places)
@@ -319,17 +337,18 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             continue;
         }
         let contents = inputs(vec![
-            ("pair_offsets", [bytes(&offsets), poison::<u32>(entries)].concat()),
+            ("pair_offsets", [bytes(&offsets), poison::<u32>(rows)].concat()),
             ("pair_walks", listed(&walks)),
             ("pairs", bytes(&kept)),
         ]);
         let found = bench.run_rounds(emit_pass, groups(walks.len()), &uniform(&params), &contents, rounds);
         found.check("pairs", &pairs[shown(all, window)]);
-        found.check_carry_words("pair_offsets", &bytes(&offsets), entries);
+        found.check_carry_words("pair_offsets", &bytes(&offsets), rows);
     }
     if !uniform_scheme && bench.overrides.filters {
-        check_bits(bench, trace, objects, &pairs);
+        check_bits(bench, trace, objects, split_bits, &pairs);
     }
+    pairs
 }
 
 /// Number of chunks that an entry with `count` partners claims, if there are enough.
@@ -353,17 +372,14 @@ fn check_cache(params: &Params, found: &Output, counts: &[u32], expected: &PairC
         "{what}: {claimed} chunks"
     );
     let mut complete = 0;
-    for (entry, &count) in (0..params.entry_capacity).zip(counts) {
+    for (row, &count) in (0..params.entry_rows).zip(counts) {
         let [stored, expected] =
-            [&stored, &expected.cache].map(|words| pair_cache::stored_partners(params, words, entry, count));
+            [&stored, &expected.cache].map(|words| pair_cache::stored_partners(params, words, row, count));
         let common = stored.len().min(expected.len());
-        assert_eq!(stored[..common], expected[..common], "{what}: entry {entry}");
+        assert_eq!(stored[..common], expected[..common], "{what}: row {row}");
         let is_complete = stored.len() == count as usize;
-        assert!(
-            is_complete || params.partner_chunks < all_chunks,
-            "{what}: entry {entry}"
-        );
-        assert!(is_complete || count > params.cached_partners, "{what}: entry {entry}");
+        assert!(is_complete || params.partner_chunks < all_chunks, "{what}: row {row}");
+        assert!(is_complete || count > params.cached_partners, "{what}: row {row}");
         complete += u32::from(is_complete) * chunks(params, count);
     }
     assert!(complete <= params.partner_chunks, "{what}");
@@ -382,7 +398,7 @@ pub fn listed(walks: &[u32]) -> Vec<u8> {
     bytes(&[&[walks.len() as u32], walks].concat())
 }
 
-/// Returns the page's pairs after the pass, and the entries that it lists, in its order.
+/// Returns the page's pairs after the pass, and the rows that it lists, in its order.
 pub fn emitted_cached(
     bench: &Bench,
     trace: &Trace,
@@ -392,19 +408,19 @@ pub fn emitted_cached(
     places: &[u32],
 ) -> (Vec<Pair>, Vec<u32>) {
     let capacity = params.pair_capacity as usize;
-    let entries = params.entry_capacity as usize;
+    let rows = params.entry_rows as usize;
     let mut pairs = vec![STALE_PAIR; capacity];
     let expected = pair_emit_cached::pair_emit_cached(params, &trace.grid, &trace.values, cache, places, &mut pairs);
     let found = bench.run(
         &shaders::PAIR_EMIT_CACHED,
-        groups(entries),
+        groups(rows),
         uniform(params),
         &[
             ("grid", bytes_of(&trace.grid).to_vec()),
             ("values", with_stale(&trace.values, trace.grid.entry_count)),
             ("pair_cache", bytes(cache)),
             ("pair_offsets", bytes(offsets)),
-            ("pair_walks", [zeros(1), poison::<u32>(entries)].concat()),
+            ("pair_walks", [zeros(1), poison::<u32>(rows)].concat()),
             ("pair_walk_groups", zeros(3)),
             ("pairs", poison::<Pair>(capacity)),
         ],
@@ -427,6 +443,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     let counts: Vec<u32> = (0..entries + rows).map(|_| rng.bits() as u32 % largest).collect();
     let params = Params {
         entry_capacity: entries as u32,
+        entry_rows: entries as u32,
         pair_rows: (entries + rows) as u32,
         object_count: rows as u32,
         pair_capacity: capacity,
@@ -488,9 +505,10 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     emitted_cached(bench, &values, &window, &[], &words, &scanned);
 }
 
-pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
+fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, pairs: &[Pair]) {
     let (count_pass, emit_pass) = (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_SINGLE_CELL);
-    let entries = trace.params.entry_capacity as usize;
+    let entry_rows = trace.params.entry_capacity << split_bits;
+    let rows = entry_rows as usize;
     let input = PairReads {
         table: table(trace),
         objects,
@@ -501,7 +519,9 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
     for pair_bit_words in [1, 40] {
         let params = Params {
             pair_bit_words,
-            pair_rows: entries as u32,
+            split_bits,
+            entry_rows,
+            pair_rows: entry_rows,
             ..trace.params
         };
         let counted = Overrides {
@@ -509,10 +529,10 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
             ..bench.overrides
         };
         let mut kept = pair_count::pair_count(&params, &input, counted, &mut counters_before());
-        let counted = with_stale_rows(&params, &kept.words, entries);
+        let counted = with_stale_rows(&params, &kept.words, rows);
         let found = bench.run(
             count_pass,
-            groups(entries + 1),
+            groups(rows + 1),
             uniform(&params),
             &[
                 walk_inputs(trace),
@@ -529,7 +549,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
         found.check("pair_offsets", &counted);
         let words: Vec<u32> = found.take("pair_bits", kept.bits.len());
         for (place, (&found, &expected)) in words.iter().zip(&kept.bits).enumerate() {
-            let is_written = place / entries < kept.boxes[place % entries].div_ceil(32) as usize;
+            let is_written = place / rows < kept.boxes[place % rows].div_ceil(32) as usize;
             assert_eq!(found, if is_written { expected } else { STALE }, "word {place}");
         }
 
@@ -551,9 +571,9 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 emitted_cached(bench, trace, &params, &kept.cache, &offsets, &shifted_cached.counts);
             let mut replayed = from_slots.clone();
             let next = pair_replay::pair_replay(&params, &input, &shifted_cached, &walks, &mut replayed);
-            let mut places = vec![STALE; entries];
-            for (&entry, next) in walks.iter().zip(next) {
-                places[entry as usize] = next;
+            let mut places = vec![STALE; rows];
+            for (&row, next) in walks.iter().zip(next) {
+                places[row as usize] = next;
             }
             let more = |offsets: Vec<u8>, pairs: Vec<u8>| {
                 let own = vec![
@@ -564,7 +584,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 ];
                 [walk_inputs(trace), filter_inputs(trace, objects), own].concat()
             };
-            let before = [bytes(&offsets), poison::<u32>(entries)].concat();
+            let before = [bytes(&offsets), poison::<u32>(rows)].concat();
             let found = bench.run(
                 &shaders::PAIR_REPLAY,
                 groups(walks.len()),

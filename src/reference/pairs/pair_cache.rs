@@ -3,9 +3,9 @@
 use crate::layout::blocks::{CHUNK_PARTNERS, CHUNK_WORDS, NO_CHUNK};
 use crate::layout::grid::Params;
 
-/// Index of the word of an entry's slot `place`.
-pub const fn cache_slot(params: &Params, entry: u32, place: u32) -> usize {
-    (CHUNK_WORDS * params.partner_chunks + place * params.entry_capacity + entry) as usize
+/// Index of the word of a row's slot `place`.
+pub const fn cache_slot(params: &Params, row: u32, place: u32) -> usize {
+    (CHUNK_WORDS * params.partner_chunks + place * params.entry_rows + row) as usize
 }
 
 /// Number of words of chunks and slots. Static partners follow.
@@ -13,7 +13,7 @@ pub const fn cache_words(params: &Params) -> usize {
     cache_slot(params, 0, params.cached_partners)
 }
 
-/// Stores partners as [`pair_count`](super::pair_count::pair_count) finds them, entry by entry.
+/// Stores partners as [`pair_count`](super::pair_count::pair_count) finds them, row by row.
 pub struct PairCache<'a> {
     params: &'a Params,
     pub words: Vec<u32>,
@@ -47,11 +47,11 @@ impl<'a> PairCache<'a> {
         }
     }
 
-    /// Stores partner `place` of an entry, if there is room.
-    pub fn store(&mut self, entry: u32, place: u32, partner: u32) {
+    /// Stores partner `place` of a row, if there is room.
+    pub fn store(&mut self, row: u32, place: u32, partner: u32) {
         let params = self.params;
         if place < params.cached_partners {
-            self.words[cache_slot(params, entry, place)] = partner;
+            self.words[cache_slot(params, row, place)] = partner;
             return;
         }
         if params.partner_chunks == 0 {
@@ -59,7 +59,7 @@ impl<'a> PairCache<'a> {
         }
         let last_slot = params.cached_partners - 1;
         if place == params.cached_partners {
-            let link = cache_slot(params, entry, last_slot);
+            let link = cache_slot(params, row, last_slot);
             let moved = self.words[link];
             self.claim_chunk(link);
             self.append(moved);
@@ -70,8 +70,8 @@ impl<'a> PairCache<'a> {
     }
 }
 
-/// Returns the `count` partners of an entry in `words`, or fewer if not all are cached.
-pub fn stored_partners(params: &Params, words: &[u32], entry: u32, count: u32) -> Vec<u32> {
+/// Returns the `count` partners of a row in `words`, or fewer if not all are cached.
+pub fn stored_partners(params: &Params, words: &[u32], row: u32, count: u32) -> Vec<u32> {
     let is_chained = count > params.cached_partners;
     let mut slots = params.cached_partners;
     if is_chained {
@@ -80,8 +80,8 @@ pub fn stored_partners(params: &Params, words: &[u32], entry: u32, count: u32) -
         }
         slots -= 1;
     }
-    let of_slots = (0..slots.min(count)).map(|place| words[cache_slot(params, entry, place)]);
-    let mut word = cache_slot(params, entry, slots);
+    let of_slots = (0..slots.min(count)).map(|place| words[cache_slot(params, row, place)]);
+    let mut word = cache_slot(params, row, slots);
     let chained = (slots..count).map_while(|place| {
         if (place - slots).is_multiple_of(CHUNK_PARTNERS) {
             word = words[word] as usize;

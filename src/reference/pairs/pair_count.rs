@@ -12,22 +12,22 @@ use crate::shared::runs::each;
 /// Output of [`pair_count`]. Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCountOutput {
-    /// Number of pairs of each entry, then 0. The shader writes them in the uniform scheme only.
+    /// Number of pairs of each row, then 0. A row is an entry, or with [`Params::split_bits`] a part of its walk. The shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
-    /// In the other schemes, the place of each entry's pairs within its tile, the sums of tiles, and the number of
+    /// In the other schemes, the place of each row's pairs within its tile, the sums of tiles, and the number of
     /// claimed chunks ([`pair_sums`](super::pair_sums)).
     pub words: Vec<u32>,
     /// Cached partners ([`pair_cache`](super::pair_cache)) if the scene is not crowded. The shader claims chunks in any
     /// order.
     pub cache: Vec<u32>,
-    /// If the scene is crowded, one bit per candidate of an entry, also of members of missed clusters, in up to
-    /// [`Params::pair_bit_words`] words. Word `k` of entry `i` is at `k * entry_capacity + i`.
+    /// If the scene is crowded, one bit per candidate of a row, also of members of missed clusters, in up to
+    /// [`Params::pair_bit_words`] words. Word `k` of row `i` is at `k * entry_rows + i`.
     pub bits: Vec<u32>,
-    /// Number of candidates of each entry. Not written by the shader.
+    /// Number of candidates of each row. Not written by the shader.
     pub boxes: Vec<u32>,
 }
 
-/// Counts the pairs of each entry. Also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the number
+/// Counts the pairs of each row. Also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the number
 /// of box tests to the counters and, except in the uniform scheme, the number of pairs.
 pub fn pair_count(
     params: &Params,
@@ -35,19 +35,19 @@ pub fn pair_count(
     overrides: Overrides,
     counters: &mut [u32],
 ) -> PairCountOutput {
-    let entries = params.entry_capacity as usize;
+    let rows = params.entry_rows as usize;
     let keeps_bits = keeps_bits(params, input.table.grid);
     let bit_words = params.pair_bit_words as usize;
-    let mut bits = vec![0; entries * bit_words];
+    let mut bits = vec![0; rows * bit_words];
     let mut cache = PairCache::new(params);
-    let mut boxes = Vec::with_capacity(entries);
-    let mut counts = Vec::with_capacity(entries + 1);
-    for index in each(0..params.entry_capacity) {
+    let mut boxes = Vec::with_capacity(rows);
+    let mut counts = Vec::with_capacity(rows + 1);
+    for row in each(0..params.entry_rows) {
         let mut found = 0u32;
         let mut candidates = 0;
         // Index of the candidate.
         let mut place = 0;
-        walk_tests(params, input, overrides, index, |test| {
+        walk_tests(params, input, overrides, row, |test| {
             candidates += 1;
             let (other, is_pair) = match test {
                 Test::Of { other, is_pair, .. } => (other, is_pair),
@@ -58,11 +58,11 @@ pub fn pair_count(
             };
             let word = place / 32;
             if word < bit_words {
-                bits[word * entries + index as usize] |= u32::from(is_pair) << (place % 32);
+                bits[word * rows + row as usize] |= u32::from(is_pair) << (place % 32);
             }
             place += 1;
             if is_pair && !keeps_bits {
-                cache.store(index, found, other);
+                cache.store(row, found, other);
             }
             found = found.wrapping_add(u32::from(is_pair));
         });

@@ -39,7 +39,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Writes the pairs of the entries in `walks` within the page `first_pair .. first_pair + pairs.len()`.
+/// Writes the pairs of the rows in `walks` within the page `first_pair .. first_pair + pairs.len()`.
 ///
 /// `walks` are the result of [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached), or all entries in the
 /// uniform scheme. `offsets` are the scanned counts of [`pair_count`](super::pair_count::pair_count).
@@ -51,8 +51,8 @@ pub fn pair_emit(
     offsets: &[u32],
     pairs: &mut [Pair],
 ) {
-    for entry in each(walks) {
-        let mut writer = Writer::new(params, pairs, offsets[entry as usize]);
-        walk_pairs(params, input, overrides, entry, |own, other| writer.write(own, other));
+    for row in each(walks) {
+        let mut writer = Writer::new(params, pairs, offsets[row as usize]);
+        walk_pairs(params, input, overrides, row, |own, other| writer.write(own, other));
     }
 }

@@ -6,8 +6,8 @@ use crate::api::types::Pair;
 use crate::layout::grid::{Grid, ID_MASK, Params};
 use crate::reference::table::layout::keeps_bits;
 
-/// Writes the pairs of entries whose partners are all cached, within the page `first_pair .. first_pair + pairs.len()`.
-/// Returns the other entries with pairs in the page, which need a walk. The shader lists them unordered.
+/// Writes the pairs of rows whose partners are all cached, within the page `first_pair .. first_pair + pairs.len()`.
+/// Returns the other rows with pairs in the page, which need a walk. The shader lists them unordered.
 ///
 /// `values` are the sorted values. `cache` has the cached partners, `offsets` are the scanned counts of
 /// [`pair_count`](super::pair_count::pair_count).
@@ -20,9 +20,9 @@ pub fn pair_emit_cached(
     pairs: &mut [Pair],
 ) -> Vec<u32> {
     let keeps_bits = keeps_bits(params, grid);
-    (0..params.entry_capacity)
+    (0..params.entry_rows)
         .zip(offsets.windows(2))
-        .filter(|&(entry, ends)| {
+        .filter(|&(row, ends)| {
             let mut writer = Writer::new(params, pairs, ends[0]);
             if !writer.shows(ends[1]) {
                 return false;
@@ -30,11 +30,11 @@ pub fn pair_emit_cached(
             if ends[1] == NO_PLACE || keeps_bits {
                 return true;
             }
-            let own = params.first_object + (values[entry as usize] & ID_MASK);
-            let partners = stored_partners(params, cache, entry, ends[1] - ends[0]);
+            let own = params.first_object + (values[(row >> params.split_bits) as usize] & ID_MASK);
+            let partners = stored_partners(params, cache, row, ends[1] - ends[0]);
             partners.into_iter().for_each(|partner| writer.write(own, partner));
             writer.place != ends[1]
         })
-        .map(|(entry, _)| entry)
+        .map(|(row, _)| row)
         .collect()
 }

@@ -7,7 +7,7 @@ use crate::api::types::Pair;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 
-/// Writes the pairs whose bit in `kept` is set. Returns the place of the next pair for each entry of `walks`.
+/// Writes the pairs whose bit in `kept` is set. Returns the place of the next pair for each row of `walks`.
 ///
 /// `walks` are the result of [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached). `kept` is the output of
 /// [`pair_count`](super::pair_count::pair_count), with its counts scanned.
@@ -18,15 +18,15 @@ pub fn pair_replay(
     walks: &[u32],
     pairs: &mut [Pair],
 ) -> Vec<u32> {
-    let entries = params.entry_capacity as usize;
-    let next_of = |&entry: &u32| {
-        let mut writer = Writer::new(params, pairs, kept.counts[entry as usize]);
+    let rows = params.entry_rows as usize;
+    let next_of = |&row: &u32| {
+        let mut writer = Writer::new(params, pairs, kept.counts[row as usize]);
         let mut place = 0;
         let no_filters = Overrides {
             filters: false,
             count_candidates: false,
         };
-        walk_tests(params, input, no_filters, entry, |test| {
+        walk_tests(params, input, no_filters, row, |test| {
             let (own, other) = match test {
                 Test::Of { own, other, .. } => (own, other),
                 Test::OfCluster { passed_over } => {
@@ -35,9 +35,7 @@ pub fn pair_replay(
                 }
             };
             let word = place / 32;
-            if word < params.pair_bit_words as usize
-                && kept.bits[word * entries + entry as usize] >> (place % 32) & 1 == 1
-            {
+            if word < params.pair_bit_words as usize && kept.bits[word * rows + row as usize] >> (place % 32) & 1 == 1 {
                 writer.write(own, other);
             }
             place += 1;

@@ -34,7 +34,7 @@ pub fn pair_static_count(
         counts.push(found);
     }
     if !params.is_uniform() {
-        add_up(params, params.entry_capacity as usize, &counts, words, counters);
+        add_up(params, params.entry_rows as usize, &counts, words, counters);
     }
     counts.push(0);
     PairCountOutput {

@@ -20,7 +20,7 @@ pub fn pair_static_emit(
     offsets: &[u32],
     pairs: &mut [Pair],
 ) {
-    let (entries, rows) = (params.entry_capacity as usize, params.static_rows() as usize);
+    let (entries, rows) = (params.entry_rows as usize, params.static_rows() as usize);
     let kept = static_cached_partners(params);
     let behind = cache_words(params);
     for (row, ends) in each((0..params.static_rows()).zip(offsets[entries..].windows(2))) {

@@ -44,17 +44,17 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     meets(a, b) && meets(b, a) && !same_owner && !both_static
 }
 
-/// Passes the object of the entry at `index` and each of its partners to `accept`. Entries of ignored objects have no
-/// partners. Returns the number of box tests, 0 if not counted.
+/// Passes the object of an entry and each of its partners to `accept`, or those partners that belong to the `row` of pair
+/// counts. Entries of ignored objects have no partners. Returns the number of box tests, 0 if not counted.
 pub fn walk_pairs(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
-    index: u32,
+    row: u32,
     mut accept: impl FnMut(u32, u32),
 ) -> u32 {
     let mut candidates = 0u32;
-    walk_tests(params, input, overrides, index, |test| {
+    walk_tests(params, input, overrides, row, |test| {
         candidates = candidates.wrapping_add(1);
         if let Test::Of {
             own,
@@ -80,9 +80,10 @@ pub(crate) fn walk_tests(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
-    index: u32,
+    row: u32,
     mut visit: impl FnMut(Test<'_>),
 ) {
+    let index = row >> params.split_bits;
     if index >= input.table.ignored_begin(params) {
         return;
     }
@@ -104,16 +105,32 @@ pub(crate) fn walk_tests(
     if params.scheme == SCHEME_UNIFORM {
         walk_multi_cell(params, input, index, &mut test);
     } else {
-        walk_single_cell(params, input, index, &mut test);
+        walk_single_cell(params, input, index, part_of(params, row), &mut test);
+    }
+}
+
+/// Returns the numbers of candidates that a row of counts visits, by the length of a range of entries.
+fn part_of(params: &Params, row: u32) -> impl Fn(u32) -> Range<u32> {
+    let (parts, part) = (1 << params.split_bits, row % (1 << params.split_bits));
+    move |count| {
+        let size = count.div_ceil(parts);
+        let begin = count.min(size * part);
+        begin..count.min(begin + size)
     }
 }
 
 /// Walks the entry's own level and coarser ones, as in Schornbaum's hierarchical hash grids. `reach` is 0 in the
 /// adaptive scheme.
-fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
+fn walk_single_cell(
+    params: &Params,
+    input: &PairReads<'_>,
+    index: u32,
+    part_of: impl Fn(u32) -> Range<u32>,
+    visit: &mut impl FnMut(Test<'_>),
+) {
     let table = input.table;
     let own = &table.records[index as usize];
-    let mut test = |entries: Range<u32>| {
+    let mut test_part = |entries: Range<u32>| {
         for (cluster, members) in table.clustered(entries) {
             let mut members = &table.records[members.start as usize..members.end as usize];
             if let Some(cluster) = cluster.filter(|_| members.len() > 1) {
@@ -131,8 +148,15 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
             }
         }
     };
+    let mut test = |[entries, wrapped]: [Range<u32>; 2]| {
+        let unwrapped = entries.len() as u32;
+        let part = part_of(unwrapped + wrapped.len() as u32);
+        test_part(entries.start + part.start.min(unwrapped)..entries.start + part.end.min(unwrapped));
+        let past = |place: u32| wrapped.start + place.saturating_sub(unwrapped);
+        test_part(past(part.start)..past(part.end));
+    };
     let large = table.large(params, own.world);
-    test(large.start.max(index + 1)..large.end);
+    test([large.start.max(index + 1)..large.end, 0..0]);
     if index >= table.large_begin() {
         return;
     }
@@ -142,7 +166,7 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
     let uses_large_table = own_level < table.grid.large_table_below;
     if uses_large_table {
         let cell = lookup_cell(table.grid, own.low);
-        test(table.cell(&table.grid.large_table, cell, own.world));
+        test([table.cell(&table.grid.large_table, cell, own.world), 0..0]);
     }
     let detail = params.x_detail();
     let reach = params.cell_reach();
@@ -169,8 +193,7 @@ fn walk_single_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &
                 };
                 let [row, wrapped] = table.row(level, x_from, upper[0], y, z, own.world);
                 let begin = if own_row { index + 1 } else { row.start };
-                test(begin..row.end);
-                test(wrapped);
+                test([begin..row.end, wrapped]);
             }
         }
         next = level.next;

@@ -2,19 +2,18 @@
 
 use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
-/// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of entries, then of moving
+/// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of the entries' rows, then of moving
 /// objects.
 pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
-    let entries = params.entry_capacity as usize;
     for (row, &count) in counts.iter().take(params.pair_rows as usize).enumerate() {
         if count == 0 {
             continue;
         }
-        let record = match row.checked_sub(entries) {
+        let record = match row.checked_sub(params.entry_rows as usize) {
             Some(record) => record,
             None if params.scheme == SCHEME_UNIFORM => (values[row] & ID_MASK) as usize,
-            None => row,
+            None => row >> params.split_bits,
         };
         let pairs = &mut world_pairs[records[record].world as usize];
         *pairs = pairs.wrapping_add(count);

@@ -209,9 +209,9 @@ impl TablePlan {
             (buffer::GRID, size_of::<Grid>() as u64),
             (buffer::SPARSE_GROUPS, 12),
             (buffer::CROWDED_GROUPS, 12),
-            // One word more: the buffer later holds the number of entries to walk again, then these entries.
-            (buffer::KEYS_0, 4 * (entries + 1)),
-            (buffer::KEYS_1, 4 * (entries + 1)),
+            // The buffer later holds the number of rows of pair counts to walk again, then these rows.
+            (buffer::KEYS_0, 4 * entries.max(1 + u64::from(params.entry_rows))),
+            (buffer::KEYS_1, 4 * entries.max(1 + u64::from(params.entry_rows))),
             (buffer::VALUES_0, 4 * entries),
             (buffer::VALUES_1, 4 * entries),
             (buffer::STARTS, 4 * slots),
