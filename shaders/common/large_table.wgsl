@@ -11,11 +11,11 @@
 const LARGE_TABLE_SHIFTS: u32 = 3u;
 // Number of levels above the table's cell size whose boxes are entered. Such a box covers at most 33 cells per axis.
 const LARGE_TABLE_OCTAVES: u32 = 4u;
-// Objects per workgroup of the passes that count and write entries of the table.
+// Maximum of `params.large_table_tile`.
 const LARGE_TABLE_TILE: u32 = 1024u;
 
 fn large_table_tiles() -> u32 {
-    return (params.object_count + LARGE_TABLE_TILE - 1u) / LARGE_TABLE_TILE;
+    return (params.object_count + params.large_table_tile - 1u) / params.large_table_tile;
 }
 
 // Index of the word with a tile's number of entries. The totals, two words per cell size, precede all sums.

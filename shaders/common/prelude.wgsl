@@ -50,6 +50,7 @@ struct Params {
     pair_variant: u32,
     split_bits: u32,
     entry_rows: u32,
+    large_table_tile: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

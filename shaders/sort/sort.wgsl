@@ -6,16 +6,14 @@ struct SortParams {
     bits: u32,
     tile: u32,
     tiles: u32,
-    sums: u32,
-    group_tiles: u32,
+    counts: u32,
+    group_bits: u32,
     unwritten: u32,
+    next_bits: u32,
+    next_counts: u32,
 }
 
-@group(0) @binding(0) var<uniform> sort: SortParams;
-
-fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.y * groups.x + group.x;
-}
+@group(0) @binding(11) var<uniform> sort: SortParams;
 
 fn digits() -> u32 {
     return 1u << sort.bits;

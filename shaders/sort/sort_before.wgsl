@@ -2,7 +2,6 @@
 
 @group(0) @binding(3) var<storage, read> values: array<u32>;
 @group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
-@group(0) @binding(7) var<storage, read> digit_sums: array<u32>;
 
 fn value_at(index: u32) -> u32 {
     if (index < sort.unwritten) {
@@ -11,15 +10,17 @@ fn value_at(index: u32) -> u32 {
     return values[index];
 }
 
-// Number of keys with the value `digit` in earlier tiles.
-fn keys_before(tile: u32, digit: u32) -> u32 {
-    let own_group = tile / sort.group_tiles;
-    var before = 0u;
-    for (var other = 0u; other < own_group; other += 1u) {
-        before += digit_sums[group_word(other, digit)];
+// Number of keys with the value `digit`: in earlier tiles, and in all.
+fn keys_before(tile: u32, digit: u32) -> vec2<u32> {
+    let own_group = tile >> sort.group_bits;
+    let groups = tile_groups();
+    var keys = vec2<u32>(0u);
+    for (var other = 0u; other < groups; other += 1u) {
+        let count = digit_counts[sort.counts + (other << sort.bits) + digit];
+        keys += vec2<u32>(select(0u, count, other < own_group), count);
     }
-    for (var other = own_group * sort.group_tiles; other < tile; other += 1u) {
-        before += digit_counts[count_word(other, digit)];
+    for (var other = own_group << sort.group_bits; other < tile; other += 1u) {
+        keys.x += digit_counts[sort.counts + ((groups + other) << sort.bits) + digit];
     }
-    return before;
+    return keys;
 }

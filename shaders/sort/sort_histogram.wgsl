@@ -1,11 +1,10 @@
-// uses: common/grid, sort/sort, sort/sort_tiles
+// uses: common/grid, common/workgroup, sort/sort, sort/sort_tiles
 
-// Counts the keys of a tile by digit, and adds the counts to the sums of its group of tiles and of all tiles.
+// Counts the keys of a tile and of its group by digit.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
-@group(0) @binding(3) var<storage, read_write> digit_counts: array<u32>;
-@group(0) @binding(4) var<storage, read_write> digit_sums: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> digit_counts: array<atomic<u32>>;
 
 const HISTOGRAM_WORKGROUP: u32 = 256u;
 
@@ -30,10 +29,10 @@ fn main(
     workgroupBarrier();
     if (tile < sort.tiles && local < digits()) {
         let count = atomicLoad(&local_counts[local]);
-        digit_counts[count_word(tile, local)] = count;
+        let first = sort.counts + local;
+        atomicStore(&digit_counts[first + ((tile_groups() + tile) << sort.bits)], count);
         if (count > 0u) {
-            atomicAdd(&digit_sums[group_word(tile / sort.group_tiles, local)], count);
-            atomicAdd(&digit_sums[total_word(local)], count);
+            atomicAdd(&digit_counts[first + ((tile >> sort.group_bits) << sort.bits)], count);
         }
     }
 }

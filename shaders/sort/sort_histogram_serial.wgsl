@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_serial
+// uses: common/grid, common/workgroup, sort/sort, sort/sort_serial
 
 // Counts the keys of a serial tile by digit.
 

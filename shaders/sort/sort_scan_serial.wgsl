@@ -1,4 +1,4 @@
-// uses: sort/sort, sort/sort_serial
+// uses: common/workgroup, sort/sort, sort/sort_serial
 
 // Replaces the counts of a digit value by their exclusive prefix sums over the tiles, and writes the total after all
 // counts. One invocation per digit value: a workgroup scan would move more words.

@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
+// uses: common/grid, common/workgroup, sort/sort, sort/sort_before, sort/sort_next, sort/sort_tiles
 
 // Moves the keys and values of a tile to their sorted places. The tile is first sorted in workgroup memory, by four
 // bits at a time, so that writes are contiguous (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms
@@ -57,20 +57,20 @@ fn scan_counts(local: u32) -> u32 {
 // Writes `targets`, two digit values per thread: number of keys with lower values, plus keys of this value in earlier
 // tiles.
 fn find_targets(local: u32, tile: u32) {
-    var pair: array<u32, 2>;
+    var pair: array<vec2<u32>, 2>;
     for (var k = 0u; k < 2u; k += 1u) {
         let digit = 2u * local + k;
         if (digit < digits()) {
-            pair[k] = digit_sums[total_word(digit)];
+            pair[k] = keys_before(tile, digit);
         }
     }
-    var below = workgroup_scan(local, pair[0] + pair[1]);
+    var below = workgroup_scan(local, pair[0].y + pair[1].y);
     for (var k = 0u; k < 2u; k += 1u) {
         let digit = 2u * local + k;
         if (digit < digits()) {
-            targets[digit] = below + keys_before(tile, digit);
+            targets[digit] = below + pair[k].x;
         }
-        below += pair[k];
+        below += pair[k].y;
     }
 }
 
@@ -144,8 +144,10 @@ fn main(
         let source = first + (item & 0xffffu);
         let target_index = targets[digit] + place - digit_starts[digit];
         if (target_index < grid.entry_count) {
-            sorted_keys[target_index] = keys[source];
+            let key = keys[source];
+            sorted_keys[target_index] = key;
             sorted_values[target_index] = value_at(source);
+            count_next(key, target_index);
         }
     }
 }

@@ -1,4 +1,4 @@
-// uses: common/box, common/grid, sort/sort, sort/sort_serial
+// uses: common/box, common/grid, common/workgroup, sort/sort, sort/sort_serial
 
 // Moves the keys and values of a serial tile to their sorted places, one by one.
 

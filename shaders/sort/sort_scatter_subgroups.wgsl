@@ -1,8 +1,7 @@
-// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
+// uses: common/grid, common/workgroup, sort/sort, sort/sort_before, sort/sort_next, sort/sort_tiles
 
 // Moves the keys and values of a tile to their sorted places, by ballots: lanes of a subgroup with the same digit value
-// find each other, and one addition counts them all. The tile is first sorted in workgroup memory, so that writes are
-// contiguous.
+// find each other, and one addition counts them all.
 //
 // Works with any size of subgroups, full or not, and any mapping of invocations. Each subgroup claims the next thread
 // numbers and their part of the tile, so the order within a tile is that of the keys.
@@ -17,7 +16,6 @@
 
 const SORT_WORKGROUP: u32 = 256u;
 const KEYS_PER_THREAD: u32 = 13u;
-// Largest tile.
 const SORT_TILE: u32 = 3328u;
 // Number of histograms that fit in `items`. If there are more subgroups, several share one, in consecutive iterations.
 const HISTOGRAMS: u32 = 26u;
@@ -167,10 +165,11 @@ fn main(
         digit_starts[thread + HISTOGRAM_WORDS] = running >> 16u;
     }
     workgroupBarrier();
-    var counts = vec2<u32>(digit_starts[thread], 0u);
+    var keys_of_digit = vec2<u32>(0u);
     if (thread < digits()) {
-        counts.y = digit_sums[total_word(thread)];
+        keys_of_digit = keys_before(min(tile, sort.tiles - 1u), thread);
     }
+    let counts = vec2<u32>(digit_starts[thread], keys_of_digit.y);
     var below = subgroupExclusiveAdd(counts);
     workgroupBarrier();
     // `digit_starts` and `targets` hold sums per subgroup for now.
@@ -184,9 +183,7 @@ fn main(
     }
     workgroupBarrier();
     digit_starts[thread] = below.x;
-    if (thread < digits()) {
-        targets[thread] = below.y + keys_before(min(tile, sort.tiles - 1u), thread) - below.x;
-    }
+    targets[thread] = below.y + keys_of_digit.x - below.x;
     workgroupBarrier();
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
         if (k >= thread_keys) {
@@ -216,6 +213,7 @@ fn main(
             mine[k] = targets[digit_of(key)] + place;
             if (mine[k] < grid.entry_count) {
                 sorted_keys[mine[k]] = key;
+                count_next(key, mine[k]);
             }
         }
     }

@@ -1,8 +1,7 @@
 // uses: sort/sort
 
-// Layout of the counts by digit value. The counts of a tile are contiguous, and so are the sums of a group of tiles.
-// The scatter pass adds up the sums of earlier groups and the counts of earlier tiles in its group, so no scan pass is
-// needed. There are about as many groups as tiles per group.
+// Layout of the counts: a row of words per group of tiles, then per tile, a word per digit value. The scatter pass adds
+// up the rows of groups and of earlier tiles in its group, so no scan pass is needed.
 
 // Maximum bits of a digit (also read by Rust code), and number of its values.
 const MAX_DIGIT_BITS: u32 = 8u;
@@ -10,14 +9,6 @@ const MAX_DIGITS: u32 = 256u;
 // Some of these passes have 256 invocations, one per digit value, and `sort_scatter` sorts twice by four bits.
 const_assert MAX_DIGITS == 1u << MAX_DIGIT_BITS && MAX_DIGIT_BITS == 8u;
 
-fn count_word(tile: u32, digit: u32) -> u32 {
-    return (tile << sort.bits) + digit;
-}
-
-fn total_word(digit: u32) -> u32 {
-    return sort.sums + digit;
-}
-
-fn group_word(tile_group: u32, digit: u32) -> u32 {
-    return sort.sums + ((tile_group + 1u) << sort.bits) + digit;
+fn tile_groups() -> u32 {
+    return ((sort.tiles - 1u) >> sort.group_bits) + 1u;
 }

@@ -1,17 +1,17 @@
-// uses: common/box, common/grid, common/prelude, common/workgroup, table/worlds
+// uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, table/cell_order, table/worlds
 
 // Writes the buffers that walks read.
 //   starts   starts[k] is the first sorted entry with a key of at least k
 //   records  `min.xyz, object | max.xyz, world`, bounds as ordered integers; in entry order, in the uniform scheme in
 //            object order
+// Without `clusters`, it also orders the entries, if the scene has just become crowded.
 // The invocation at a change of key fills the gap in `starts`; the whole workgroup fills long gaps.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> values: array<u32>;
-@group(0) @binding(3) var<storage, read_write> records: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read> grid: Grid;
-@group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> starts: array<u32>;
+
+// True with serial tiles: software adapters run code with barriers slowly.
+override SERIAL_SORT: bool = false;
 
 const OWN_GAP: u32 = 32u;
 
@@ -74,13 +74,20 @@ fn main(
         atomicStore(&gap_count, 0u);
     }
     workgroupBarrier();
-    let place = flat_workgroup(group, groups) * WORKGROUP + local;
     // Only entries of the large-object table can outnumber the invocations.
-    let invocations = max(params.entry_capacity + 1u, params.object_count);
-    let first = select(0xffffffffu, place, place < invocations);
+    let blocks = (max(params.entry_capacity + 1u, params.object_count) + WORKGROUP - 1u) / WORKGROUP;
+    let invocations = blocks * WORKGROUP;
+    let first_block = min(flat_workgroup(group, groups), 0x00ffffffu) * WORKGROUP;
+    let begin = select(0x80000000u, first_block, first_block < invocations);
+    let first = begin + local;
     let record_count = select(grid.entry_count, params.object_count, params.scheme == SCHEME_UNIFORM);
     for (var index = first; index < record_count; index += invocations) {
         write_record(index);
+    }
+    if (!SERIAL_SORT && params.pair_variant == VARIANT_SPARSE && grid.is_crowded != 0u) {
+        for (var block = begin; block < grid.entry_count; block += invocations) {
+            order_block(block, local);
+        }
     }
     for (var entry = first; entry <= grid.entry_count; entry += invocations) {
         let gap = gap_before(entry);

@@ -1,5 +1,5 @@
-// uses: common/box, common/cells, common/large_table, common/grid, common/prelude, common/workgroup, table/levels
-// uses: table/worlds
+// uses: common/box, common/cells, common/large_table, common/grid, common/prelude, common/workgroup, sort/sort_next
+// uses: table/levels, table/worlds
 
 // Hierarchical and adaptive schemes: writes one key per object, that of the cell of its lower corner. Large and ignored
 // objects have keys past the cells. Values are not written: the sort by the first digit derives them.
@@ -55,12 +55,13 @@ fn main(
     let by_4 = covering_of(2u);
     let by_8 = covering_of(3u);
     workgroupBarrier();
-    let end = min((tile + 1u) * LARGE_TABLE_TILE, params.object_count);
-    for (var object = tile * LARGE_TABLE_TILE + local; object < end; object += WORKGROUP) {
+    let end = min((tile + 1u) * params.large_table_tile, params.object_count);
+    for (var object = tile * params.large_table_tile + local; object < end; object += WORKGROUP) {
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let key = key_of_box(low, high, world_of(object));
         keys[object] = key;
+        count_next(key, object);
         if (grid.large_table_below > 0u && key >= larger.x && key < larger.y) {
             let counts = vec3<u32>(
                 large_cell_count(large_cells_of(low.xyz, high.xyz, by_2)),

@@ -1,4 +1,5 @@
-// uses: common/cells, common/large_table, common/grid, common/prelude, common/wide, common/workgroup, table/worlds
+// uses: common/cells, common/large_table, common/grid, common/prelude, common/wide, common/workgroup
+// uses: sort/sort_next, table/worlds
 
 // Chooses the finest cells of the large-object table that fit its capacity with their entries and are not crowded.
 // Without such cells, there is no table. Each workgroup derives the choice; the first one writes it to the grid.
@@ -108,8 +109,10 @@ fn write_entries(k: u32, lane: u32, lanes: u32, covering: LargeCellBounds, level
     for (var entry = lane; entry < large_cell_count(cover); entry += lanes) {
         let row = entry / cover.size.x;
         let cell = cover.lower + vec3<i32>(vec3<u32>(entry % cover.size.x, row % cover.size.y, row / cover.size.y));
-        keys[first + entry] = key_of(level, cell, world);
+        let key = key_of(level, cell, world);
+        keys[first + entry] = key;
         values[first + entry] = object;
+        count_next(key, first + entry);
     }
 }
 
@@ -154,12 +157,14 @@ fn main(
     }
     atomicAdd(&entries_before, before);
     let larger = larger_keys(shift);
-    let end = min((tile + 1u) * LARGE_TABLE_TILE, params.object_count);
-    for (var object = tile * LARGE_TABLE_TILE + local; object < end; object += LARGE_TABLE_LANES) {
+    // Consecutive objects, so that the order of entries does not depend on the tiles.
+    let run = params.large_table_tile / LARGE_TABLE_LANES;
+    let first = tile * params.large_table_tile + run * local;
+    for (var object = first; object < min(first + run, params.object_count); object += 1u) {
         let key = keys[object];
         if (key >= larger.x && key < larger.y) {
             own += large_cell_count(own_large_cells(object, covering));
-            own_objects |= 1u << ((object % LARGE_TABLE_TILE) / LARGE_TABLE_LANES);
+            own_objects |= 1u << (object - first);
         }
     }
     partial[local] = own;
@@ -176,7 +181,7 @@ fn main(
     }
     var place = params.object_count + atomicLoad(&entries_before) + partial[local] - own;
     for (var rest = own_objects; rest != 0u; rest &= rest - 1u) {
-        let object = tile * LARGE_TABLE_TILE + countTrailingZeros(rest) * LARGE_TABLE_LANES + local;
+        let object = first + countTrailingZeros(rest);
         let cells = large_cell_count(own_large_cells(object, covering));
         var k = 0u;
         if (cells > FEW_CELLS) {

@@ -148,6 +148,9 @@ fn lay_out_rest(levels: u32, writes: bool) {
     next_grid.key_count = ignored_key(table_cells) + 1u;
     next_grid.crowded_levels = statistics[CROWDED_LEVELS];
     next_grid.is_crowded = u32(is_crowded(fullest));
+    if (params.has_clusters != 0u) {
+        counters[COUNTER_CROWDED] = u32(is_crowded(fullest));
+    }
     next_grid.large_table = large_table;
     if (has_entries) {
         counters[COUNTER_ENTRIES_NEEDED] = params.object_count;

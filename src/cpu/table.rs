@@ -140,9 +140,6 @@ impl Cells {
         }
         let (starts, mut records) = gather(params, objects, &keys, &values, &grid, worlds);
         let clusters = clusters(&grid, &keys, &mut values, &mut records);
-        if params.has_clusters == 1 {
-            counters[word::CROWDED] = grid.is_crowded;
-        }
         Ok(Self {
             grid,
             keys,

@@ -31,12 +31,16 @@ pub struct SortParams {
     pub tile: u32,
     /// Number of tiles.
     pub tiles: u32,
-    /// First word of this digit in the digit sums; unused with serial tiles.
-    pub sums: u32,
-    /// Tiles per group: a power of two, about the square root of `tiles`.
-    pub group_tiles: u32,
+    /// First word of this digit in its buffer of counts.
+    pub counts: u32,
+    /// Binary logarithm of the tiles per group, about half that of `tiles`.
+    pub group_bits: u32,
     /// Number of first values that are not stored: value `i` is object index `i` with all primary flags.
     pub unwritten: u32,
+    /// Bits of the next digit if this pass counts it, else 0.
+    pub next_bits: u32,
+    /// First word of the next digit in the other buffer of counts.
+    pub next_counts: u32,
 }
 
 /// `OrderParams` of `shaders/order/shown.wgsl`.
@@ -349,9 +353,6 @@ pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 /// Words per scan tile.
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
-/// Objects per workgroup of the passes for the large-object table.
-pub const LARGE_TABLE_TILE: usize = number("common/large_table", "LARGE_TABLE_TILE") as usize;
-
 impl From<SourceLayout> for GatherParams {
     fn from(layout: SourceLayout) -> Self {
         let SourceLayout {
@@ -405,18 +406,14 @@ impl SortParams {
         (key >> self.shift) as usize & (self.digits() - 1)
     }
 
-    /// Words of the digit counts: one per digit value and tile. Serial tiles take one more per digit value.
-    pub fn counter_words(&self) -> u32 {
-        (self.tiles + u32::from(self.tile == 0)) << self.bits
+    /// Words of the counts: one per digit value, for each tile and group. Serial tiles have one group.
+    pub fn count_words(&self) -> u32 {
+        let groups = if self.tile == 0 { 1 } else { self.tile_groups() as u32 };
+        (groups + self.tiles) << self.bits
     }
 
-    /// Words of the digit sums: one per digit value, over all tiles and per group of tiles.
-    pub fn sum_words(&self) -> u32 {
-        if self.tile == 0 {
-            0
-        } else {
-            (1 + self.tiles.div_ceil(self.group_tiles)) << self.bits
-        }
+    pub(crate) fn tile_groups(&self) -> usize {
+        self.tiles.div_ceil(1 << self.group_bits) as usize
     }
 }
 

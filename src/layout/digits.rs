@@ -10,12 +10,14 @@ const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
 /// Tiles are a multiple of the workgroup size.
 const SUBGROUPS_TILE_STEP: u32 = number("sort/sort_scatter_subgroups", "SORT_WORKGROUP");
 /// Number of tiles from which on they have full size.
-const SUBGROUPS_TILES: u32 = 128;
+const SUBGROUPS_TILES: u32 = 256;
 /// Maximum bits of a digit whose histogram is in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
 pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
 /// Maximum bits of a digit with serial tiles. With more, a scatter writes to more places than caches hold.
 const SERIAL_DIGIT_BITS: u32 = 11;
+/// Maximum number of keys counted by the pass that writes them. Histogram passes count more.
+const MAX_COUNTED_AHEAD: u64 = 1 << 18;
 /// Approximate keys per serial tile. Larger tiles need fewer counts; smaller ones occupy more processor cores.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
 /// Minimum number of serial tiles: two workgroups, for two processor cores. Larger numbers are multiples of it.
@@ -58,29 +60,61 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
             let tile = subgroups_tile(keys);
             (tile, keys.div_ceil(tile))
         }
-        // Tiles divide the keys evenly, since there may be fewer than `keys` keys at run time.
+        // Tiles divide the keys evenly, since there may be fewer at run time.
         SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
-    let group_tiles = 1 << bits_below(tiles).div_ceil(2);
-    let mut sums = 0;
-    (0..count)
+    let group_bits = bits_below(tiles).div_ceil(2);
+    let counts_ahead = counts_ahead(tile, tiles);
+    let bits_from = |shift: u32| each.min(key_bits - shift);
+    let mut digits = (0..count)
         .map(|digit| {
-            let sort = SortParams {
-                shift: digit * each,
-                bits: each.min(key_bits - digit * each),
+            let shift = digit * each;
+            SortParams {
+                shift,
+                bits: bits_from(shift),
                 tile,
                 tiles: tiles.max(1),
-                sums,
-                group_tiles,
-                unwritten: 0,
-            };
-            sums += sort.sum_words();
-            sort
+                group_bits,
+                next_bits: if counts_ahead && digit + 1 < count {
+                    bits_from(shift + each)
+                } else {
+                    0
+                },
+                ..SortParams::default()
+            }
         })
-        .collect()
+        .collect::<Vec<_>>();
+    place_counts(&mut digits);
+    digits
 }
 
-/// Smaller tiles than [`SUBGROUPS_TILE`] if there are few keys, so that most processors of a large GPU have a tile.
+/// Places the counts in two buffers by turns: a pass reads those of a digit and adds those of the next.
+pub(crate) fn place_counts(digits: &mut [SortParams]) {
+    let mut words = [0; 2];
+    for (index, digit) in digits.iter_mut().enumerate().filter(|(_, digit)| digit.tile > 0) {
+        digit.counts = words[index % 2];
+        digit.next_counts = words[(index + 1) % 2];
+        words[index % 2] += digit.count_words();
+    }
+}
+
+/// Block of the passes that write `all` keys: a digit without bits, before the first.
+pub(crate) fn before_first(digits: &[SortParams], all: bool) -> SortParams {
+    let first = digits.first().copied().unwrap_or_default();
+    let counts_first = all && counts_ahead(first.tile, first.tiles);
+    SortParams {
+        bits: 0,
+        next_bits: if counts_first { first.bits } else { 0 },
+        next_counts: first.counts,
+        ..first
+    }
+}
+
+fn counts_ahead(tile: u32, tiles: u32) -> bool {
+    tile > 0 && u64::from(tile) * u64::from(tiles) <= MAX_COUNTED_AHEAD
+}
+
+/// Smaller if keys are few, so that most processors of a large GPU have a tile.
 fn subgroups_tile(keys: u32) -> u32 {
     let each = keys.div_ceil(SUBGROUPS_TILES).next_multiple_of(SUBGROUPS_TILE_STEP);
     each.clamp(SUBGROUPS_TILE_STEP, SUBGROUPS_TILE)
@@ -92,12 +126,18 @@ fn serial_tiles(keys: u32, bits: u32) -> u32 {
     wanted.clamp(MIN_SERIAL_TILES, MAX_SERIAL_TILES)
 }
 
-pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {
-    digits.iter().map(SortParams::counter_words).max().unwrap_or(0)
+/// Words of each buffer of counts. Serial tiles use only the first.
+pub(crate) fn count_words(digits: &[SortParams]) -> [u32; 2] {
+    let mut words = [0; 2];
+    for (index, digit) in digits.iter().enumerate() {
+        let words = &mut words[counts_buffer(digit, index)];
+        *words = (digit.counts + digit.count_words()).max(*words);
+    }
+    words
 }
 
-pub(crate) fn sum_words(digits: &[SortParams]) -> u32 {
-    digits.iter().map(SortParams::sum_words).sum()
+pub(crate) fn counts_buffer(digit: &SortParams, index: usize) -> usize {
+    if digit.tile > 0 { index % 2 } else { 0 }
 }
 
 pub(crate) const fn bits_below(count: u32) -> u32 {
@@ -117,9 +157,9 @@ mod tests {
         ] {
             for keys in [100_000, 250_000, 1_000_000, 4_000_000] {
                 for bits in 12..=26 {
-                    let words = counter_words(&sort_digits(strategy, keys, bits));
+                    let words: u32 = count_words(&sort_digits(strategy, keys, bits)).iter().sum();
                     assert!(
-                        words < keys / 2,
+                        words < 9 * keys / 8,
                         "{strategy:?}, {keys} keys of {bits} bits: {words} words"
                     );
                 }

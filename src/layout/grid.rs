@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
+use crate::api::descriptor::{BroadPhaseDescriptor, Scheme, SortStrategy};
 use crate::api::types::Aabb;
 use crate::shared::wgsl::number;
 
@@ -131,6 +131,8 @@ pub struct Params {
     pub split_bits: u32,
     /// Rows of pair counts of all entries.
     pub entry_rows: u32,
+    /// Objects per workgroup of `keys` and `large_table_emit`.
+    pub large_table_tile: u32,
 }
 
 /// Variant of `pair_count` for sparse scenes.
@@ -142,6 +144,10 @@ pub const VARIANT_CROWDED: u32 = number("common/clusters", "VARIANT_CROWDED");
 /// the object count.
 const SAMPLES_PER_ROOT: u32 = 16;
 const MAX_SAMPLES: u32 = 16_384;
+pub(crate) const LARGE_TABLE_TILE: u32 = number("common/large_table", "LARGE_TABLE_TILE");
+/// Maximum objects with small tiles, for more processors.
+const SMALL_TILES_UNTIL: u32 = 1 << 17;
+const SMALL_TILE: u32 = 256;
 
 impl Params {
     /// Block for a table without queries. Capacities are 0, except for one entry per object.
@@ -149,6 +155,7 @@ impl Params {
         let samples = (SAMPLES_PER_ROOT * object_count.isqrt()).clamp(1, MAX_SAMPLES);
         let sample_stride = object_count.div_ceil(samples).max(1);
         let [period_x, period_y, period_z] = descriptor.periods;
+        let has_small_tiles = descriptor.sort != SortStrategy::SerialTiles && object_count <= SMALL_TILES_UNTIL;
         Self {
             object_count,
             entry_capacity: object_count,
@@ -166,6 +173,7 @@ impl Params {
             period_z,
             first_object,
             has_clusters: u32::from(!matches!(descriptor.scheme, Scheme::Uniform { .. })),
+            large_table_tile: if has_small_tiles { SMALL_TILE } else { LARGE_TABLE_TILE },
             ..Self::default()
         }
     }
@@ -198,6 +206,11 @@ impl Params {
     /// Returns true if the device chooses the finest cell.
     pub fn is_hierarchical(&self) -> bool {
         self.scheme == SCHEME_HIERARCHICAL
+    }
+
+    #[doc(hidden)]
+    pub fn large_table_tiles(&self) -> u32 {
+        self.object_count.div_ceil(self.large_table_tile)
     }
 
     pub(crate) fn has_statics(&self) -> bool {

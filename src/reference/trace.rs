@@ -364,9 +364,6 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy) -> Result<()
     }
     (trace.starts, trace.records) = gather::gather(params, objects, &keys, &values, &grid, worlds);
     trace.clusters = clusters::clusters(&grid, &keys, &mut values, &mut trace.records);
-    if trace.params.has_clusters == 1 {
-        trace.counters[word::CROWDED] = grid.is_crowded;
-    }
     trace.keys = keys;
     trace.values = values;
     Ok(())

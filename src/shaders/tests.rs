@@ -446,7 +446,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             wide_queries, self_query, half, radius, nearest, result_capacity, first_result, pair_bit_words, partner_chunks,
             first_object,
             static_count, pair_rows, querier_count, rays_sorted, cached_hits, cached_partners,
-            large_table_capacity, object_limit, has_clusters, pair_variant, split_bits, entry_rows),
+            large_table_capacity, object_limit, has_clusters, pair_variant, split_bits, entry_rows, large_table_tile),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -458,7 +458,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     );
     check::<SortParams>(
         "SortParams",
-        offsets!(SortParams: shift, bits, tile, tiles, sums, group_tiles, unwritten),
+        offsets!(SortParams: shift, bits, tile, tiles, counts, group_bits, unwritten, next_bits, next_counts),
     );
     check::<DispatchParams>(
         "DispatchParams",

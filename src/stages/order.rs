@@ -13,7 +13,7 @@ use crate::gpu::recorder::{Recorder, variables};
 use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{OrderParams, SortParams};
-use crate::layout::digits::{bits_below, sort_digits, sum_words};
+use crate::layout::digits::{bits_below, place_counts, sort_digits};
 use crate::layout::grid::Grid;
 
 passes! {
@@ -103,11 +103,8 @@ pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<Sort
             .keys
             .map(|count| sort_digits(shape.sort, rows, bits_below(count)));
         let of_second = digits.len();
-        let sums = sum_words(&digits);
-        digits.extend(firsts.into_iter().map(|digit| SortParams {
-            sums: sums + digit.sums,
-            ..digit
-        }));
+        digits.extend(firsts);
+        place_counts(&mut digits);
         (of_second, digits)
     };
     outputs.iter().map(of).collect()
@@ -130,6 +127,7 @@ impl Ordered {
             strategy: shape.sort,
             ping_pong: PING_PONG,
             grid: buffer::GRID,
+            counts_first: true,
         };
         let binds = |sorted: KeyValueBuffers| {
             let [keys, values] = sorted.binds();
@@ -143,7 +141,7 @@ impl Ordered {
                 ORDERED_ROWS.is(buffer::ROWS),
             ]
         };
-        sort::clear_sums(recorder, &blocks.digits);
+        sort::clear_counts(recorder, &blocks.digits);
         recorder.stage(self.stage, |stage| {
             let unsorted = PING_PONG.unsorted();
             stage.run(&ORDER_SECONDS, self.params.capacity, &binds(unsorted));

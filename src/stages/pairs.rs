@@ -338,6 +338,13 @@ impl PairPlan {
         });
     }
 
+    /// Clears before the table's passes, so that none waits for it.
+    pub fn clear_sums(&self, recorder: &mut Recorder<'_>, params: &Params) {
+        if self.are_requested && sum_words(params) > 0 {
+            recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
+        }
+    }
+
     pub fn record_counts(
         &self,
         recorder: &mut Recorder<'_>,
@@ -351,9 +358,6 @@ impl PairPlan {
         }
         let params = &shape.params;
         let counts = params.entry_rows + 1;
-        if sum_words(params) > 0 {
-            recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
-        }
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
             let binds = blocks.binds(sorted, round);
             let [sparse, crowded] = [&PAIR_COUNT_SPARSE, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));

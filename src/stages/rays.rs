@@ -407,9 +407,10 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayUniforms)
         strategy: shape.sort,
         ping_pong: PING_PONG,
         grid: buffer::GRID,
+        counts_first: true,
     };
     let unsorted = PING_PONG.unsorted();
-    sort::clear_sums(recorder, &blocks.digits);
+    sort::clear_counts(recorder, &blocks.digits);
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.binds();
         let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];

@@ -1,7 +1,7 @@
 //! The sort stage: stable radix sort of 32-bit keys with values, least significant digit first.
 //!
-//! Each digit takes a histogram pass and a scatter pass, which also computes offsets. On CPUs, serial tiles use one
-//! invocation per tile, and a separate pass computes offsets.
+//! Each digit takes a histogram pass, unless the pass that wrote the keys counted them, and a scatter pass, which also
+//! computes offsets. On CPUs, serial tiles use one invocation per tile, and a separate pass computes offsets.
 
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -9,7 +9,7 @@ use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::SortParams;
-use crate::layout::digits::SERIAL_TILES;
+use crate::layout::digits::{SERIAL_TILES, count_words, counts_buffer};
 
 passes! {
     "sort" {
@@ -21,7 +21,6 @@ passes! {
 
     SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
 
-    /// Scatters keys and values. Subgroup ballots rank equal digits.
     SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
 
     SORT_SCATTER_SERIAL = "sort_scatter_serial" if |of| of.sort == SortStrategy::SerialTiles;
@@ -30,9 +29,8 @@ passes! {
 
 buffers! {
     /// Number of keys per digit value and tile; with serial tiles, offsets after a scan.
-    DIGIT_COUNTS = "digit_counts": Objects;
-    /// Number of keys per digit value, over all tiles and over each group of tiles.
-    DIGIT_SUMS = "digit_sums": Objects;
+    COUNTS_0 = "digit_counts_0": Objects;
+    COUNTS_1 = "digit_counts_1": Objects;
 }
 
 variables! {
@@ -40,9 +38,11 @@ variables! {
     SORTED_KEYS = "sorted_keys";
     SORTED_VALUES = "sorted_values";
     KEYS = "keys";
-    /// Values that a pass reads or writes; object indices for sorted entries.
+    /// Object indices, for sorted entries.
     VALUES = "values";
     GRID = "grid";
+    DIGIT_COUNTS = "digit_counts";
+    NEXT_COUNTS = "next_counts";
 }
 
 use variable::*;
@@ -81,41 +81,62 @@ impl PingPong {
 pub(crate) struct Digit {
     params: SortParams,
     block: Block,
+    /// Buffers for this digit and the next.
+    counts: [BufferId; 2],
 }
+
+const COUNTS: [BufferId; 2] = [buffer::COUNTS_0, buffer::COUNTS_1];
 
 impl Digit {
     pub fn all(blocks: &mut Blocks, digits: Vec<SortParams>) -> Vec<Self> {
-        let digits = digits.into_iter().map(|params| Self {
-            block: blocks.push(&params),
-            params,
+        let digits = digits.into_iter().enumerate().map(|(index, params)| {
+            let own = counts_buffer(&params, index);
+            Self {
+                block: blocks.push(&params),
+                params,
+                counts: [COUNTS[own], COUNTS[1 - own]],
+            }
         });
         digits.collect()
     }
 }
 
-pub(crate) fn sizes(counter_words: u32, sum_words: u32) -> Sizes {
-    vec![
-        (buffer::DIGIT_COUNTS, 4 * u64::from(counter_words)),
-        (buffer::DIGIT_SUMS, 4 * u64::from(sum_words)),
-    ]
+pub(crate) fn sizes(count_words: [u32; 2]) -> Sizes {
+    let bytes = count_words.map(|words| 4 * u64::from(words));
+    COUNTS.into_iter().zip(bytes).collect()
 }
 
-pub(crate) fn clear_sums(recorder: &mut Recorder<'_>, digits: &[Digit]) {
-    let words: u32 = digits.iter().map(|digit| digit.params.sum_words()).sum();
-    if words > 0 {
-        recorder.clear_words(buffer::DIGIT_SUMS, 0, words.into());
+pub(crate) fn clear_counts(recorder: &mut Recorder<'_>, digits: &[Digit]) {
+    let tiles: Vec<_> = digits
+        .iter()
+        .map(|digit| digit.params)
+        .filter(|digit| digit.tile > 0)
+        .collect();
+    for (id, words) in COUNTS
+        .into_iter()
+        .zip(count_words(&tiles))
+        .filter(|(_, words)| *words > 0)
+    {
+        recorder.clear_words(id, 0, words.into());
     }
+}
+
+pub(crate) fn counting(before_first: Block) -> [Binds; 2] {
+    [SORT.is_block(before_first), NEXT_COUNTS.is(buffer::COUNTS_0)]
 }
 
 pub(crate) struct Sort {
     pub strategy: SortStrategy,
     pub ping_pong: PingPong,
     pub grid: BufferId,
+    /// False if earlier passes counted the first digit.
+    pub counts_first: bool,
 }
 
 impl Sort {
     pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
         let passes = self.strategy.passes();
+        let mut counts = self.counts_first;
         digits.iter().fold(unsorted, |from, digit| {
             let to = self.ping_pong.other(from);
             let [keys, values] = from.binds();
@@ -126,9 +147,14 @@ impl Sort {
                 values,
                 SORTED_KEYS.is(to.keys),
                 SORTED_VALUES.is(to.values),
+                DIGIT_COUNTS.is(digit.counts[0]),
+                NEXT_COUNTS.is(digit.counts[1]),
             ];
             let groups = self.strategy.groups(digit.params.tiles);
-            stage.run_groups(passes.histogram, groups, &binds);
+            if counts {
+                stage.run_groups(passes.histogram, groups, &binds);
+            }
+            counts = digit.params.next_bits == 0;
             if let Some(scan) = passes.scan {
                 stage.run_groups(scan, self.strategy.groups(1 << digit.params.bits), &binds);
             }

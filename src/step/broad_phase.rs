@@ -10,7 +10,7 @@ use super::plan;
 use super::recorded::{QuerySource, Recorded};
 use super::walk_shrink::WalkShrink;
 use super::warnings::Warnings;
-use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, SortStrategy, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::scene::{QueryInput, Scene};
@@ -160,11 +160,11 @@ impl GpuBroadPhase {
         }
         submission_probe::probe(device, queue);
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
-        let constants = constants(descriptor, device);
         let descriptor = &BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
+        let constants = constants(descriptor, device);
         plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
         if let Some(text) = descriptor.pair_filter {
             pair_filter::check(device, label, text).map_err(DescriptorError::from)?;
@@ -539,7 +539,7 @@ fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
     })
 }
 
-fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 7] {
+fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 8] {
     use wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
     let device_type = device.adapter_info().device_type;
     // Browsers report `Other` even for software adapters.
@@ -551,6 +551,7 @@ fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(
         ("WORLDS", descriptor.has_worlds().into()),
         ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
         ("STORES_IN_LOOP", (device_type != Cpu).into()),
+        ("SERIAL_SORT", (descriptor.sort == SortStrategy::SerialTiles).into()),
         ("DRIVER_CUTS_LOOPS", (!is_surely_hardware).into()),
     ]
 }

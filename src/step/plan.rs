@@ -10,8 +10,8 @@ use crate::api::types::Page;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{Exclusions, SortParams, SourceLayout};
-use crate::layout::digits::{counter_words, sum_words, table_digits};
+use crate::layout::blocks::{Exclusions, SourceLayout};
+use crate::layout::digits::{count_words, table_digits};
 use crate::layout::grid::Params;
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
@@ -368,14 +368,14 @@ impl Plan {
         let outputs = order::digits(&ordered, &self.shape).into_iter();
         let outputs = outputs.map(|(_, digits)| digits);
         let sorted: Vec<_> = sorted.chain(outputs).collect();
-        let largest = |words: fn(&[SortParams]) -> u32| sorted.iter().map(|digits| words(digits)).fold(0, u32::max);
+        let counts = sorted.iter().map(|digits| count_words(digits));
         let mut sizes = Sizes::new();
         if !self.is_borrowed {
             sizes.extend(self.table.sizes(params));
             sizes.push((STEP_COUNTERS, 4 * word::COUNT as u64));
         }
         sizes.push((COUNTERS, 4 * word::COUNT as u64));
-        sizes.extend(sort::sizes(largest(counter_words), largest(sum_words)));
+        sizes.extend(sort::sizes(counts.fold([0; 2], |[a, b], [c, d]| [a.max(c), b.max(d)])));
         sizes.extend(scan::sizes(scanned.fold(1, u32::max)));
         sizes.extend(self.pairs.sizes(&self.shape));
         sizes.extend(self.rays.sizes(&self.shape));

@@ -210,6 +210,7 @@ impl GpuBroadPhase {
                 }
                 None => recorder.clear(COUNTERS),
             }
+            plan.pairs.clear_sums(recorder, &plan.shape.params);
             let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
             plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
             recorder.copy(COUNTERS, STEP_COUNTERS);

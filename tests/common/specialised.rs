@@ -14,7 +14,7 @@ use naga::{Module, ShaderStage};
 
 pub use full::is_full;
 
-const CONSTANTS: [(&str, &[u32]); 9] = [
+const CONSTANTS: [(&str, &[u32]); 10] = [
     ("SCHEME", &[0, 1, 2]),
     ("FILTERS", &[0, 1]),
     ("COUNT_CANDIDATES", &[0, 1]),
@@ -22,6 +22,7 @@ const CONSTANTS: [(&str, &[u32]); 9] = [
     ("PERIODIC", &[0, 1]),
     ("SWEPT", &[0, 1]),
     ("STORES_IN_LOOP", &[0, 1]),
+    ("SERIAL_SORT", &[0, 1]),
     ("EXCLUDES", &[0, 1]),
     ("DRIVER_CUTS_LOOPS", &[0, 1]),
 ];
@@ -56,9 +57,9 @@ impl Specialised {
         format!("{}{}", self.pass.name, constants.collect::<String>())
     }
 
-    /// True if all switches are off or all are on. `SCHEME`, `STORES_IN_LOOP` and `EXCLUDES` do not count as switches.
+    /// True if all switches are off or all are on. `SCHEME`, `STORES_IN_LOOP` and the like do not count as switches.
     pub fn is_plain_or_full(&self) -> bool {
-        let is_switch = |name| !["SCHEME", "STORES_IN_LOOP", "EXCLUDES"].contains(&name);
+        let is_switch = |name| !["SCHEME", "STORES_IN_LOOP", "SERIAL_SORT", "EXCLUDES"].contains(&name);
         let mut switches = self.constants.iter().filter(|(name, _)| is_switch(name));
         let first = switches.next().map(|(_, value)| value);
         switches.all(|(_, value)| Some(value) == first)

@@ -37,7 +37,7 @@ pub const ONE_ROUND: Round = Round {
 };
 
 pub use gpu_broad_phase::internals::counters::{
-    CROWDED, PAIR_CANDIDATES, PAIRS_NEEDED, QUERY_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
+    PAIR_CANDIDATES, PAIRS_NEEDED, QUERY_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
 };
 
 pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
@@ -135,6 +135,7 @@ impl Bench {
             ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
             ("SWEPT", self.sweeps.get().into()),
             ("STORES_IN_LOOP", self.stores_in_loop.into()),
+            ("SERIAL_SORT", 0),
             ("EXCLUDES", excludes.into()),
             ("DRIVER_CUTS_LOOPS", self.device.cuts_loops().into()),
         ];

@@ -96,8 +96,8 @@ impl Case<'_> {
             ..
         } = self;
         let counts = sort_histogram::sort_histogram(sort, grid, keys);
-        let others = vec![STALE; sort.sums as usize];
-        let sums_from = |sums: &[u32]| [&others[..], sums].concat();
+        let others = vec![STALE; sort.counts as usize];
+        let counts_from = |counts: &[u32]| [&others[..], counts].concat();
         let found = self.bench.run(
             &shaders::SORT_HISTOGRAM,
             sort.tiles,
@@ -105,16 +105,28 @@ impl Case<'_> {
             &[
                 self.grid(),
                 self.keys(),
-                ("digit_counts", poison::<u32>(counts.tiles.len())),
-                ("digit_sums", bytes(&sums_from(&vec![0; counts.sums.len()]))),
+                ("digit_counts", bytes(&counts_from(&vec![0; counts.len()]))),
             ],
         );
-        found.check("digit_counts", &counts.tiles);
-        let sums = sums_from(&counts.sums);
-        found.check("digit_sums", &sums);
+        found.check("digit_counts", &counts_from(&counts));
         let (sorted_keys, sorted_values) = sort_scatter::sort_scatter(sort, grid, keys, values, &counts);
-        let counts = [("digit_counts", bytes(&counts.tiles)), ("digit_sums", bytes(&sums))];
-        self.check_scatter(scatter, sort.tiles, &counts, [&sorted_keys, &sorted_values]);
+        let next = SortParams {
+            shift: sort.shift + sort.bits,
+            bits: sort.next_bits,
+            ..*sort
+        };
+        let next_counts = |counts: Vec<u32>| [vec![STALE; sort.next_counts as usize], counts].concat();
+        let zeros = vec![0; next.count_words() as usize];
+        let counts = [
+            ("digit_counts", bytes(&counts_from(&counts))),
+            ("next_counts", bytes(&next_counts(zeros.clone()))),
+        ];
+        let found = self.check_scatter(scatter, sort.tiles, &counts, [&sorted_keys, &sorted_values]);
+        let counted = match next.bits {
+            0 => zeros,
+            _ => sort_histogram::sort_histogram(&next, grid, &sorted_keys),
+        };
+        found.check("next_counts", &next_counts(counted));
     }
 
     fn check_serial_tiles(&self) {
@@ -207,9 +219,11 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
                         bits,
                         tile: if strategy == SortStrategy::SerialTiles { 0 } else { tile },
                         tiles: (count + spare).div_ceil(tile).max(1),
-                        group_tiles: [16, 4, 1][case % 3],
+                        group_bits: [4, 2, 0][case % 3],
                         unwritten: [0, count / 2][case % 2],
-                        sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::SerialTiles),
+                        counts: [0, 77][case % 2],
+                        next_bits: [0, 5, 8][case % 3].min(32 - shift - bits),
+                        next_counts: [55, 0][case % 2],
                     };
                     bench.scene = format!("{count} keys, {sort:?}, case {case}");
                     let values: Vec<u32> = (0..count).collect();

@@ -5,8 +5,9 @@ use crate::harness::*;
 use crate::input::strided;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{CENTER_HALF, LARGE_TABLE_TILE, ScatterParams, UNFILTERED};
-use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
+use gpu_broad_phase::internals::blocks::{CENTER_HALF, ScatterParams, SortParams, UNFILTERED};
+use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record, VARIANT_SPARSE};
+use gpu_broad_phase::internals::reference::sort::sort_histogram;
 use gpu_broad_phase::internals::reference::table::{
     clusters, gather, large_table_emit, layout, level_statistics, prepare, sample_statistics, scatter,
 };
@@ -159,15 +160,17 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         let mut inputs = vec![object_bytes(), keys, values, world_bytes()];
         inputs.extend(levels());
         let mut sums = vec![0; 6];
-        sums.resize(6 + 3 * count.div_ceil(LARGE_TABLE_TILE), STALE);
+        sums.resize(6 + 3 * trace.params.large_table_tiles() as usize, STALE);
         inputs.push(("large_table_sums", bytes(&sums)));
-        let tiles = count.div_ceil(LARGE_TABLE_TILE) as u32 + 1;
+        inputs.extend(counting(trace, None));
+        let tiles = trace.params.large_table_tiles() + 1;
         let found = bench.run(&shaders::KEYS, tiles, params(), &inputs);
         found.check("next_grid", &[trace.grid_after_layout]);
         found.check("counters", &counters);
         if trace.params.large_table_capacity > 0 {
             found.check("large_table_sums", &with_totals(&trace.large_table_sums));
         }
+        found.check("next_counts", &first_counts(trace, &trace.grid_after_layout));
         found
     };
     let before_large_table = if trace.params.large_table_capacity > 0 {
@@ -212,11 +215,11 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     assert_eq!(starts, trace.starts);
     found.check("records", &gathered);
     if trace.params.has_clusters == 1 {
-        check_clusters(bench, trace, values, gathered);
+        check_clusters(bench, trace, values, gathered, worlds);
     }
 }
 
-fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Record>) {
+fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Record>, worlds: &[u32]) {
     let params = &trace.params;
     let entries = trace.grid.entry_count;
     let all = (params.object_count + params.large_table_capacity) as usize;
@@ -251,17 +254,52 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
                 ("records", stale(&records, &[])),
                 ("sparse_groups", poison::<u32>(3)),
                 ("crowded_groups", poison::<u32>(3)),
-                ("counters", bytes(&used_counters())),
             ],
         );
         let [sparse, crowded] = clusters::count_groups(params, &grid);
         found.check("sparse_groups", &sparse);
         found.check("crowded_groups", &crowded);
-        let mut counters = used_counters();
-        counters[CROWDED] = is_crowded;
-        found.check("counters", &counters);
         found.check("values", &sorted_values[..entries as usize]);
         found.check("records", &stale(&sorted, &found_clusters));
+        let sparse = Params {
+            pair_variant: VARIANT_SPARSE,
+            ..*params
+        };
+        let found = bench.run(
+            &shaders::GATHER,
+            groups(params.entry_capacity as usize + 1),
+            uniform(&sparse),
+            &[
+                ("objects", bytes(&trace.objects)),
+                ("grid", bytes_of(&grid).to_vec()),
+                ("keys", with_stale(&trace.keys, entries)),
+                ("values", with_stale(values, entries)),
+                ("starts", poison::<u32>(trace.starts.len())),
+                ("records", stale(&[], &[])),
+                ("worlds", bytes(worlds)),
+            ],
+        );
+        found.check("values", &sorted_values[..entries as usize]);
+        found.check("records", &stale(&sorted, &found_clusters));
+    }
+}
+
+fn counting(trace: &Trace, counted: Option<&Grid>) -> [(&'static str, Vec<u8>); 2] {
+    let first = trace.digits[0].sort;
+    let before_first = SortParams {
+        bits: 0,
+        next_bits: if first.tile > 0 { first.bits } else { 0 },
+        ..first
+    };
+    let counts = first_counts(trace, counted.unwrap_or(&Grid::default()));
+    [("sort", uniform(&before_first)), ("next_counts", bytes(&counts))]
+}
+
+fn first_counts(trace: &Trace, grid: &Grid) -> Vec<u32> {
+    let first = trace.digits[0].sort;
+    match first.tile {
+        0 => vec![STALE],
+        _ => sort_histogram::sort_histogram(&first, grid, &trace.unsorted_keys),
     }
 }
 
@@ -276,9 +314,10 @@ fn with_totals(sums: &[u32]) -> Vec<u32> {
 
 pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
     let params = &trace.params;
-    let tiles = (params.object_count as usize).div_ceil(LARGE_TABLE_TILE) as u32;
+    let tiles = params.large_table_tiles();
     let keys = &trace.unsorted_keys;
     let run = |params: &Params, totals: Vec<u32>| {
+        let [sort_block, counts] = counting(trace, Some(&trace.grid_after_layout));
         bench.run(
             &shaders::LARGE_TABLE_EMIT,
             tiles + 1,
@@ -291,6 +330,8 @@ pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds:
                 ("values", with_stale(&trace.unsorted_values, params.object_count)),
                 ("large_table_sums", bytes(&totals)),
                 ("worlds", bytes(worlds)),
+                sort_block,
+                counts,
             ],
         )
     };
@@ -299,6 +340,7 @@ pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds:
     let entries = trace.grid.entry_count as usize;
     found.check("keys", &keys[..entries]);
     found.check("values", &trace.unsorted_values[..entries]);
+    found.check("next_counts", &first_counts(trace, &trace.grid));
 
     let mut huge = with_totals(&trace.large_table_sums);
     [huge[1], huge[3], huge[5]] = [1; 3];

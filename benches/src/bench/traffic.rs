@@ -100,9 +100,9 @@ impl Traffic {
 }
 
 /// Bytes of a sort pass. Keys are read twice; values are read once, unless no pass has stored them yet; both are
-/// written. Tile counts are written and read once; tile sums are also cleared.
+/// written. Counts are cleared, written and read once.
 fn of_digit(digit: &SortParams, entries: u64) -> u64 {
-    let counts = 2 * u64::from(digit.counter_words()) + 3 * u64::from(digit.sum_words());
+    let counts = 3 * u64::from(digit.count_words());
     let unwritten = entries.min(digit.unwritten.into());
     entries * 5 * WORD - unwritten * WORD + WORD * counts
 }

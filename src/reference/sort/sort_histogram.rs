@@ -1,27 +1,14 @@
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DigitCounts {
-    /// Number of keys by digit value in each tile, `[tile][digit value]`.
-    pub tiles: Vec<u32>,
-    /// Number of keys by digit value: in total, then per group of tiles, `[group][digit value]`.
-    pub sums: Vec<u32>,
-}
-
-/// Counts the keys by digit value: per tile, per group of tiles, and in total.
-pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCounts {
+/// Counts the keys: `[row][digit value]`, with a row per group of tiles, then per tile.
+pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let digits = sort.digits();
-    let mut counts = DigitCounts {
-        tiles: vec![0; sort.counter_words() as usize],
-        sums: vec![0; sort.sum_words() as usize],
-    };
+    let mut counts = vec![0; sort.count_words() as usize];
     for (tile, of_tile) in tile_counts(sort, grid, keys).enumerate() {
-        let group = 1 + tile / sort.group_tiles as usize;
+        let rows = [tile >> sort.group_bits, sort.tile_groups() + tile];
         for (digit, count) in of_tile.into_iter().enumerate() {
-            counts.tiles[tile * digits + digit] = count;
-            counts.sums[digit] += count;
-            counts.sums[group * digits + digit] += count;
+            rows.iter().for_each(|row| counts[row * digits + digit] += count);
         }
     }
     counts

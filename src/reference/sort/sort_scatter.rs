@@ -1,7 +1,6 @@
 //! Reference pass of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`. Both keep the
 //! order of the input within a tile.
 
-use super::sort_histogram::DigitCounts;
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
@@ -13,18 +12,17 @@ pub fn sort_scatter(
     grid: &Grid,
     keys: &[u32],
     values: &[u32],
-    counts: &DigitCounts,
+    counts: &[u32],
 ) -> (Vec<u32>, Vec<u32>) {
     let (digits, tiles) = (sort.digits(), sort.tiles as usize);
+    let counts = &counts[digits * sort.tile_groups()..];
     let mut places = vec![0; digits * tiles];
     let mut below = 0u32;
     for digit in 0..digits {
-        let mut place = below;
         for tile in 0..tiles {
-            places[digit * tiles + tile] = place;
-            place = place.wrapping_add(counts.tiles[tile * digits + digit]);
+            places[digit * tiles + tile] = below;
+            below = below.wrapping_add(counts[tile * digits + digit]);
         }
-        below = below.wrapping_add(counts.sums[digit]);
     }
     move_keys(sort, grid, keys, values, places)
 }

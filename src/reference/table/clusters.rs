@@ -43,7 +43,7 @@ fn around(records: &[Record]) -> Record {
 
 /// Workgroups of the sparse and of the crowded variant of the pair count.
 pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
-    let groups = params.entry_capacity / 256 + 1;
+    let groups = params.entry_rows / 256 + 1;
     let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];
     if grid.is_crowded != 0 {
         [[0; 3], all]

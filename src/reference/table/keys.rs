@@ -1,10 +1,9 @@
 use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, larger_keys};
 use crate::api::types::Aabb;
-use crate::layout::blocks::LARGE_TABLE_TILE;
-use crate::layout::grid::{Class, Grid, NO_LEVEL, Params, classify, key_of, place};
+use crate::layout::grid::{Class, Grid, LARGE_TABLE_TILE, NO_LEVEL, Params, classify, key_of, place};
 use crate::shared::runs::{RUN_LENGTH, in_runs, map};
 
-const _: () = assert!((RUN_LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE));
+const _: () = assert!((RUN_LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE as usize));
 
 /// Returns one key per object. The value sorted along with a key is the object's index with all primary flags (bits 29
 /// to 31) set.
@@ -28,8 +27,9 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
 /// Returns the number of entries in the large-object table, as `[shift - 1][tile]`.
 pub fn large_table_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
+    let tile = params.large_table_tile as usize;
     if grid.large_table_below == 0 {
-        return vec![0; LARGE_TABLE_SHIFTS as usize * objects.len().div_ceil(LARGE_TABLE_TILE)];
+        return vec![0; LARGE_TABLE_SHIFTS as usize * objects.len().div_ceil(tile)];
     }
     let of_runs = |shift| {
         let larger = larger_keys(grid, shift);
@@ -41,9 +41,7 @@ pub fn large_table_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[
                     .map(|(object, _)| LargeCells::of(grid, object, shift).count())
                     .sum()
             };
-            let tiles = objects[run.clone()]
-                .chunks(LARGE_TABLE_TILE)
-                .zip(keys[run].chunks(LARGE_TABLE_TILE));
+            let tiles = objects[run.clone()].chunks(tile).zip(keys[run].chunks(tile));
             tiles.map(sum).collect::<Vec<_>>()
         })
     };

@@ -9,7 +9,6 @@ use crate::shared::wgsl::number;
 
 pub const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
 pub(crate) const LARGE_TABLE_OCTAVES: u32 = number("common/large_table", "LARGE_TABLE_OCTAVES");
-pub(crate) const LARGE_TABLE_LANES: u32 = number("table/large_table_emit", "LARGE_TABLE_LANES");
 
 /// Cells of the large-object table in which a box is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,7 @@
-use super::large_table::{
-    LARGE_TABLE_LANES, LARGE_TABLE_SHIFTS, LargeCells, bounds, larger_keys, level_past_large_table,
-};
+use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, bounds, larger_keys, level_past_large_table};
 use crate::api::types::Aabb;
-use crate::layout::blocks::LARGE_TABLE_TILE;
 use crate::layout::grid::{DENSE, Grid, Level, Params, key_of};
 use crate::shared::wgsl::number;
-
-const LANES: usize = LARGE_TABLE_LANES as usize;
 
 /// Writes the entries of larger boxes after those of the objects. `keys` and `values` must have room for them. A value
 /// is the object's index without primary flags. `large_table_sums` comes from [`choose_large_table`].
@@ -24,14 +19,13 @@ pub fn large_table_emit(
     }
     let larger = larger_keys(grid, grid.large_table_shift);
     let objects = params.objects(objects);
-    let tiles = objects.len().div_ceil(LARGE_TABLE_TILE);
+    let length = params.large_table_tile as usize;
+    let tiles = objects.len().div_ceil(length);
     let places = &large_table_sums[(grid.large_table_shift as usize - 1) * tiles..][..tiles];
     for (tile, &first) in places.iter().enumerate() {
         let mut place = objects.len() + first as usize;
-        // In the shader's order: all objects of an invocation, then those of the next.
-        let of_lanes = (0..LANES).flat_map(|lane| (lane..LARGE_TABLE_TILE).step_by(LANES));
-        for object in of_lanes.map(|index| tile * LARGE_TABLE_TILE + index) {
-            if object >= objects.len() || !larger.contains(&keys[object]) {
+        for object in tile * length..objects.len().min((tile + 1) * length) {
+            if !larger.contains(&keys[object]) {
                 continue;
             }
             let world = params.world_of(worlds, object);

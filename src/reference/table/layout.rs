@@ -87,6 +87,9 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     }
     grid.first_level = next;
     grid.is_crowded = u32::from(is_crowded(params, &grid));
+    if params.has_clusters == 1 {
+        counters[word::CROWDED] = grid.is_crowded;
+    }
     grid.table_cells = table_base;
     grid.key_count = params.ignored_key(&grid) + 1;
     grid.large_table_below = level_below_large_table(params, level_statistics, grid.occupied);

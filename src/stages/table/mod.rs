@@ -26,8 +26,8 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{LARGE_TABLE_TILE, OCTAVES, SourceLayout};
-use crate::layout::digits::table_digits;
+use crate::layout::blocks::{OCTAVES, SourceLayout};
+use crate::layout::digits::{before_first, table_digits};
 use crate::layout::grid::{self, Grid, Params, Record};
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::shared::wgsl::number;
@@ -151,6 +151,8 @@ pub(crate) struct TableUniforms {
     worlds: Option<Copied>,
     entries: Scan,
     digits: Vec<Digit>,
+    before_first: Block,
+    counts_first: bool,
 }
 
 impl TablePlan {
@@ -202,7 +204,7 @@ impl TablePlan {
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
             (
                 buffer::LARGE_TABLE_SUMS,
-                4 * u64::from(LARGE_TABLE_TOTALS + LARGE_TABLE_SHIFTS * large_table_tiles(params)),
+                4 * u64::from(LARGE_TABLE_TOTALS + LARGE_TABLE_SHIFTS * params.large_table_tiles()),
             ),
             (buffer::LEVEL_STATISTICS, 32 * u64::from(grid::MAX_LEVELS)),
             (buffer::LEVELS, size_of::<Grid>() as u64),
@@ -236,6 +238,8 @@ impl TablePlan {
 
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableUniforms {
         let params = &shape.params;
+        let digits = table_digits(params, shape.sort);
+        let before_first = before_first(&digits, !params.is_uniform());
         TableUniforms {
             layout: self.layout.map(|layout| blocks.push(&layout)),
             worlds: self.source_worlds.map(|layout| {
@@ -249,7 +253,9 @@ impl TablePlan {
                 &counters::ENTRIES,
                 params.entry_capacity,
             ),
-            digits: Digit::all(blocks, table_digits(params, shape.sort)),
+            before_first: blocks.push(&before_first),
+            counts_first: before_first.next_bits == 0,
+            digits: Digit::all(blocks, digits),
         }
     }
 
@@ -265,6 +271,7 @@ impl TablePlan {
         if has_large_table {
             recorder.clear_words(buffer::LARGE_TABLE_SUMS, 0, LARGE_TABLE_TOTALS.into());
         }
+        sort::clear_counts(recorder, &blocks.digits);
         if let Some(worlds) = &blocks.worlds {
             recorder.stage(label!("worlds"), |stage| worlds.record(stage));
         }
@@ -293,7 +300,8 @@ impl TablePlan {
         });
         let unsorted = PING_PONG.unsorted();
         let [keys, values] = unsorted.binds();
-        let tiles = large_table_tiles(params);
+        let tiles = params.large_table_tiles();
+        let [sort_block, counts] = sort::counting(blocks.before_first);
         recorder.stage(label!("entries"), |stage| {
             if params.is_uniform() {
                 stage.run(&ENTRY_COUNT, objects, &[]);
@@ -301,32 +309,33 @@ impl TablePlan {
                 stage.run(&ENTRY_EMIT, objects, &[keys, values]);
             } else {
                 let grid = if has_large_table { buffer::LEVELS } else { buffer::GRID };
-                stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys]);
+                stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys, sort_block, counts]);
             }
         });
         if has_large_table {
             recorder.stage(label!("large_table"), |stage| {
                 let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
-                stage.run_groups(&LARGE_TABLE_EMIT, tiles, &[grids[0], grids[1], keys, values]);
+                let binds = [grids[0], grids[1], keys, values, sort_block, counts];
+                stage.run_groups(&LARGE_TABLE_EMIT, tiles, &binds);
             });
         }
         let sort = Sort {
             strategy: shape.sort,
             ping_pong: PING_PONG,
             grid: buffer::GRID,
+            counts_first: blocks.counts_first,
         };
         let mut sorted = unsorted;
-        sort::clear_sums(recorder, &blocks.digits);
         recorder.stage(label!("sort"), |stage| {
             sorted = sort.record(stage, &blocks.digits, unsorted)
         });
         recorder.stage(label!("gather"), |stage| {
             stage.run(&GATHER, objects.max(params.entry_capacity + 1), &sorted.binds());
         });
-        if params.has_clusters != 0 {
-            // Runs even without records, to choose the variant of `pair_count`.
+        let is_sparse = shape.sort != SortStrategy::SerialTiles && params.counts_crowded() == Some(false);
+        if params.has_clusters != 0 && !is_sparse {
             let blocks = (objects + params.large_table_capacity).div_ceil(WORKGROUP);
-            // Outside of crowded scenes, workgroups start for nothing, so there are fewer.
+            // Few workgroups outside of crowded scenes, where they start for nothing.
             let groups = match params.counts_crowded() {
                 Some(true) => blocks,
                 _ => blocks.div_ceil(SPARSE_BLOCKS),
@@ -346,8 +355,4 @@ pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {
 /// Words that count entries: one per object and entry group.
 pub(crate) const fn entry_counts(params: &Params) -> u32 {
     grid::ENTRY_GROUPS * params.object_count
-}
-
-const fn large_table_tiles(params: &Params) -> u32 {
-    params.object_count.div_ceil(LARGE_TABLE_TILE as u32)
 }

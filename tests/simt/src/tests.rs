@@ -176,16 +176,13 @@ fn each_kind_of_fault_is_told() {
 }
 
 /// Upper bounds, slightly above current costs, for 10,000 uniform boxes: instructions and L2 bytes per box.
-const COSTS: [(&str, f64, f64); 9] = [
-    // Four lanes share a sample, and more workgroups share the boxes: more instructions, less latency.
+const COSTS: [(&str, f64, f64); 8] = [
     ("sample_statistics", 11.7, 46.1),
     ("level_statistics", 14.6, 50.5),
-    ("keys", 7.7, 40.0),
-    ("large_table_emit", 0.3, 0.85),
-    ("gather", 4.55, 142.1),
-    ("sort_histogram", 3.95, 30.0),
-    // Tiles are small, so that many processors have one: twice the instructions, half the latency.
-    ("sort_scatter_subgroups", 57.5, 154.0),
+    ("keys", 13.45, 83.0),
+    ("large_table_emit", 1.2, 1.35),
+    ("gather", 5.0, 142.1),
+    ("sort_scatter_subgroups", 63.0, 222.0),
     ("pair_count_sparse", 78.7, 244.2),
     ("pair_emit_cached", 10.2, 112.5),
 ];
