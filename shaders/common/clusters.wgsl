@@ -15,6 +15,7 @@ const VARIANT_CROWDED: u32 = 2u;
 
 // True if `pair_count_crowded` counts the pairs. It caches bits of box tests, not partners.
 fn keeps_bits(is_crowded: u32) -> bool {
-    let is_chosen = params.pair_variant == VARIANT_CROWDED || (is_crowded != 0u && params.pair_variant != VARIANT_SPARSE);
+    let may_choose = is_crowded != 0u && params.pair_variant != VARIANT_SPARSE;
+    let is_chosen = may_choose || params.pair_variant == VARIANT_CROWDED;
     return is_chosen || params.pair_bit_words > 0u || params.scheme == SCHEME_ADAPTIVE;
 }

@@ -2,7 +2,8 @@
 // uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
 // Counts the pairs of scenes that are not crowded, one entry per object. Caches partners, so that `pair_emit` seldom
-// needs a second walk. Chunks are claimed in any order, but each entry's chunks are linked in the order of its partners.
+// needs a second walk. Chunks are claimed in any order, but each entry's chunks are linked in the order of its
+// partners.
 
 // Upper bound of `params.cached_partners`.
 const MAX_CACHED: u32 = 12u;

@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_write
-// uses: queries/query_image_own
+// uses: common/prelude, common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}
+// uses: pairs/pair_write, queries/query_image_own
 
 // Writes the pairs of moving and static objects: from cached partners, or by a second walk if a moving object has more
 // partners. The next place of each moving object, from earlier rounds, follows the offsets.

@@ -255,7 +255,8 @@ fn walk_ring(original: Query, index: u32, ring: Ring) {
     var query = original;
     query.images = image.images;
     query.farthest = farthest_of(select(again(original).radius, ring.radius, is_periodic(original)));
-    let cells = in_buckets(cells_of(image, level), level);
+    let ring_cells = cells_of(image, level);
+    let cells = in_buckets(ring_cells, level);
     let lower = cells.lower;
     let upper = cells.upper;
     let inner_cells = cells_of(query_within(original, ring.inner), level);
@@ -267,7 +268,7 @@ fn walk_ring(original: Query, index: u32, ring: Ring) {
     let gap_x = gaps_to(apart, lower_bounds(level), upper_bounds(level)).x;
     let next_z = level.stride_z - u32(upper.y - lower.y) * level.stride_y;
     var y = lower.y;
-    var z = select(upper.z + 1, lower.z, all(cells_of(image, level).lower <= cells_of(image, level).upper));
+    var z = select(upper.z + 1, lower.z, all(ring_cells.lower <= ring_cells.upper));
     var slot = unmasked_bucket_of(level, lower.x, y, z, original.world);
     var is_behind = false;
     for (; z <= upper.z;) {

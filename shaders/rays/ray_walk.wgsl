@@ -1,5 +1,6 @@
 // uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
-// needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again, without_cells
+// needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again
+// needs: without_cells
 
 // Loads rays, and walks the cells that they pass, level by level and slab by slab.
 //

@@ -64,7 +64,10 @@ fn fits(cover: Level) -> bool {
 
 // Shift of the chosen cell size, or 0 for no table.
 fn chosen_shift() -> u32 {
-    for (var shift = select(NO_LEVEL, 1u, grid.large_table_below > 0u); shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
+    if (grid.large_table_below == 0u) {
+        return 0u;
+    }
+    for (var shift = 1u; shift <= LARGE_TABLE_SHIFTS; shift += 1u) {
         if (fits(large_table(shift))) {
             return shift;
         }

@@ -1,6 +1,6 @@
 use std::mem::take;
 
-use super::lists::Lists;
+use super::lists::{Lists, MAX_OF_ALL};
 use super::nearest::nearest;
 use super::query_lists::QueryLists;
 use super::table::Table;
@@ -186,7 +186,7 @@ impl<'a> Answer<'a> {
             self.result.query_nearest = nearest(&params, &walks, &boxes, overrides, &mut self.counters);
             return Ok(());
         }
-        let mut lists = QueryLists::find(&params, &walks, &boxes, overrides, &mut self.counters);
+        let mut lists = QueryLists::find(MAX_OF_ALL, &params, &walks, &boxes, overrides, &mut self.counters);
         let mut offsets = take(&mut lists.counts);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
         let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::api::types::Aabb;
+use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Level, MAX_LEVELS, Params, SCHEME_ADAPTIVE, axis_inverse, cell_on_axis, unordered};
 use crate::reference::queries::query::{LoadedQuery, NEAREST_IMAGE, SLACK, periods};
 use crate::reference::queries::query_walk::Cells;
@@ -57,8 +58,13 @@ impl Boxes {
         }
     }
 
-    pub fn filters_matter(&self, query: &LoadedQuery) -> bool {
-        self.has_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0
+    /// `overrides` without filters if all objects pass the query's.
+    pub fn overrides_of(&self, query: &LoadedQuery, overrides: Overrides) -> Overrides {
+        let filters_matter = self.has_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0;
+        Overrides {
+            filters: overrides.filters && filters_matter,
+            ..overrides
+        }
     }
 
     /// Passes to `visit` the entries whose squared distance may be at most `most`. `visit` returns the next `most`.
@@ -177,21 +183,12 @@ impl<'a> Surroundings<'a> {
         cell_on_axis(self.scheme, position, self.inverse[axis])
     }
 
-    pub fn bounds(&self) -> Cells {
-        let level = self.level;
-        [
-            level.lower_x..=level.upper_x,
-            level.lower_y..=level.upper_y,
-            level.lower_z..=level.upper_z,
-        ]
-    }
-
     /// Cells that may hold objects within `reach`.
     pub fn cells(&self, reach: f32) -> Cells {
-        let bounds = self.bounds();
+        let [lowest, highest] = self.level.bounds();
         std::array::from_fn(|axis| {
             let [first, last] = self.ends(axis, reach).map(|end| self.cell(axis, end));
-            first.max(*bounds[axis].start())..=last.min(*bounds[axis].end())
+            first.max(lowest[axis])..=last.min(highest[axis])
         })
     }
 

@@ -8,9 +8,9 @@ use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
 /// Maximum number of cached items of a run of consecutive rows. Runs with more items are walked again.
-const MAX_OF_RUN: usize = 1 << 20;
+pub(super) const MAX_OF_RUN: usize = 1 << 20;
 /// The same for all runs together.
-const MAX_OF_ALL: usize = 1 << 27;
+pub(super) const MAX_OF_ALL: usize = 1 << 27;
 
 pub(crate) trait WalkRows: Sync {
     type Found: Copy + Send + Sync;

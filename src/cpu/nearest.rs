@@ -14,7 +14,7 @@ use crate::layout::grid::{Level, Params, SCHEME_UNIFORM, cell_of};
 use crate::reference::queries::query::{LoadedQuery, distance_key, distance_to, periods, squared_float};
 use crate::reference::queries::query_nearest::{Nearest, query_nearest};
 use crate::reference::queries::query_rings::{bounded, fullest_first};
-use crate::reference::queries::query_walk::{Cells, QueryReads, passes, rows_of};
+use crate::reference::queries::query_walk::{Cells, QueryReads, passes, rows_of, spans_level};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{self, in_runs, map};
 
@@ -55,7 +55,18 @@ pub(super) fn nearest(
                 if query.answers {
                     let place = Place::of(params, &query);
                     for (input, boxes) in walks {
-                        Search::new(params, input, boxes, overrides, &query, &place, &mut found).run();
+                        let mut search = Search {
+                            params,
+                            input,
+                            boxes,
+                            overrides: boxes.overrides_of(&query, overrides),
+                            query: &query,
+                            place: &place,
+                            found: &mut found,
+                            most: f32::INFINITY,
+                            reach: f32::MAX,
+                        };
+                        search.run();
                     }
                 }
                 found.write(slots);
@@ -120,36 +131,10 @@ fn outward(cells: &RangeInclusive<i32>, own: i32, mut visit: impl FnMut(i32)) {
     }
 }
 
-impl<'a> Search<'a> {
-    fn new(
-        params: &'a Params,
-        input: &'a QueryReads<'a>,
-        boxes: &'a Boxes,
-        overrides: Overrides,
-        query: &'a LoadedQuery,
-        place: &'a Place,
-        found: &'a mut Nearest,
-    ) -> Self {
-        let mut search = Self {
-            params,
-            input,
-            boxes,
-            overrides: Overrides {
-                filters: overrides.filters && boxes.filters_matter(query),
-                ..overrides
-            },
-            query,
-            place,
-            found,
-            most: f32::INFINITY,
-            reach: f32::MAX,
-        };
-        search.bound();
-        search
-    }
-
+impl Search<'_> {
     fn run(&mut self) {
         let (table, params) = (self.input.table, self.params);
+        self.bound();
         self.test(table.large(params, self.query.world));
         let Some((index, fullest)) = fullest_first(table.grid).next() else {
             return;
@@ -227,7 +212,7 @@ impl<'a> Search<'a> {
         if cells.iter().any(RangeInclusive::is_empty) {
             return false;
         }
-        if ENTRIES_PER_ROW * rows(&cells) >= entries.len() as u64 || cells == around.bounds() {
+        if ENTRIES_PER_ROW * rows(&cells) >= entries.len() as u64 || spans_level(&cells, level) {
             self.test(entries);
             return true;
         }

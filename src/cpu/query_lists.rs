@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::boxes::Boxes;
+use super::lists::MAX_OF_RUN;
 use super::query_walk::walk;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
@@ -11,11 +12,6 @@ use crate::reference::queries::query_count::finish_counters;
 use crate::reference::queries::query_walk::QueryReads;
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
-
-/// Maximum number of cached objects of all queries.
-const MAX_OF_ALL: usize = 1 << 27;
-/// The same for a group of consecutive queries. Groups with more objects are walked again.
-const MAX_OF_RUN: usize = 1 << 20;
 
 pub(crate) struct QueryLists<'a> {
     params: &'a Params,
@@ -36,17 +32,8 @@ struct Run {
 }
 
 impl<'a> QueryLists<'a> {
+    /// Walks all queries. Caches at most `most` objects.
     pub fn find(
-        params: &'a Params,
-        walks: &'a [QueryReads<'a>],
-        boxes: &'a [&'a Boxes],
-        overrides: Overrides,
-        counters: &mut [u32],
-    ) -> Self {
-        Self::find_within(MAX_OF_ALL, params, walks, boxes, overrides, counters)
-    }
-
-    pub fn find_within(
         most: usize,
         params: &'a Params,
         walks: &'a [QueryReads<'a>],
@@ -148,6 +135,7 @@ impl<'a> QueryLists<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lists::MAX_OF_ALL;
     use super::*;
     use crate::api::descriptor::BroadPhaseDescriptor;
     use crate::api::input::{Queries, Source};
@@ -202,7 +190,7 @@ mod tests {
                     count_candidates,
                 };
                 let mut counters = vec![0; trace.counters.len()];
-                let lists = QueryLists::find_within(most, params, &walks, &boxes, overrides, &mut counters);
+                let lists = QueryLists::find(most, params, &walks, &boxes, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);
                 let kept = lists.runs.iter().flatten().filter_map(|run| run.found.as_ref());
                 let kept: usize = kept.map(Vec::len).sum();
@@ -213,7 +201,7 @@ mod tests {
                 );
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                let lists = QueryLists::find_within(most, params, &walks, &boxes, overrides, &mut counters);
+                let lists = QueryLists::find(most, params, &walks, &boxes, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");
             }

@@ -25,10 +25,7 @@ pub(super) fn walk(
         accept(object);
         u32::MAX
     };
-    let overrides = Overrides {
-        filters: overrides.filters && boxes.filters_matter(query),
-        ..overrides
-    };
+    let overrides = boxes.overrides_of(query, overrides);
     let table = input.table;
     let mut walk = Walk::new(params, input, overrides, query, u32::MAX, &mut accept);
     let test_all = |walk: &mut Walk<'_, _>, entries: Range<u32>| {

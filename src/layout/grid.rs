@@ -272,6 +272,16 @@ pub struct Level {
     pub stride_world: u32,
 }
 
+impl Level {
+    /// Lowest and highest occupied cells, fine ones along x.
+    pub(crate) fn bounds(&self) -> [[i32; 3]; 2] {
+        [
+            [self.lower_x, self.lower_y, self.lower_z],
+            [self.upper_x, self.upper_y, self.upper_z],
+        ]
+    }
+}
+
 /// The grid of a step: `Grid` in the shaders. 2,160 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, distance_key, squared_float};
-use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
+use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of, spans_level};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
@@ -60,7 +60,7 @@ impl Apart<'_> {
     }
 
     fn level(&self) -> f32 {
-        let [lower, upper] = bounds_of(self.level);
+        let [lower, upper] = self.level.bounds();
         let gaps: [f32; 3] = std::array::from_fn(|axis| self.gap(axis, lower[axis], upper[axis]));
         let largest = gaps.into_iter().fold(SMALLEST_RADIUS, f32::max);
         let [x, y, z] = gaps.map(|gap| gap / largest);
@@ -77,13 +77,6 @@ pub(crate) fn bounded(limit: u32, query: &LoadedQuery, radius: f32) -> f32 {
         radius
     };
     bounded.max(SMALLEST_RADIUS).min(query.radius)
-}
-
-fn bounds_of(level: &Level) -> [[i32; 3]; 2] {
-    [
-        [level.lower_x, level.lower_y, level.lower_z],
-        [level.upper_x, level.upper_y, level.upper_z],
-    ]
 }
 
 impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
@@ -163,13 +156,11 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     fn spans(&self, ring: &LoadedQuery, level: &Level) -> bool {
-        let [lower, upper] = bounds_of(level);
-        let cells = self.cells_of(ring, level);
-        (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
+        spans_level(&self.cells_of(ring, level), level)
     }
 
     fn ring_covers(&self, ring: &LoadedQuery, level: &Level) -> bool {
-        let [lower, upper] = bounds_of(level);
+        let [lower, upper] = level.bounds();
         let apart = self.apart(ring, level);
         let farthest = |axis: usize| {
             let ends = [lower[axis], upper[axis]].map(|cell| apart.gap(axis, cell, cell));

@@ -257,13 +257,10 @@ impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
     pub(super) fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
         let reach = self.reach_of_objects(query);
-        let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
-        let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
+        let [lowest, highest] = level.bounds();
         let [lower, upper] =
             [query.search_min, query.search_max].map(|corner| cell_of(self.params.scheme, corner, inverse));
-        std::array::from_fn(|axis| {
-            (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
-        })
+        std::array::from_fn(|axis| (lower[axis] - reach[axis]).max(lowest[axis])..=upper[axis].min(highest[axis]))
     }
 
     fn row(&self, level: &Level, cells: &Cells, y: i32, z: i32) -> [Range<u32>; 2] {
@@ -306,12 +303,9 @@ impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
         let rows = counts[1] * counts[2];
         let is_dense = level.table_mask == DENSE;
         let is_repeated = !is_dense && rows * counts[0] >= level.table_size as f32;
-        let bounds = [
-            level.lower_x..=level.upper_x,
-            level.lower_y..=level.upper_y,
-            level.lower_z..=level.upper_z,
-        ];
-        let level_counts = cell_counts(&bounds, level);
+        let [lowest, highest] = level.bounds();
+        let all_cells = std::array::from_fn(|axis| lowest[axis]..=highest[axis]);
+        let level_counts = cell_counts(&all_cells, level);
         let looks_twice = is_dense && rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
         let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
         let iterations = self.row_iterations() * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
@@ -399,6 +393,12 @@ pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
             (upper.wrapping_sub(lower) as u32 + 1) as f32
         }
     })
+}
+
+/// Returns true if `cells` are all cells of the level.
+pub(crate) fn spans_level(cells: &Cells, level: &Level) -> bool {
+    let [lowest, highest] = level.bounds();
+    (0..3).all(|axis| cells[axis] == (lowest[axis]..=highest[axis]))
 }
 
 pub(crate) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {

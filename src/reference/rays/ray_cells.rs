@@ -47,12 +47,9 @@ impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
 
     fn visit_slab(&mut self, level: &Level, visit: &Visit) {
         let whole = [self.x_detail, 0, 0];
-        let bounds = [
-            [level.lower_x, level.lower_y, level.lower_z],
-            [level.upper_x, level.upper_y, level.upper_z],
-        ];
-        let lower = per_axis(|axis| visit.lower[axis].max(bounds[0][axis]) >> whole[axis]);
-        let upper = per_axis(|axis| visit.upper[axis].min(bounds[1][axis]) >> whole[axis]);
+        let [lowest, highest] = level.bounds();
+        let lower = per_axis(|axis| visit.lower[axis].max(lowest[axis]) >> whole[axis]);
+        let upper = per_axis(|axis| visit.upper[axis].min(highest[axis]) >> whole[axis]);
         if (0..3).all(|axis| lower[axis] <= upper[axis]) {
             let sizes = per_axis(|axis| upper[axis].wrapping_sub(lower[axis]) as u32 + 1);
             let count = sizes.iter().fold(1, |count: u32, &size| count.saturating_mul(size));

@@ -59,10 +59,7 @@ pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
         [0; 3]
     };
     let shifted = |cell: [i32; 3]| std::array::from_fn(|axis| cell[axis] >> rest[axis]);
-    [
-        shifted([cover.lower_x, cover.lower_y, cover.lower_z]),
-        shifted([cover.upper_x, cover.upper_y, cover.upper_z]),
-    ]
+    cover.bounds().map(shifted)
 }
 
 fn inverse(grid: &Grid) -> [f32; 3] {

@@ -142,8 +142,7 @@ fn set_large_table_bounds(grid: &mut Grid) {
     let below = grid.large_table_below;
     for (index, level) in grid.occupied_levels().filter(|&(index, _)| index < below) {
         let octaves = below - 1 - index;
-        let lowest = [level.lower_x, level.lower_y, level.lower_z];
-        let highest = [level.upper_x, level.upper_y, level.upper_z];
+        let [lowest, highest] = level.bounds();
         for axis in 0..3 {
             lower[axis] = lower[axis].min(lowest[axis] >> octaves);
             let highest = match highest[axis] >> octaves {
