@@ -3,6 +3,7 @@ use std::mem::take;
 use super::lists::{Lists, MAX_OF_ALL};
 use super::nearest::nearest;
 use super::query_lists::QueryLists;
+use super::ray_search;
 use super::table::Table;
 use super::walks::{PairWalks, RayWalks, StaticPairWalks};
 use crate::api::counters::{CountedOutput, HITS, PAIRS, RAY_CELLS, RESULTS};
@@ -19,10 +20,10 @@ use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::params::{fixed, overrides_of, scan_output};
-use crate::reference::rays::ray_any::ray_any;
+use crate::reference::rays::ray_any::any_by;
 use crate::reference::rays::ray_cells_count::ray_cells_count;
 use crate::reference::rays::ray_cells_emit::ray_cells_emit;
-use crate::reference::rays::ray_closest::ray_closest;
+use crate::reference::rays::ray_closest::closest_by;
 use crate::reference::rays::ray_hits::ray_count_of;
 use crate::shared::lists::sort_lists;
 use crate::shared::runs;
@@ -126,12 +127,23 @@ impl<'a> Answer<'a> {
     fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let tables = self.table.reads(None).rays(rays);
+        let trees = if overrides.count_candidates {
+            Vec::new()
+        } else {
+            self.table.trees(params.ray_count)
+        };
         match self.descriptor.outputs.ray_mode {
             RayMode::Closest => {
-                self.result.ray_hits = ray_closest(&params, &tables, overrides, &mut self.counters);
+                self.result.ray_hits = closest_by(&params, &tables, &mut self.counters, |ray, closest| {
+                    ray_search::walk(&params, &tables, &trees, overrides, ray, closest)
+                });
                 self.params.hit_capacity = params.ray_count;
             }
-            RayMode::Any => self.result.ray_any = ray_any(&params, &tables, overrides, &mut self.counters),
+            RayMode::Any => {
+                self.result.ray_any = any_by(&params, &tables, &mut self.counters, |ray, any| {
+                    ray_search::walk(&params, &tables, &trees, overrides, ray, any)
+                });
+            }
             RayMode::All => {
                 let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.hits);
                 let walks = RayWalks {
@@ -176,16 +188,17 @@ impl<'a> Answer<'a> {
         let (params, overrides) = (self.params, self.overrides);
         let reads = self.table.reads(self.admits);
         let walks = reads.queries(queries, params.self_query != self_query::NONE);
+        if params.nearest > 0 {
+            let trees = self.table.trees(params.query_count);
+            self.result.query_nearest = nearest(&params, &walks, &trees, overrides, &mut self.counters);
+            return Ok(());
+        }
         // Only the other schemes read them.
         let boxes = if params.is_uniform() {
             vec![]
         } else {
             self.table.boxes()
         };
-        if params.nearest > 0 {
-            self.result.query_nearest = nearest(&params, &walks, &boxes, overrides, &mut self.counters);
-            return Ok(());
-        }
         let mut lists = QueryLists::find(MAX_OF_ALL, &params, &walks, &boxes, overrides, &mut self.counters);
         let mut offsets = take(&mut lists.counts);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);

@@ -10,16 +10,16 @@ use crate::reference::queries::query_walk::Cells;
 use crate::reference::rows::CellTable;
 use crate::shared::runs::{in_runs, map};
 
-const LANES: usize = 8;
+pub(super) const LANES: usize = 8;
 
 /// Lower, then upper bounds of eight entries, clamped to finite floats.
-type Block = [[[f32; LANES]; 3]; 2];
+pub(super) type Block = [[[f32; LANES]; 3]; 2];
 
 #[derive(Clone, Debug)]
 pub(super) struct Boxes {
     blocks: Vec<Block>,
     lengths: [[f32; 3]; MAX_LEVELS as usize],
-    has_filters: bool,
+    pub has_filters: bool,
 }
 
 impl Boxes {
@@ -50,20 +50,10 @@ impl Boxes {
                 lengths[index as usize] = std::array::from_fn(|axis| lengths[index as usize][axis].max(longest[axis]));
             }
         }
-        let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.owner & Aabb::OWNER_MASK != 0;
         Self {
             blocks: map(table.records.len().div_ceil(LANES) as u32, block),
             lengths,
-            has_filters: objects.iter().any(has_filters),
-        }
-    }
-
-    /// `overrides` without filters if all objects pass the query's.
-    pub fn overrides_of(&self, query: &LoadedQuery, overrides: Overrides) -> Overrides {
-        let filters_matter = self.has_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0;
-        Overrides {
-            filters: overrides.filters && filters_matter,
-            ..overrides
+            has_filters: have_filters(objects),
         }
     }
 
@@ -73,7 +63,7 @@ impl Boxes {
         let mut first = entries.start as usize;
         while first < entries.end as usize {
             let block = first / LANES;
-            let squares = place.squares(&self.blocks[block]);
+            let squares = place.squares(&self.blocks[block], true);
             let bits: [u32; LANES] = std::array::from_fn(|lane| if squares[lane] <= most { 1 << lane } else { 0 });
             let mut near = bits.into_iter().fold(0, |near, bit| near | bit);
             near &= u32::MAX << (first % LANES);
@@ -87,6 +77,21 @@ impl Boxes {
             }
             first = (block + 1) * LANES;
         }
+    }
+}
+
+/// True if some object does not pass every filter.
+pub(super) fn have_filters(objects: &[Aabb]) -> bool {
+    let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.owner & Aabb::OWNER_MASK != 0;
+    objects.iter().any(has_filters)
+}
+
+/// `overrides` without filters if these cannot matter.
+pub(super) fn overrides_of(overrides: Overrides, have_filters: bool, query: &LoadedQuery) -> Overrides {
+    let filters_matter = have_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0;
+    Overrides {
+        filters: overrides.filters && filters_matter,
+        ..overrides
     }
 }
 
@@ -126,16 +131,17 @@ impl Place {
         }
     }
 
+    /// Lower bounds of squared distances. Boxes of objects may stand for their lower corners.
     #[inline(always)]
-    fn squares(&self, block: &Block) -> [f32; LANES] {
+    pub fn squares(&self, block: &Block, are_objects: bool) -> [f32; LANES] {
         let [low, high] = block;
-        let high = if self.seeks_corners { low } else { high };
+        let high = if self.seeks_corners && are_objects { low } else { high };
         let mut squares = [0.0; LANES];
         for axis in 0..3 {
             let [own_low, own_high] = self.corners[axis];
             for lane in 0..LANES {
                 let gap = larger(own_low - high[axis][lane], low[axis][lane] - own_high);
-                let gap = larger(gap, 0.0);
+                let gap = larger(0.0, gap);
                 squares[lane] += gap * gap;
             }
         }
@@ -143,9 +149,14 @@ impl Place {
     }
 }
 
-/// Unlike [`f32::max`], a single instruction, since no number is NaN.
-fn larger(a: f32, b: f32) -> f32 {
+/// `b` if either is NaN. Unlike [`f32::max`], a single instruction.
+pub(super) fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
+}
+
+/// As [`larger`].
+pub(super) fn smaller(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
 }
 
 /// Cells of a level, as seen from a place.
@@ -173,10 +184,6 @@ impl<'a> Surroundings<'a> {
             sides: inverse.map(|inverse| unit / inverse),
             extents: lengths.map(|length| if reaches { length } else { 0.0 }),
         }
-    }
-
-    pub fn own(&self) -> [i32; 3] {
-        [0, 1, 2].map(|axis| self.cell(axis, self.place.corners[axis][0]))
     }
 
     fn cell(&self, axis: usize, position: f32) -> i32 {

@@ -106,7 +106,12 @@ impl<'a> CpuBroadPhase<'a> {
         let objects = table.params.all_objects();
         QuerySizes::of(&scene.query_input, objects.into(), 4).write(&mut answer.params)?;
         answer.run_queries(&scene)?;
-        Ok(answer.into_result())
+        let searches = answer.params.ray_count.saturating_add(answer.params.query_count);
+        let result = answer.into_result();
+        if let Some(table) = &mut self.table {
+            table.searches = table.searches.saturating_add(searches);
+        }
+        Ok(result)
     }
 
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {

@@ -14,7 +14,9 @@ mod lists;
 mod nearest;
 mod query_lists;
 mod query_walk;
+mod ray_search;
 mod table;
+mod trees;
 mod walks;
 
 #[doc(hidden)]

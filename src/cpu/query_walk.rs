@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::boxes::{Boxes, Place, Surroundings};
+use super::boxes::{Boxes, Place, Surroundings, overrides_of};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{DENSE, Params};
 use crate::reference::queries::query::{LoadedQuery, distance_to};
@@ -25,7 +25,7 @@ pub(super) fn walk(
         accept(object);
         u32::MAX
     };
-    let overrides = boxes.overrides_of(query, overrides);
+    let overrides = overrides_of(overrides, boxes.has_filters, query);
     let table = input.table;
     let mut walk = Walk::new(params, input, overrides, query, u32::MAX, &mut accept);
     let test_all = |walk: &mut Walk<'_, _>, entries: Range<u32>| {

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::boxes::Boxes;
+use super::trees::Trees;
 use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
@@ -29,6 +30,9 @@ use crate::reference::table::layout::layout;
 use crate::reference::table::level_statistics::level_statistics;
 use crate::reference::table::sample_statistics::sample_statistics;
 
+/// Boxes that enter a tree in the time that it saves a search.
+const BOXES_PER_SEARCH: u32 = 16;
+
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub params: Params,
@@ -39,6 +43,8 @@ pub(super) struct Table {
     statics: Option<(Params, Cells)>,
     exclusions: Exclusions,
     exclusion_table: Vec<[u32; 2]>,
+    /// Number of rays and queries of earlier calls.
+    pub searches: u32,
 }
 
 impl Table {
@@ -62,6 +68,7 @@ impl Table {
             cells,
             statics,
             exclusions,
+            searches: 0,
         })
     }
 
@@ -82,6 +89,21 @@ impl Table {
             .into_iter()
             .flatten()
             .map(boxes)
+            .collect()
+    }
+
+    /// One per table. Empty in the uniform scheme, with several worlds, and if building them would take more time than
+    /// `count` searches and earlier ones save.
+    pub fn trees(&self, count: u32) -> Vec<&Trees> {
+        let own = (&self.params, &self.cells);
+        let statics = self.statics.as_ref().map(|(params, cells)| (params, cells));
+        let pays = self.params.all_objects() / BOXES_PER_SEARCH <= self.searches.saturating_add(count);
+        if self.params.is_uniform() || self.params.has_worlds() || !pays {
+            return Vec::new();
+        }
+        let tables = [Some(own), statics].into_iter().flatten();
+        tables
+            .map(|(params, cells)| cells.trees(params, &self.objects))
             .collect()
     }
 
@@ -108,6 +130,7 @@ struct Cells {
     records: Vec<Record>,
     clusters: Vec<Record>,
     boxes: OnceLock<Boxes>,
+    trees: OnceLock<Trees>,
 }
 
 impl Cells {
@@ -148,7 +171,13 @@ impl Cells {
             records,
             clusters,
             boxes: OnceLock::new(),
+            trees: OnceLock::new(),
         })
+    }
+
+    fn trees(&self, params: &Params, objects: &[Aabb]) -> &Trees {
+        self.trees
+            .get_or_init(|| Trees::new(params, self.reads(params).table, objects))
     }
 
     fn reads(&self, params: &Params) -> TableReads<'_> {

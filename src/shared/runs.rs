@@ -85,3 +85,13 @@ pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
     #[cfg(not(feature = "rayon"))]
     items.sort_unstable();
 }
+
+pub(crate) fn join(first: impl FnOnce() + Send, second: impl FnOnce() + Send) {
+    #[cfg(feature = "rayon")]
+    rayon::join(first, second);
+    #[cfg(not(feature = "rayon"))]
+    {
+        first();
+        second();
+    }
+}

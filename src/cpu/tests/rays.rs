@@ -1,5 +1,6 @@
 use super::*;
 use crate::api::descriptor::OutputOptions;
+use crate::api::scene::Statics;
 
 /// Adds layers, half extents, `t_min` and worlds. Some values make rays invalid.
 fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<SweptRay> {
@@ -730,4 +731,72 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         differing += usize::from(seen.windows(2).any(|two| two[0] != two[1]));
     }
     assert!(walked > 10_000 && differing > 100, "{walked}, {differing}");
+}
+
+/// Trees are searched in another order than cells, and leave most boxes to a test in single precision.
+#[test]
+fn rays_through_trees_hit_what_those_through_cells_hit() {
+    let mut hits = 0;
+    for kind in 0..KINDS {
+        for (count, scale) in [
+            (3, 0),
+            (70, -100),
+            (300, 60),
+            (300, 0),
+            (600, 100),
+            (600, -60),
+            (900, 0),
+        ] {
+            let mut random = SplitMix(91_000 + 1000 * u64::from(kind) + count as u64);
+            let mut objects = scene(&mut random, kind, count);
+            spoil(&mut random, &mut objects);
+            let mut lines = rays(&mut random, &objects, 120);
+            let scaled = |bound: f32| (f64::from(bound) * 2f64.powi(scale)) as f32;
+            for object in &mut objects {
+                (object.min, object.max) = (object.min.map(scaled), object.max.map(scaled));
+            }
+            lines.iter_mut().for_each(|line| line.origin = line.origin.map(scaled));
+            let wide = swept(&mut random, &lines, scaled(1.0), 1);
+            let statics = random.pick(&[0, count / 3]);
+            let min_scale = scaled(0.5);
+            let scheme = if scale.abs() < 90 && random.one_in(2) {
+                Scheme::Adaptive { min_scale }
+            } else {
+                Scheme::Hierarchical
+            };
+            for (rays, ray_mode) in [Rays::Plain(Source::Host(&lines)), Rays::Swept(Source::Host(&wide))]
+                .into_iter()
+                .flat_map(|rays| [RayMode::Closest, RayMode::Any].map(|mode| (rays, mode)))
+            {
+                let descriptor = BroadPhaseDescriptor {
+                    dimensions: random.pick(&[Dimensions::Two, Dimensions::Three]),
+                    scheme,
+                    outputs: OutputOptions {
+                        ray_mode,
+                        ..Default::default()
+                    },
+                    pairs: false,
+                    ..Default::default()
+                };
+                let scene = Scene {
+                    statics: Statics {
+                        objects: objects[..statics].into(),
+                        ..Statics::default()
+                    },
+                    rays,
+                    ..only(&objects[statics..])
+                };
+                let (found, expected) = (step_scene(&descriptor, &scene), trace(&descriptor, &scene).unwrap());
+                let found = found.unwrap();
+                let what = format!("kind {kind}, {count} objects by 2^{scale}, {ray_mode:?}");
+                assert_eq!(found.ray_hits.len(), expected.ray_hits.len(), "{what}");
+                for (index, (found, expected)) in found.ray_hits.iter().zip(&expected.ray_hits).enumerate() {
+                    assert_eq!(bits(found), bits(expected), "{what}, ray {index}");
+                    hits += u32::from(found.object != crate::NONE);
+                }
+                assert_eq!(found.ray_any, expected.ray_any, "{what}");
+            }
+        }
+    }
+    assert!(hits > 1000, "{hits}");
 }

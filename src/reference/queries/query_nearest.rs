@@ -22,10 +22,6 @@ impl Nearest {
         Self { wanted, found }
     }
 
-    pub const fn wanted(&self) -> usize {
-        self.wanted
-    }
-
     pub fn clear(&mut self) {
         self.found.clear();
     }

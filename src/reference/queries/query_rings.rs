@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, distance_key, squared_float};
-use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of, spans_level};
+use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
@@ -69,7 +69,7 @@ impl Apart<'_> {
 }
 
 /// Returns `radius`, or less if only objects up to `limit` or the query's radius count.
-pub(crate) fn bounded(limit: u32, query: &LoadedQuery, radius: f32) -> f32 {
+fn bounded(limit: u32, query: &LoadedQuery, radius: f32) -> f32 {
     let needed = squared_float(limit).sqrt() * (1.0 + SLACK);
     let bounded = if distance_key([needed, 0.0, 0.0]) >= limit {
         radius.min(needed)
@@ -156,7 +156,9 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     fn spans(&self, ring: &LoadedQuery, level: &Level) -> bool {
-        spans_level(&self.cells_of(ring, level), level)
+        let [lower, upper] = level.bounds();
+        let cells = self.cells_of(ring, level);
+        (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
     }
 
     fn ring_covers(&self, ring: &LoadedQuery, level: &Level) -> bool {

@@ -395,12 +395,6 @@ pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     })
 }
 
-/// Returns true if `cells` are all cells of the level.
-pub(crate) fn spans_level(cells: &Cells, level: &Level) -> bool {
-    let [lowest, highest] = level.bounds();
-    (0..3).all(|axis| cells[axis] == (lowest[axis]..=highest[axis]))
-}
-
 pub(crate) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
     z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
 }

@@ -1,14 +1,14 @@
 //! Reference pass of `shaders/rays/ray_closest.wgsl`.
 
-use super::ray::{LARGEST_FLOAT, load_ray};
+use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
 use super::ray_count::finish_counters;
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::types::{NONE, RayHit};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
-use crate::shared::runs::map;
+use crate::shared::runs::{Walked, map};
 
-struct Closest {
+pub(crate) struct Closest {
     object: u32,
     t: f32,
 }
@@ -35,6 +35,18 @@ pub fn ray_closest(
     overrides: Overrides,
     counters: &mut [u32],
 ) -> Vec<RayHit> {
+    closest_by(params, tables, counters, |ray, closest| {
+        walk_tables(params, tables, overrides, ray, closest)
+    })
+}
+
+/// Like [`ray_closest`], with a walk of its own.
+pub(crate) fn closest_by(
+    params: &Params,
+    tables: &[RayReads<'_>],
+    counters: &mut [u32],
+    walk: impl Fn(&LoadedRay, &mut Closest) -> Walked + Sync + Send,
+) -> Vec<RayHit> {
     let rays = rays_of(tables);
     let closest = |ray: u32| {
         let ray = load_ray(params, &rays[ray as usize]);
@@ -42,7 +54,7 @@ pub fn ray_closest(
             object: NONE,
             t: LARGEST_FLOAT,
         };
-        let walked = walk_tables(params, tables, overrides, &ray, &mut closest);
+        let walked = walk(&ray, &mut closest);
         let hit = if closest.object == NONE {
             RayHit::MISS
         } else {

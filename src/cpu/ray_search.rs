@@ -1,0 +1,113 @@
+//! Rays through trees.
+
+use super::boxes::{Block, LANES, larger, smaller};
+use super::trees::Trees;
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::{Params, Record, unordered};
+use crate::reference::rays::ray::{LoadedRay, enter_box};
+use crate::reference::rays::ray_hits::{HitVisitor, RayReads, walk_tables};
+use crate::shared::runs::Walked;
+
+const FARTHEST: f32 = f32::from_bits((127 + 100) << 23);
+
+/// Like [`walk_tables`], in another order.
+pub(super) fn walk(
+    params: &Params,
+    tables: &[RayReads<'_>],
+    trees: &[&Trees],
+    overrides: Overrides,
+    ray: &LoadedRay,
+    visitor: &mut impl HitVisitor,
+) -> Walked {
+    let is_far = |axis: usize| ray.origin[axis].abs() > FARTHEST || ray.half_extents[axis] > FARTHEST;
+    if trees.is_empty() || (0..3).any(is_far) {
+        return walk_tables(params, tables, overrides, ray, visitor);
+    }
+    if ray.valid && ray.t_max >= 0.0 {
+        for (input, trees) in tables.iter().zip(trees) {
+            let slabs = Slabs::of(ray, trees.size);
+            let limit = |visitor: &mut _| widened(HitVisitor::search_limit(visitor).min(ray.t_max));
+            let most = limit(visitor);
+            let visit = |record: Record| {
+                if let Some(t) = enter_box(ray, &record.low, &record.high) {
+                    let [a, b] = [ray.layers, input.objects[record.object as usize].layers];
+                    if !overrides.filters || (a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0) {
+                        visitor.accept_hit(record.object, t);
+                    }
+                }
+                limit(visitor)
+            };
+            trees.search(most, |block, _, most| slabs.enter(block, most), visit);
+        }
+    }
+    Walked {
+        candidates: 0,
+        is_invalid: !ray.valid,
+    }
+}
+
+/// More than the rounding of a parameter.
+fn widened(t: f32) -> f32 {
+    (t + t.abs() * (16.0 * f32::EPSILON) + f32::MIN_POSITIVE).min(f32::MAX)
+}
+
+/// A ray, for [`enter_box`] of eight boxes in the same arithmetic, but with wider boxes and without doubles.
+struct Slabs {
+    /// Subtracted from the sides at which the ray enters.
+    enters: [f32; 3],
+    leaves: [f32; 3],
+    inverse: [f32; 3],
+    t_min: f32,
+}
+
+impl Slabs {
+    fn of(ray: &LoadedRay, size: f32) -> Self {
+        let origin = ray.origin_ordered.map(unordered);
+        let extents: [f32; 3] = std::array::from_fn(|axis| match ray.half_extents[axis] {
+            0.0 => 0.0,
+            extent => extent + (size + origin[axis].abs() + extent) * (4.0 * f32::EPSILON),
+        });
+        // An axis without motion never limits a ray within the slab, even on its border.
+        let inverse: [f32; 3] = std::array::from_fn(|axis| {
+            if ray.moves[axis] {
+                ray.inverse[axis]
+            } else {
+                f32::INFINITY
+            }
+        });
+        let moved = |direction: f32| {
+            std::array::from_fn(|axis| {
+                let moved = origin[axis] + direction * extents[axis].copysign(inverse[axis]);
+                match ray.moves[axis] {
+                    true => moved,
+                    false if direction > 0.0 => moved.next_up(),
+                    false => moved.next_down(),
+                }
+            })
+        };
+        Self {
+            enters: moved(1.0),
+            leaves: moved(-1.0),
+            inverse,
+            t_min: ray.t_min,
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&self, block: &Block, most: f32) -> [f32; LANES] {
+        let mut near = [self.t_min; LANES];
+        let mut far = [most; LANES];
+        for axis in 0..3 {
+            let is_forward = usize::from(self.inverse[axis] > 0.0);
+            let (first, last) = (&block[1 - is_forward][axis], &block[is_forward][axis]);
+            for lane in 0..LANES {
+                near[lane] = larger(near[lane], (first[lane] - self.enters[axis]) * self.inverse[axis]);
+                far[lane] = smaller(far[lane], (last[lane] - self.leaves[axis]) * self.inverse[axis]);
+            }
+        }
+        std::array::from_fn(|lane| {
+            let far = far[lane] * (1.0 + 16.0 * f32::EPSILON) + f32::MIN_POSITIVE;
+            if near[lane] <= far { near[lane] } else { f32::INFINITY }
+        })
+    }
+}

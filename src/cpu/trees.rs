@@ -1,0 +1,202 @@
+//! Trees over the boxes of a table, for searches that may meet them in any order.
+
+use super::boxes::{Block, LANES, have_filters, larger, smaller};
+use crate::api::types::Aabb;
+use crate::layout::grid::{Params, Record, ordered, unordered};
+use crate::reference::rows::CellTable;
+use crate::shared::runs::{join, map};
+
+/// Enough for 32 levels of 2^32 entries in all.
+const STACK: usize = 32 + 8 * 11;
+/// Fewer items are arranged by one thread.
+const MANY: usize = 4096;
+/// No distance of these boxes is at most any other.
+const EMPTY: Block = [[[f32::NAN; LANES]; 3]; 2];
+
+/// A tree of each level, and one of the large list. The eight children of a node follow each other.
+#[derive(Clone, Debug)]
+pub(super) struct Trees {
+    /// Boxes of the children of each node. Leaves come first, whose children are objects.
+    blocks: Vec<Block>,
+    /// Object of each lane of the leaves.
+    objects: Vec<u32>,
+    /// First child of each node that is no leaf.
+    children: Vec<u32>,
+    roots: Vec<u32>,
+    /// Boxes with infinite bounds, which are in no tree.
+    infinite: Vec<Record>,
+    /// Largest coordinate of the other boxes.
+    pub size: f32,
+    pub have_filters: bool,
+}
+
+/// Center and entry of a box.
+type Item = ([f32; 3], u32);
+
+impl Trees {
+    /// Trees of a table with one world.
+    pub fn new(params: &Params, table: CellTable<'_>, objects: &[Aabb]) -> Self {
+        let record = |entry: u32| &table.records[entry as usize];
+        let is_finite = |entry: &u32| {
+            let Record { low, high, .. } = record(*entry);
+            let mut bounds = low.iter().chain(high);
+            bounds.all(|&bound| unordered(bound).is_finite())
+        };
+        let (large, infinite): (Vec<_>, Vec<_>) = table.large(params, 0).partition(is_finite);
+        let levels = table.grid.occupied_levels();
+        let levels = levels.map(|(_, level)| table.level(level, 0).collect());
+        let (mut blocks, mut names, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
+        for entries in levels.chain([large]).filter(|entries| !entries.is_empty()) {
+            let mut items = map(entries.len() as u32, |index| {
+                let entry = entries[index as usize];
+                let Record { low, high, .. } = record(entry);
+                let center = |axis: usize| 0.5 * unordered(low[axis]) + 0.5 * unordered(high[axis]);
+                ([0, 1, 2].map(center), entry)
+            });
+            let centers = |axis: usize| items.iter().map(move |item| item.0[axis]);
+            let low = [0, 1, 2].map(|axis| centers(axis).fold(f32::INFINITY, f32::min));
+            let high = [0, 1, 2].map(|axis| centers(axis).fold(f32::NEG_INFINITY, f32::max));
+            arrange(&mut items, [low, high]);
+            let first = blocks.len() as u32;
+            blocks.extend(map(items.len().div_ceil(LANES) as u32, |leaf| {
+                let mut block = EMPTY;
+                for (lane, (_, entry)) in items[leaf as usize * LANES..].iter().take(LANES).enumerate() {
+                    let Record { low, high, .. } = record(*entry);
+                    for axis in 0..3 {
+                        block[0][axis][lane] = unordered(low[axis]);
+                        block[1][axis][lane] = unordered(high[axis]);
+                    }
+                }
+                block
+            }));
+            names.extend(items.iter().map(|&(_, entry)| record(entry).object));
+            names.resize(blocks.len() * LANES, 0);
+            leaves.push(first..blocks.len() as u32);
+        }
+        let bounds = blocks.iter().flatten().flatten().flatten();
+        let size = bounds.fold(0.0, |size, bound| larger(bound.abs(), size));
+        let (mut children, mut roots) = (Vec::new(), Vec::new());
+        for mut nodes in leaves {
+            while nodes.len() > 1 {
+                let firsts = nodes.clone().step_by(LANES);
+                children.extend(firsts.clone());
+                let parents: Vec<_> = firsts
+                    .map(|first| {
+                        let last = nodes.end.min(first + LANES as u32);
+                        parent(&blocks[first as usize..last as usize])
+                    })
+                    .collect();
+                nodes = blocks.len() as u32..(blocks.len() + parents.len()) as u32;
+                blocks.extend(parents);
+            }
+            roots.push(nodes.start);
+        }
+        Self {
+            blocks,
+            objects: names,
+            children,
+            roots,
+            infinite: infinite.into_iter().map(|entry| *record(entry)).collect(),
+            size,
+            have_filters: have_filters(objects),
+        }
+    }
+
+    /// Passes boxes to `visit`, near ones early, except those farther than `most`. `distances` may be too small, never
+    /// too large, and NaN of NaN; its second argument is true for boxes of objects. `visit` returns the next `most`.
+    pub fn search(
+        &self,
+        mut most: f32,
+        distances: impl Fn(&Block, bool, f32) -> [f32; LANES],
+        mut visit: impl FnMut(Record) -> f32,
+    ) {
+        for record in &self.infinite {
+            most = visit(*record);
+        }
+        let leaves = self.blocks.len() - self.children.len();
+        let mut stack = [(0.0f32, 0u32); STACK];
+        let mut depth = self.roots.len();
+        for (slot, &root) in stack.iter_mut().zip(&self.roots) {
+            slot.1 = root;
+        }
+        while depth > 0 {
+            depth -= 1;
+            let (distance, node) = stack[depth];
+            if distance > most {
+                continue;
+            }
+            let node = node as usize;
+            let block = &self.blocks[node];
+            let is_leaf = node < leaves;
+            let distances = distances(block, is_leaf, most);
+            let bits: [u32; LANES] = std::array::from_fn(|lane| if distances[lane] <= most { 1 << lane } else { 0 });
+            let mut near = bits.into_iter().fold(0, |near, bit| near | bit);
+            let begin = depth;
+            while near != 0 {
+                let lane = near.trailing_zeros() as usize;
+                near &= near - 1;
+                let distance = distances[lane];
+                if !is_leaf {
+                    let mut place = depth;
+                    while place > begin && stack[place - 1].0 < distance {
+                        stack[place] = stack[place - 1];
+                        place -= 1;
+                    }
+                    stack[place] = (distance, self.children[node - leaves] + lane as u32);
+                    depth += 1;
+                } else if distance <= most {
+                    most = visit(Record {
+                        low: block[0].map(|lanes| ordered(lanes[lane])),
+                        object: self.objects[node * LANES + lane],
+                        high: block[1].map(|lanes| ordered(lanes[lane])),
+                        world: 0,
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn parent(children: &[Block]) -> Block {
+    let mut block = EMPTY;
+    for (lane, [lows, highs]) in children.iter().enumerate() {
+        for axis in 0..3 {
+            // In this order of arguments, NaN is passed over.
+            block[0][axis][lane] = lows[axis]
+                .into_iter()
+                .fold(f32::INFINITY, |least, low| smaller(low, least));
+            block[1][axis][lane] = highs[axis]
+                .into_iter()
+                .fold(f32::NEG_INFINITY, |most, high| larger(high, most));
+        }
+    }
+    block
+}
+
+/// Halves the items at the median along the longest axis, until eight are left. The nodes of every height are full, but
+/// for the last.
+fn arrange(items: &mut [Item], bounds: [[f32; 3]; 2]) {
+    if items.len() <= LANES {
+        return;
+    }
+    let [low, high] = bounds;
+    let length = |axis: usize| high[axis] - low[axis];
+    let axis = (0..3).max_by(|&a, &b| length(a).total_cmp(&length(b))).unwrap_or(0);
+    let mut node = LANES;
+    while node * LANES < items.len() {
+        node *= LANES;
+    }
+    let middle = (items.len().div_ceil(node) / 2) * node;
+    items.select_nth_unstable_by(middle, |a, b| a.0[axis].total_cmp(&b.0[axis]));
+    let at = items[middle].0[axis];
+    let is_large = items.len() > MANY;
+    let (lower, upper) = items.split_at_mut(middle);
+    let (mut bounds_lower, mut bounds_upper) = (bounds, bounds);
+    (bounds_lower[1][axis], bounds_upper[0][axis]) = (at, at);
+    if is_large {
+        join(|| arrange(lower, bounds_lower), || arrange(upper, bounds_upper));
+    } else {
+        arrange(lower, bounds_lower);
+        arrange(upper, bounds_upper);
+    }
+}
