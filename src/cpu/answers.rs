@@ -1,8 +1,10 @@
 use std::mem::take;
 
+use super::boxes::have_filters;
 use super::lists::{Lists, MAX_OF_ALL};
 use super::nearest::nearest;
 use super::query_lists::QueryLists;
+use super::query_walk::Source;
 use super::ray_search;
 use super::table::Table;
 use super::walks::{PairWalks, RayWalks, StaticPairWalks};
@@ -58,6 +60,11 @@ impl<'a> Answer<'a> {
         }
     }
 
+    /// True if searches may find results in any order.
+    fn is_sorted(&self, capacity: Option<u32>) -> bool {
+        self.descriptor.outputs.pair_order == PairOrder::Sorted && capacity.is_none()
+    }
+
     /// Turns `counts` into offsets. Returns the number of rows to write and the row capacity.
     fn scan(
         &mut self,
@@ -70,9 +77,14 @@ impl<'a> Answer<'a> {
     }
 
     pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
-        let (params, overrides) = (self.params, self.overrides);
+        let params = self.params;
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.pairs);
         let reads = self.table.reads(self.admits);
+        // Reading filters often misses the cache.
+        let overrides = Overrides {
+            filters: self.overrides.filters && have_filters(reads.objects),
+            ..self.overrides
+        };
         let (records, values) = (reads.own.table.records, reads.own.values);
         let walks = PairWalks {
             params: &params,
@@ -149,6 +161,7 @@ impl<'a> Answer<'a> {
                 let walks = RayWalks {
                     params: &params,
                     tables: &tables,
+                    trees: if self.is_sorted(capacity) { &trees } else { &[] },
                     overrides,
                 };
                 let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
@@ -193,15 +206,23 @@ impl<'a> Answer<'a> {
             self.result.query_nearest = nearest(&params, &walks, &trees, overrides, &mut self.counters);
             return Ok(());
         }
-        // Only the other schemes read them.
-        let boxes = if params.is_uniform() {
-            vec![]
-        } else {
-            self.table.boxes()
-        };
-        let mut lists = QueryLists::find(MAX_OF_ALL, &params, &walks, &boxes, overrides, &mut self.counters);
-        let mut offsets = take(&mut lists.counts);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
+        let trees = match self.is_sorted(capacity) {
+            true => self.table.trees(params.query_count),
+            false => Vec::new(),
+        };
+        let sources: Vec<_> = match trees[..] {
+            [] if params.is_uniform() => vec![Source::Cells; walks.len()],
+            [] => self.table.boxes().into_iter().map(Source::Boxes).collect(),
+            _ => trees
+                .iter()
+                .cycle()
+                .take(walks.len())
+                .map(|trees| Source::Trees(trees))
+                .collect(),
+        };
+        let mut lists = QueryLists::find(MAX_OF_ALL, &params, &walks, &sources, overrides, &mut self.counters);
+        let mut offsets = take(&mut lists.counts);
         let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;
         let mut objects = lists.write(&offsets, written);
         if self.descriptor.outputs.pair_order == PairOrder::Sorted {

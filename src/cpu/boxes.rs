@@ -82,8 +82,10 @@ impl Boxes {
 
 /// True if some object does not pass every filter.
 pub(super) fn have_filters(objects: &[Aabb]) -> bool {
-    let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.owner & Aabb::OWNER_MASK != 0;
-    objects.iter().any(has_filters)
+    const BITS: u32 = Aabb::OWNER_MASK | Aabb::STATIC;
+    let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.owner & BITS != 0;
+    let run = |run: Range<u32>| objects[run.start as usize..run.end as usize].iter().any(has_filters);
+    in_runs(objects.len() as u32, run).contains(&true)
 }
 
 /// `overrides` without filters if these cannot matter.

@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::boxes::Boxes;
 use super::lists::MAX_OF_RUN;
-use super::query_walk::walk;
+use super::query_walk::{Source, walk};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::reference::queries::query_count::finish_counters;
@@ -16,8 +15,8 @@ use crate::shared::runs::{Walked, in_runs};
 pub(crate) struct QueryLists<'a> {
     params: &'a Params,
     walks: &'a [QueryReads<'a>],
-    /// None in the uniform scheme.
-    boxes: &'a [&'a Boxes],
+    /// One per walk.
+    sources: &'a [Source<'a>],
     overrides: Overrides,
     /// Number of objects of each query, then a 0, which the scan turns into the total.
     pub counts: Vec<u32>,
@@ -37,7 +36,7 @@ impl<'a> QueryLists<'a> {
         most: usize,
         params: &'a Params,
         walks: &'a [QueryReads<'a>],
-        boxes: &'a [&'a Boxes],
+        sources: &'a [Source<'a>],
         overrides: Overrides,
         counters: &mut [u32],
     ) -> Self {
@@ -45,13 +44,12 @@ impl<'a> QueryLists<'a> {
         let mut lists = Self {
             params,
             walks,
-            boxes,
+            sources,
             overrides,
             counts: vec![0; params.query_count as usize + 1],
             runs: Vec::new(),
         };
-        for (table, input) in walks.iter().enumerate() {
-            let boxes = boxes.get(table).copied();
+        for (table, (input, &source)) in walks.iter().zip(sources).enumerate() {
             let find = |indices: Range<u32>| {
                 let mut run = Run {
                     indices: indices.clone(),
@@ -63,7 +61,7 @@ impl<'a> QueryLists<'a> {
                     end_if_stopped();
                     let (query, answer) = input.begin(params, index);
                     let mut count = 0u32;
-                    let candidates = walk(params, input, boxes, overrides, &query, |object| {
+                    let candidates = walk(params, input, source, overrides, &query, |object| {
                         count += 1;
                         if found.len() < MAX_OF_RUN {
                             found.push(object);
@@ -121,11 +119,11 @@ impl<'a> QueryLists<'a> {
     }
 
     fn walk(&self, table: usize, indices: Range<u32>) -> Vec<u32> {
-        let (input, boxes) = (&self.walks[table], self.boxes.get(table).copied());
+        let (input, source) = (&self.walks[table], self.sources[table]);
         let mut found = Vec::new();
         for index in indices {
             let (query, _) = input.begin(self.params, index);
-            walk(self.params, input, boxes, self.overrides, &query, |object| {
+            walk(self.params, input, source, self.overrides, &query, |object| {
                 found.push(object)
             });
         }
@@ -135,10 +133,11 @@ impl<'a> QueryLists<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::boxes::Boxes;
     use super::super::lists::MAX_OF_ALL;
     use super::*;
     use crate::api::descriptor::BroadPhaseDescriptor;
-    use crate::api::input::{Queries, Source};
+    use crate::api::input::{self, Queries};
     use crate::api::queries::{Query, SelfQuery};
     use crate::api::scene::{Scene, Statics};
     use crate::api::types::Aabb;
@@ -153,7 +152,7 @@ mod tests {
             .collect();
         let queries: Vec<_> = (0..2500).map(|index| Query::sphere(place(index * 7), 0.5)).collect();
         let asked = [
-            Queries::General(Source::Host(&queries)),
+            Queries::General(input::Source::Host(&queries)),
             Queries::Objects(SelfQuery::within(0.7)),
             Queries::Objects(SelfQuery::Overlaps { half: true }),
         ];
@@ -169,7 +168,7 @@ mod tests {
             };
             let trace = trace(&BroadPhaseDescriptor::default(), &scene).unwrap();
             let of_caller = match queries {
-                Queries::General(Source::Host(queries)) => queries,
+                Queries::General(input::Source::Host(queries)) => queries,
                 _ => &[],
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());
@@ -178,7 +177,7 @@ mod tests {
                 .iter()
                 .map(|input| Boxes::new(input.table, input.objects))
                 .collect();
-            let boxes: Vec<_> = boxes.iter().collect();
+            let sources: Vec<_> = boxes.iter().map(Source::Boxes).collect();
             let all = trace.query_objects.len();
             assert!(all > 1000);
             for (most, count_candidates) in [MAX_OF_ALL, all * 2 / 3, 0]
@@ -190,7 +189,7 @@ mod tests {
                     count_candidates,
                 };
                 let mut counters = vec![0; trace.counters.len()];
-                let lists = QueryLists::find(most, params, &walks, &boxes, overrides, &mut counters);
+                let lists = QueryLists::find(most, params, &walks, &sources, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);
                 let kept = lists.runs.iter().flatten().filter_map(|run| run.found.as_ref());
                 let kept: usize = kept.map(Vec::len).sum();
@@ -201,7 +200,7 @@ mod tests {
                 );
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                let lists = QueryLists::find(most, params, &walks, &boxes, overrides, &mut counters);
+                let lists = QueryLists::find(most, params, &walks, &sources, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");
             }

@@ -1,22 +1,38 @@
 use std::ops::Range;
 
 use super::boxes::{Boxes, Place, Surroundings, overrides_of};
+use super::trees::Trees;
 use crate::layout::blocks::Overrides;
-use crate::layout::grid::{DENSE, Params};
+use crate::layout::grid::{DENSE, Params, Record};
 use crate::reference::queries::query::{LoadedQuery, distance_to};
-use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, walk_query};
+use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, passes, walk_query};
 
-/// Like [`walk_query`], in the same order. Calls it to count box tests, or without `boxes`.
+/// Structure that a walk reads.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    Cells,
+    /// The same objects in the same order as from cells.
+    Boxes(&'a Boxes),
+    /// The same objects in another order.
+    Trees(&'a Trees),
+}
+
+/// Like [`walk_query`], which it calls to count box tests.
 pub(super) fn walk(
     params: &Params,
     input: &QueryReads<'_>,
-    boxes: Option<&Boxes>,
+    source: Source<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
     mut accept: impl FnMut(u32),
 ) -> u32 {
-    let Some(boxes) = boxes.filter(|_| !overrides.count_candidates) else {
-        return walk_query(params, input, overrides, query, |object, _| accept(object));
+    let boxes = match source {
+        Source::Boxes(boxes) if !overrides.count_candidates => boxes,
+        Source::Trees(trees) if !overrides.count_candidates => {
+            search(params, input, trees, overrides, query, accept);
+            return 0;
+        }
+        _ => return walk_query(params, input, overrides, query, |object, _| accept(object)),
     };
     if !query.answers {
         return 0;
@@ -62,6 +78,33 @@ pub(super) fn walk(
         }
     }
     0
+}
+
+fn search(
+    params: &Params,
+    input: &QueryReads<'_>,
+    trees: &Trees,
+    overrides: Overrides,
+    query: &LoadedQuery,
+    mut accept: impl FnMut(u32),
+) {
+    if !query.answers {
+        return;
+    }
+    let overrides = overrides_of(overrides, trees.have_filters, query);
+    for image in images(query.second_images(params)) {
+        let query = query.image_of(params, image);
+        let place = Place::of(params, &query);
+        let most = place.most(query.radius);
+        let visit = |record: Record| {
+            if distance_to(params, &query, &record).is_some() && passes(params, input, overrides, &query, record.object)
+            {
+                accept(record.object);
+            }
+            most
+        };
+        trees.search(most, |block, is_leaf, _| place.squares(block, is_leaf), visit);
+    }
 }
 
 fn test<F: FnMut(u32, u32) -> u32>(

@@ -2,8 +2,10 @@
 
 use super::boxes::{Block, LANES, larger, smaller};
 use super::trees::Trees;
+use crate::api::types::Aabb;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Params, Record, unordered};
+use crate::reference::pairs::pair_walk::passes_layers;
 use crate::reference::rays::ray::{LoadedRay, enter_box};
 use crate::reference::rays::ray_hits::{HitVisitor, RayReads, walk_tables};
 use crate::shared::runs::Walked;
@@ -27,11 +29,13 @@ pub(super) fn walk(
         for (input, trees) in tables.iter().zip(trees) {
             let slabs = Slabs::of(ray, trees.size);
             let limit = |visitor: &mut _| widened(HitVisitor::search_limit(visitor).min(ray.t_max));
+            // Reading layers often misses the cache.
+            let have_layers = overrides.filters && (trees.have_filters || ray.layers != Aabb::ALL_LAYERS);
             let most = limit(visitor);
             let visit = |record: Record| {
                 if let Some(t) = enter_box(ray, &record.low, &record.high) {
-                    let [a, b] = [ray.layers, input.objects[record.object as usize].layers];
-                    if !overrides.filters || (a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0) {
+                    let passes = || passes_layers(ray.layers, input.objects[record.object as usize].layers);
+                    if !have_layers || passes() {
                         visitor.accept_hit(record.object, t);
                     }
                 }

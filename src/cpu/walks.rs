@@ -1,11 +1,13 @@
 use super::lists::WalkRows;
+use super::ray_search;
+use super::trees::Trees;
 use crate::api::types::{Pair, RayHit};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
 use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
 use crate::reference::pairs::pair_walk::{PairReads, walk_pairs};
 use crate::reference::rays::ray::{LARGEST_FLOAT, load_ray};
-use crate::reference::rays::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
+use crate::reference::rays::ray_hits::{HitVisitor, RayReads, rays_of};
 use crate::shared::runs::Walked;
 
 pub(super) struct PairWalks<'a> {
@@ -48,6 +50,8 @@ impl WalkRows for StaticPairWalks<'_> {
 pub(super) struct RayWalks<'a> {
     pub params: &'a Params,
     pub tables: &'a [RayReads<'a>],
+    /// As in [`ray_search::walk`].
+    pub trees: &'a [&'a Trees],
     pub overrides: Overrides,
 }
 
@@ -56,7 +60,8 @@ impl WalkRows for RayWalks<'_> {
 
     fn walk(&self, row: u32, accept: impl FnMut(RayHit)) -> Walked {
         let ray = load_ray(self.params, &rays_of(self.tables)[row as usize]);
-        walk_tables(self.params, self.tables, self.overrides, &ray, &mut Each(accept))
+        let each = &mut Each(accept);
+        ray_search::walk(self.params, self.tables, self.trees, self.overrides, &ray, each)
     }
 }
 

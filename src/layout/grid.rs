@@ -498,11 +498,13 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
 
 /// Cell of a position. Rounding is harmless, because only monotonicity matters. Adaptive levels are shifted by half a
 /// cell: `inverse` is 1 / (half a cell), and half cells `2c - 1` and `2c` form cell `c`.
+#[inline]
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| cell_on_axis(scheme, position[axis], inverse[axis]))
 }
 
 /// [`cell_of`] along one axis.
+#[inline]
 pub(crate) fn cell_on_axis(scheme: u32, position: f32, inverse: f32) -> i32 {
     let position = flush(position * inverse).clamp(-(CELL_LIMIT as f32), CELL_LIMIT as f32);
     // `floor` is a call on many targets.

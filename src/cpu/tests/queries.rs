@@ -1,4 +1,5 @@
 use super::*;
+use crate::api::descriptor::PairOrder;
 use crate::api::error::DescriptorError;
 use crate::api::input::{Queries, Source};
 use crate::api::queries::{NearestObject, Query, QueryMode, SelfQuery};
@@ -545,6 +546,11 @@ fn results_are_bit_for_bit_those_of_the_reference_passes() {
                 for scheme in schemes(&mut random, &objects) {
                     let descriptor = BroadPhaseDescriptor {
                         scheme,
+                        periods: random.pick(&[[0.0; 3], [0.0, 4.0, 7.5]]),
+                        outputs: OutputOptions {
+                            pair_order: random.pick(&[PairOrder::Deterministic, PairOrder::Sorted]),
+                            ..OutputOptions::default()
+                        },
                         ..BroadPhaseDescriptor::default()
                     };
                     for scene in &scenes {

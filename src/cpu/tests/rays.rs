@@ -1,5 +1,5 @@
 use super::*;
-use crate::api::descriptor::OutputOptions;
+use crate::api::descriptor::{OutputOptions, PairOrder};
 use crate::api::scene::Statics;
 
 /// Adds layers, half extents, `t_min` and worlds. Some values make rays invalid.
@@ -766,13 +766,14 @@ fn rays_through_trees_hit_what_those_through_cells_hit() {
             };
             for (rays, ray_mode) in [Rays::Plain(Source::Host(&lines)), Rays::Swept(Source::Host(&wide))]
                 .into_iter()
-                .flat_map(|rays| [RayMode::Closest, RayMode::Any].map(|mode| (rays, mode)))
+                .flat_map(|rays| [RayMode::Closest, RayMode::Any, RayMode::All].map(|mode| (rays, mode)))
             {
                 let descriptor = BroadPhaseDescriptor {
                     dimensions: random.pick(&[Dimensions::Two, Dimensions::Three]),
                     scheme,
                     outputs: OutputOptions {
                         ray_mode,
+                        pair_order: PairOrder::Sorted,
                         ..Default::default()
                     },
                     pairs: false,
@@ -795,6 +796,7 @@ fn rays_through_trees_hit_what_those_through_cells_hit() {
                     hits += u32::from(found.object != crate::NONE);
                 }
                 assert_eq!(found.ray_any, expected.ray_any, "{what}");
+                assert_eq!(found.ray_offsets, expected.ray_offsets, "{what}");
             }
         }
     }

@@ -28,8 +28,10 @@ pub struct PairReads<'a> {
     pub excludes: Excludes<'a>,
 }
 
+/// Without branches, which would be mispredicted.
 fn meets(a: &Record, b: &Record) -> bool {
-    (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
+    let meets = |axis: usize| (a.low[axis] <= b.high[axis]) & (b.low[axis] <= a.high[axis]);
+    meets(0) & meets(1) & meets(2)
 }
 
 fn overlaps(a: &Record, b: &Record) -> bool {
@@ -37,11 +39,15 @@ fn overlaps(a: &Record, b: &Record) -> bool {
 }
 
 pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
-    let meets = |of: &Aabb, by: &Aabb| of.layers & 0xffff & (by.layers >> 16) != 0;
     let owner = a.owner & Aabb::OWNER_MASK;
     let same_owner = owner != 0 && owner == b.owner & Aabb::OWNER_MASK;
     let both_static = a.owner & b.owner & Aabb::STATIC != 0;
-    meets(a, b) && meets(b, a) && !same_owner && !both_static
+    passes_layers(a.layers, b.layers) && !same_owner && !both_static
+}
+
+/// True if both masks have a layer of the other.
+pub(crate) fn passes_layers(a: u32, b: u32) -> bool {
+    a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0
 }
 
 /// Passes the object of an entry and each of its partners to `accept`, or those partners that belong to the `row` of pair
@@ -162,7 +168,8 @@ fn walk_single_cell(
     }
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
-    let own_level = place_single_cell(params, box_min, box_max, table.grid.base_inverse).level;
+    let place = place_single_cell(params, box_min, box_max, table.grid.base_inverse);
+    let own_level = place.level;
     let uses_large_table = own_level < table.grid.large_table_below;
     if uses_large_table {
         let cell = lookup_cell(table.grid, own.low);
@@ -172,10 +179,13 @@ fn walk_single_cell(
     let reach = params.cell_reach();
     let mut next = own_level;
     while let Some(level) = table.grid.levels.get(next as usize) {
-        let inverse = axis_inverse(level.inverse, detail);
-        let lower = cell_of(params.scheme, box_min, inverse);
-        let upper = cell_of(params.scheme, box_max, inverse);
         let at_own_level = next == own_level;
+        let [lower, upper] = if at_own_level {
+            [place.lower, place.upper]
+        } else {
+            let inverse = axis_inverse(level.inverse, detail);
+            [box_min, box_max].map(|corner| cell_of(params.scheme, corner, inverse))
+        };
         let y_first = (lower[1] - reach).max(level.lower_y);
         let z_first = if at_own_level {
             lower[2]

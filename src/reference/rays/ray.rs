@@ -102,11 +102,8 @@ pub fn load_ray(params: &Params, ray: &SweptRay) -> LoadedRay {
         direction: ray.direction.map(flush),
         origin_ordered: ray.origin.map(ordered),
         inverse: std::array::from_fn(|axis| {
-            if moves[axis] {
-                reciprocal(ray.direction[axis].to_bits())
-            } else {
-                1.0
-            }
+            // Rounded as `reciprocal`.
+            if moves[axis] { 1.0 / ray.direction[axis] } else { 1.0 }
         }),
     }
 }

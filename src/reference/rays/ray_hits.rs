@@ -10,6 +10,7 @@ use crate::layout::blocks::{Iterations, Overrides};
 use crate::layout::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
+use crate::reference::pairs::pair_walk::passes_layers;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::runs::Walked;
 
@@ -119,8 +120,8 @@ impl<V: HitVisitor> Walk<'_, V> {
     }
 
     fn accept(&mut self, object: u32, t: f32) {
-        let [a, b] = [self.ray.layers, self.input.objects[object as usize].layers];
-        if !self.overrides.filters || (a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0) {
+        let passes = || passes_layers(self.ray.layers, self.input.objects[object as usize].layers);
+        if !self.overrides.filters || passes() {
             self.visitor.accept_hit(object, t);
         }
     }
