@@ -1,4 +1,4 @@
-// uses: common/clusters, common/grid, common/prelude, common/workgroup
+// uses: common/clusters, common/grid, common/workgroup
 
 // Sorts the entries of each cell by lower y, in blocks of 256, and writes the boxes of clusters. These boxes are small,
 // since entries are already in order along x.
