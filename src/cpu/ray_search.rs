@@ -99,11 +99,14 @@ impl Slabs {
 
     #[inline(always)]
     fn enter(&self, block: &Block, most: f32) -> [f32; LANES] {
+        let [low, high] = block;
         let mut near = [self.t_min; LANES];
         let mut far = [most; LANES];
         for axis in 0..3 {
-            let is_forward = usize::from(self.inverse[axis] > 0.0);
-            let (first, last) = (&block[1 - is_forward][axis], &block[is_forward][axis]);
+            let (first, last) = match self.inverse[axis] > 0.0 {
+                true => (&low[axis], &high[axis]),
+                false => (&high[axis], &low[axis]),
+            };
             for lane in 0..LANES {
                 near[lane] = larger(near[lane], (first[lane] - self.enters[axis]) * self.inverse[axis]);
                 far[lane] = smaller(far[lane], (last[lane] - self.leaves[axis]) * self.inverse[axis]);

@@ -18,6 +18,10 @@ pub enum Question {
     Pairs,
     ClosestHits,
     AllHits,
+    /// Boxes within a radius.
+    Within,
+    /// Distances of the nearest boxes.
+    Nearest,
     Sort,
 }
 
@@ -27,6 +31,8 @@ impl Question {
             Self::Pairs => TOTAL,
             Self::ClosestHits => "rays_closest",
             Self::AllHits => "rays_all",
+            Self::Within => "queries_within",
+            Self::Nearest => "queries_nearest",
             Self::Sort => "sort_keys",
         }
     }
@@ -188,6 +194,8 @@ fn disagreements(rows: &[Row]) -> Vec<Fault> {
         Question::Pairs,
         Question::ClosestHits,
         Question::AllHits,
+        Question::Within,
+        Question::Nearest,
         Question::Sort,
     ] {
         let rows: Vec<_> = rows.iter().filter(|row| row.question == question).collect();
@@ -261,7 +269,7 @@ impl Contestant for OnCpu<'_> {
         let (_, rows) = self.rows()?;
         Ok(match self.question {
             Question::Pairs => Answer::of_pairs(&rows),
-            Question::ClosestHits | Question::AllHits | Question::Sort => Answer::of_hits(&rows),
+            _ => Answer::of_hits(&rows),
         })
     }
 

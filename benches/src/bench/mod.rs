@@ -23,12 +23,15 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use gpu_broad_phase::cpu::{self, CpuBroadPhase};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder, QueryInput, Scheme};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder, Queries, Query, QueryInput, QueryMode, Scheme,
+};
 use rayon::ThreadPool;
 
 use crate::{Gpu, Reporter, grouped};
 use gpu::{OnDevice, RayCast, Step, Variant};
 use measure::{Contestant, OnCpu, Question, Runs, measure, pools};
+use scenes::{NEAREST, Spheres};
 use sort::{Keys, SortDevice, StageOfStep};
 
 pub use measure::Fault;
@@ -82,6 +85,11 @@ impl Options {
 }
 
 type Contestants<'a> = Vec<Box<dyn Contestant + 'a>>;
+
+/// Returns a function from a place in lists to the list's index.
+fn list_of(offsets: &[u32]) -> impl Fn(usize) -> u32 {
+    |place| offsets.partition_point(|&first| first as usize <= place) as u32 - 1
+}
 
 pub struct Bench<'a> {
     options: Options,
@@ -144,7 +152,8 @@ impl<'a> Bench<'a> {
             block.exact = on_device.exact(&descriptor)?;
         }
         if let Some(rays) = rays {
-            let contestants = self.rays(scene, rays, on_device.as_ref(), &descriptor)?;
+            let spheres = Spheres::new(scene, rays);
+            let contestants = self.rays(scene, rays, &spheres, on_device.as_ref(), &descriptor)?;
             let (rows, wrong) = measure(contestants, self.runs(), self.reporter);
             block.rows.extend(rows);
             faults.extend(wrong);
@@ -233,27 +242,50 @@ impl<'a> Bench<'a> {
         &self,
         scene: &'s Scene,
         rays: &'s Rays,
+        spheres: &'s Spheres,
         on_device: Option<&'s OnDevice<'s>>,
         descriptor: &BroadPhaseDescriptor<'static>,
     ) -> Result<Contestants<'s>> {
         let mut contestants: Contestants<'s> = Vec::new();
-        for (question, of_question) in [(Question::ClosestHits, &rays.closest), (Question::AllHits, &rays.all)] {
-            if self.options.are_engines_named() && self.options.contains(REFERENCE) {
+        let cast = |rays: &'s [gpu_broad_phase::Ray]| QueryInput {
+            rays: rays.into(),
+            ..Default::default()
+        };
+        let ask = |queries: &'s [Query], query_mode| QueryInput {
+            queries: Queries::General(queries.into()),
+            query_mode,
+            ..Default::default()
+        };
+        if self.options.are_engines_named() && self.options.contains(REFERENCE) {
+            for (question, input) in [
+                (Question::ClosestHits, cast(&rays.closest)),
+                (Question::AllHits, cast(&rays.all)),
+                (Question::Within, ask(&spheres.within, QueryMode::All)),
+                (Question::Nearest, ask(&spheres.nearest, QueryMode::Nearest(NEAREST))),
+            ] {
                 for pool in 0..self.pools.len() {
-                    let of_question = Some((question, of_question.as_slice()));
-                    contestants.push(Box::new(self.reference(
-                        REFERENCE,
-                        pool,
-                        scene,
-                        descriptor,
-                        of_question,
-                    )?));
+                    let input = Some((question, input));
+                    contestants.push(Box::new(self.reference(REFERENCE, pool, scene, descriptor, input)?));
                 }
             }
+            #[cfg(feature = "peers")]
+            for name in PEERS.into_iter().filter(|name| self.options.contains(name)) {
+                for peer in peers::queries(name, &scene.boxes, spheres, &self.pools) {
+                    contestants.push(Box::new(peer));
+                }
+            }
+        }
+        for (question, of_question) in [(Question::ClosestHits, &rays.closest), (Question::AllHits, &rays.all)] {
             if self.options.contains(gpu::NAME) {
                 contestants.push(match on_device {
                     Some(on_device) => Box::new(RayCast::new(on_device, descriptor, question, of_question)?),
-                    None => Box::new(self.reference(gpu::NAME, 0, scene, descriptor, Some((question, of_question)))?),
+                    None => Box::new(self.reference(
+                        gpu::NAME,
+                        0,
+                        scene,
+                        descriptor,
+                        Some((question, cast(of_question))),
+                    )?),
                 });
             }
         }
@@ -273,9 +305,9 @@ impl<'a> Bench<'a> {
         pool: usize,
         scene: &'s Scene,
         descriptor: &BroadPhaseDescriptor<'static>,
-        rays: Option<(Question, &'s [gpu_broad_phase::Ray])>,
+        input: Option<(Question, QueryInput<'s>)>,
     ) -> Result<OnCpu<'s>> {
-        let (question, rays) = rays.unwrap_or((Question::Pairs, &[]));
+        let (question, input) = input.unwrap_or((Question::Pairs, QueryInput::default()));
         let descriptor = BroadPhaseDescriptor {
             pairs: question == Question::Pairs,
             outputs: OutputOptions {
@@ -301,21 +333,25 @@ impl<'a> Bench<'a> {
                 let result = if question == Question::Pairs {
                     cpu::step(&descriptor, &scene.boxes, &[])?
                 } else {
-                    broad_phase
-                        .lock()
-                        .expect("an earlier run panicked")
-                        .query(&QueryInput {
-                            rays: rays.into(),
-                            ..Default::default()
-                        })?
+                    broad_phase.lock().expect("an earlier run panicked").query(&input)?
                 };
                 let hits = result.ray_hits.iter();
                 let rows = match question {
                     Question::AllHits => {
-                        let ray_of =
-                            |hit: usize| result.ray_offsets.partition_point(|&first| first as usize <= hit) - 1;
-                        hits.enumerate()
-                            .map(|(place, hit)| [ray_of(place) as u32, hit.object])
+                        let ray_of = list_of(&result.ray_offsets);
+                        let hits = hits.enumerate();
+                        hits.map(|(place, hit)| [ray_of(place), hit.object]).collect()
+                    }
+                    Question::Within => {
+                        let query_of = list_of(&result.query_offsets);
+                        let objects = result.query_objects.iter().enumerate();
+                        objects.map(|(place, &object)| [query_of(place), object]).collect()
+                    }
+                    Question::Nearest => {
+                        let found = result.query_nearest.iter().zip(0..);
+                        let found = found.filter(|(found, _)| found.object != NONE);
+                        found
+                            .map(|(found, place)| [place / NEAREST, found.squared_distance.to_bits()])
                             .collect()
                     }
                     Question::ClosestHits => {

@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, Dimensions, Ray};
+use gpu_broad_phase::{Aabb, Dimensions, Query, Ray};
 
 use crate::generate::{Distribution, Random, boxes, check_room, vector};
 
@@ -70,6 +70,36 @@ impl Scene {
             closest: closest.collect(),
             all,
         })
+    }
+}
+
+/// Queries around the origins of rays.
+pub struct Spheres {
+    pub within: Vec<Query>,
+    /// Without a radius.
+    pub nearest: Vec<Query>,
+}
+
+/// Nearest boxes per query.
+pub const NEAREST: u32 = 8;
+
+impl Spheres {
+    /// Spheres as large as the share of eight boxes in the world.
+    pub fn new(scene: &Scene, rays: &Rays) -> Self {
+        let [low, high] = scene.world;
+        let axes = scene.dimensions.count();
+        let volume: f64 = (0..axes as usize).map(|axis| high[axis] - low[axis]).product();
+        let radius = 0.5 * (8.0 * volume / scene.boxes.len() as f64).powf(1.0 / f64::from(axes));
+        let around = |radius: f32| {
+            rays.closest
+                .iter()
+                .map(|ray| Query::sphere(ray.origin, radius))
+                .collect()
+        };
+        Self {
+            within: around(radius as f32),
+            nearest: around(f32::MAX),
+        }
     }
 }
 

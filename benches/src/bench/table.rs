@@ -101,13 +101,13 @@ impl Block {
 
     fn rays_table(&self) -> Table {
         let mut table = Table::new(&["engine", "hits", "µs per ray", "median ms", "× ours", "hits found"]);
-        for question in [Question::ClosestHits, Question::AllHits] {
+        for (question, name) in [
+            (Question::ClosestHits, "closest"),
+            (Question::AllHits, "all"),
+            (Question::Within, "within a radius"),
+            (Question::Nearest, "nearest boxes"),
+        ] {
             for row in self.whole(question) {
-                let name = if question == Question::AllHits {
-                    "all"
-                } else {
-                    "closest"
-                };
                 table.push([
                     row.title(),
                     name.to_owned(),

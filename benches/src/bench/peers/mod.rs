@@ -16,7 +16,7 @@ use super::answer::Rows;
 use super::exact::PreparedRay;
 use super::grid::longest;
 use super::measure::{OnCpu, Question};
-use super::scenes::Rays;
+use super::scenes::{Rays, Spheres};
 
 type Work<'a> = Box<dyn Fn() -> Rows + Send + Sync + 'a>;
 
@@ -56,6 +56,30 @@ pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[
         });
     }
     contestants
+}
+
+/// Queries a tree built beforehand: only of `rstar`, which knows distances.
+pub fn queries<'a>(
+    name: &'static str,
+    boxes: &[Aabb],
+    spheres: &'a Spheres,
+    pools: &[Arc<ThreadPool>],
+) -> Vec<OnCpu<'a>> {
+    if name != "rstar" {
+        return Vec::new();
+    }
+    let tree = Arc::new(rstar::tree(boxes));
+    let asked = [
+        (Question::Within, &spheres.within),
+        (Question::Nearest, &spheres.nearest),
+    ];
+    let contestants = asked.into_iter().flat_map(|(question, spheres)| {
+        on_pools(name, question, pools, |_| {
+            let tree = Arc::clone(&tree);
+            Box::new(move || rstar::near(&tree, spheres, question))
+        })
+    });
+    contestants.collect()
 }
 
 fn on_pools<'a>(
