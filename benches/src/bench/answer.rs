@@ -1,6 +1,6 @@
 //! An engine's results as a count and a hash that does not depend on their order.
 
-/// One list per parallel task. Rows are pairs in either order, [ray, object], [ray, bits of t], or the same of queries.
+/// One list per parallel task. Rows are pairs in either order, [ray, object], or [ray, bits of t].
 pub type Rows = Vec<Vec<[u32; 2]>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
