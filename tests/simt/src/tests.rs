@@ -183,8 +183,8 @@ const COSTS: [(&str, f64, f64); 8] = [
     ("large_table_emit", 1.2, 1.35),
     ("gather", 5.0, 142.1),
     ("sort_scatter_subgroups", 63.0, 222.0),
-    ("pair_count_sparse", 78.7, 244.2),
-    ("pair_emit_cached", 10.2, 112.5),
+    ("pair_count_sparse", 100.8, 261.2),
+    ("pair_emit_cached", 14.9, 102.6),
 ];
 
 /// Bounds per ray, for 5,000 rays through 10,000 boxes.
