@@ -1,4 +1,4 @@
-// uses: common/grid, common/prelude, common/workgroup, table/cell_order
+// uses: common/prelude, common/workgroup, table/cell_order
 
 // In crowded scenes, orders the entries and writes the boxes of clusters. In all scenes, writes the dispatches of both
 // variants of the pair count, one of them empty.

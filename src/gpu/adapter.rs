@@ -54,6 +54,12 @@ pub(crate) async fn choose_hardware() -> Option<wgpu::Adapter> {
     chosen
 }
 
+/// Browsers report `Other` even for software adapters.
+pub(crate) fn is_surely_hardware(device: &wgpu::Device) -> bool {
+    use wgpu::DeviceType::{DiscreteGpu, IntegratedGpu};
+    matches!(device.adapter_info().device_type, DiscreteGpu | IntegratedGpu)
+}
+
 fn is_hardware(adapter: &wgpu::Adapter) -> bool {
     adapter.get_info().device_type != wgpu::DeviceType::Cpu
 }

@@ -175,12 +175,10 @@ impl PairPlan {
         };
     }
 
-    /// Splits the walks of small scenes on hardware. Depends on nothing that earlier steps found, since the order of pairs
-    /// depends on it.
-    pub fn fit_split(&self, shape: &mut Shape) {
-        let is_hardware = shape.sort != SortStrategy::SerialTiles;
-        let params = &mut shape.params;
-        if self.are_requested && is_hardware && !params.is_uniform() && params.entry_capacity <= FEW_ENTRIES {
+    /// Splits the walks of small scenes. Depends on nothing that earlier steps found, since the order of pairs depends on
+    /// it.
+    pub fn fit_split(&self, params: &mut Params) {
+        if self.are_requested && !params.is_uniform() && params.entry_capacity <= FEW_ENTRIES {
             params.split(SPLIT_BITS);
         }
     }
@@ -213,12 +211,14 @@ impl PairPlan {
     }
 
     /// Optimizations to drop if memory is short, in this order.
-    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 4] = [
+    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 3] = [
         |params| params.partner_chunks = 0,
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
-        |params| params.split(0),
     ];
+
+    /// The order of pairs depends on this, so it must not depend on demand.
+    pub const DROPPED_LAST: [fn(&mut Params); 1] = [|params| params.split(0)];
 
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();

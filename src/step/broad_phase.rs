@@ -15,6 +15,7 @@ use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
+use crate::gpu::adapter::is_surely_hardware;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::DeviceContext;
@@ -540,18 +541,15 @@ fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
 }
 
 fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 8] {
-    use wgpu::DeviceType::{Cpu, DiscreteGpu, IntegratedGpu};
-    let device_type = device.adapter_info().device_type;
-    // Browsers report `Other` even for software adapters.
-    let is_surely_hardware = matches!(device_type, DiscreteGpu | IntegratedGpu);
+    let is_software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
     [
         ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
         ("FILTERS", descriptor.filters.into()),
         ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ("WORLDS", descriptor.has_worlds().into()),
         ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
-        ("STORES_IN_LOOP", (device_type != Cpu).into()),
+        ("STORES_IN_LOOP", (!is_software).into()),
         ("SERIAL_SORT", (descriptor.sort == SortStrategy::SerialTiles).into()),
-        ("DRIVER_CUTS_LOOPS", (!is_surely_hardware).into()),
+        ("DRIVER_CUTS_LOOPS", (!is_surely_hardware(device)).into()),
     ]
 }

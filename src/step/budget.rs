@@ -102,6 +102,7 @@ impl Plan {
         for drop in PairPlan::DROPPABLE_SPEEDUPS
             .into_iter()
             .chain(RayPlan::DROPPABLE_SPEEDUPS)
+            .chain(PairPlan::DROPPED_LAST)
         {
             let mut least = *self;
             for rows in &shrinks {

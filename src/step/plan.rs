@@ -49,6 +49,7 @@ pub(crate) struct StepSizes<'p> {
     /// Number of excluded pairs, and number of words for the pair filter.
     pub exclusions: [u64; 2],
     pub queries: QuerySizes,
+    pub is_hardware: bool,
 }
 
 /// Sizes and stages of one recording. Later recordings derive new plans from it.
@@ -157,8 +158,8 @@ impl Plan {
             .or_else(|| pairs::starts_sparse(descriptor, objects).then_some(false));
         let crowded = crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
-        if !descriptor.count_candidates {
-            plan.pairs.fit_split(&mut plan.shape);
+        if sizes.is_hardware && !descriptor.count_candidates {
+            plan.pairs.fit_split(&mut plan.shape.params);
         }
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         plan.fit_pairs(descriptor, hint, binding_limit);

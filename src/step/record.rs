@@ -11,6 +11,7 @@ use crate::api::error::StepError;
 use crate::api::input::{self, Source};
 use crate::api::scene::{QueryInput, Scene, Statics, check_device_count};
 use crate::api::types::{Aabb, Page};
+use crate::gpu::adapter::is_surely_hardware;
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::{BufferId, Buffers};
 use crate::gpu::group::Group;
@@ -154,6 +155,7 @@ impl GpuBroadPhase {
             statics: static_plan.as_ref(),
             exclusions: [input.excluded_pairs.count(), input.pair_filter_data.count()],
             queries: QuerySizes::of(&queries, objects.saturating_add(statics), alignment),
+            is_hardware: is_surely_hardware(device),
         };
         let plan = Plan::new(&self.descriptor, &sizes, self.demand.hint(), limit)?;
         let source = plan.table.source();
