@@ -1,4 +1,4 @@
-// uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, table/cell_order, table/worlds
+// uses: common/box, common/clusters, common/prelude, common/workgroup, table/cell_order, table/worlds
 
 // Writes the buffers that walks read.
 //   starts   starts[k] is the first sorted entry with a key of at least k
