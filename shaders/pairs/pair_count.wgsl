@@ -2,7 +2,8 @@
 // uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
 // needs: count_before, put_count, walk_pairs
 
-// Counts the pairs of each row: an entry, or in crowded scenes a part of its walk. A last count of 0 follows: its exclusive prefix sum is the total.
+// Counts the pairs of each row: an entry, or a part of its walk. A last count of 0 follows: its exclusive prefix sum is
+// the total.
 
 fn visit_candidate(own: Own, other: u32, meets: bool) -> bool {
     var is_pair = meets;

@@ -175,8 +175,7 @@ impl PairPlan {
         };
     }
 
-    /// Splits the walks of small scenes. Depends on nothing that earlier steps found, since the order of pairs depends on
-    /// it.
+    /// Splits the walks of small scenes.
     pub fn fit_split(&self, params: &mut Params) {
         if self.are_requested && !params.is_uniform() && params.entry_capacity <= FEW_ENTRIES {
             params.split(SPLIT_BITS);
@@ -216,9 +215,6 @@ impl PairPlan {
         |params| params.pair_bit_words = 0,
         |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
     ];
-
-    /// The order of pairs depends on this, so it must not depend on demand.
-    pub const DROPPED_LAST: [fn(&mut Params); 1] = [|params| params.split(0)];
 
     pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();

@@ -102,7 +102,6 @@ impl Plan {
         for drop in PairPlan::DROPPABLE_SPEEDUPS
             .into_iter()
             .chain(RayPlan::DROPPABLE_SPEEDUPS)
-            .chain(PairPlan::DROPPED_LAST)
         {
             let mut least = *self;
             for rows in &shrinks {

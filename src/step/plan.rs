@@ -158,7 +158,8 @@ impl Plan {
             .or_else(|| pairs::starts_sparse(descriptor, objects).then_some(false));
         let crowded = crowded.filter(|_| !descriptor.count_candidates);
         plan.pairs.fit_variant(&mut plan.shape.params, crowded);
-        if sizes.is_hardware && !descriptor.count_candidates {
+        // The order of pairs depends on this, so demand must not decide, as it would within a limit of memory.
+        if sizes.is_hardware && !descriptor.count_candidates && descriptor.outputs.max_bytes.is_none() {
             plan.pairs.fit_split(&mut plan.shape.params);
         }
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
@@ -469,6 +470,38 @@ mod tests {
             objects,
             ..StepSizes::default()
         }
+    }
+
+    #[test]
+    fn split_walks_do_not_depend_on_earlier_steps() {
+        let crowded = Demand {
+            pairs: 1 << 20,
+            is_crowded: Some(true),
+            ..Demand::default()
+        };
+        for (objects, split_bits) in [(1, 1), (1 << 14, 1), ((1 << 14) + 1, 0)] {
+            let sizes = StepSizes {
+                is_hardware: true,
+                ..of(objects)
+            };
+            for hint in [Demand::default(), crowded] {
+                let plan = Plan::new(&BroadPhaseDescriptor::default(), &sizes, hint, 128 << 20).unwrap();
+                assert_eq!(plan.shape.params.split_bits, split_bits, "{objects} objects");
+            }
+        }
+        let limited = BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                max_bytes: Some(1 << 22),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let sizes = StepSizes {
+            is_hardware: true,
+            ..of(10_000)
+        };
+        let plan = Plan::new(&limited, &sizes, Demand::default(), 128 << 20).unwrap();
+        assert_eq!(plan.shape.params.split_bits, 0);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::shared::runs::each;
 /// Output of [`pair_count`]. Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCountOutput {
-    /// Number of pairs of each row, then 0. A row is an entry, or with [`Params::split_bits`] a part of its walk. The shader writes them in the uniform scheme only.
+    /// Number of pairs of each row, then 0. A row is an entry, or with [`Params::split_bits`] a part of its walk. The
+    /// shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
     /// In the other schemes, the place of each row's pairs within its tile, the sums of tiles, and the number of
     /// claimed chunks ([`pair_sums`](super::pair_sums)).

@@ -2,8 +2,8 @@
 
 use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
-/// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of the entries' rows, then of moving
-/// objects.
+/// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of the
+/// entries' rows, then of moving objects.
 pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
     for (row, &count) in counts.iter().take(params.pair_rows as usize).enumerate() {
