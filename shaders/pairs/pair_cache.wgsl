@@ -2,8 +2,8 @@
 
 // Layout of `pair_cache`, the partners that counting stores for writing.
 //   chunks   `params.partner_chunks` chunks of 16 words: 15 partners and the link to the row's next chunk
-//   slots    the first `params.cached_partners` partners of each row of counts. If it has more and there are chunks, the
-//            last slot is the link to its first chunk, which begins with the partner of that slot
+//   slots    the first `params.cached_partners` partners of each row of counts. If it has more and there are chunks,
+//            the last slot is the link to its first chunk, which begins with the partner of that slot
 //   statics  the first static partners of each moving object
 //
 // Partner `k` of all rows is stored together, so that neighbouring invocations share sectors.

@@ -50,7 +50,8 @@ pub(crate) fn passes_layers(a: u32, b: u32) -> bool {
     a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0
 }
 
-/// Passes the object of an entry and each of its partners to `accept`, of a split walk those of its `row`. Entries of ignored objects have no partners. Returns the number of box tests, 0 if not counted.
+/// Passes the object of an entry and each of its partners to `accept`, of a split walk those of its `row`. Entries of
+/// ignored objects have no partners. Returns the number of box tests, 0 if not counted.
 pub fn walk_pairs(
     params: &Params,
     input: &PairReads<'_>,
