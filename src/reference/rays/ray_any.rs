@@ -1,11 +1,11 @@
 //! Reference pass of `shaders/rays/ray_any.wgsl`.
 
-use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
-use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
+use super::ray::{LARGEST_FLOAT, LoadedRay};
+use super::ray_count::walk_rays;
+use super::ray_hits::{HitVisitor, RayReads, walk_tables};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
-use crate::shared::runs::{Walked, map};
+use crate::shared::runs::Walked;
 
 pub(crate) struct Any {
     found: bool,
@@ -38,14 +38,9 @@ pub(crate) fn any_by(
     counters: &mut [u32],
     walk: impl Fn(&LoadedRay, &mut Any) -> Walked + Sync + Send,
 ) -> Vec<u32> {
-    let rays = rays_of(tables);
-    let any = |ray: u32| {
-        let ray = load_ray(params, &rays[ray as usize]);
+    walk_rays(params, tables, counters, |ray| {
         let mut any = Any { found: false };
-        let walked = walk(&ray, &mut any);
+        let walked = walk(ray, &mut any);
         (u32::from(any.found), walked)
-    };
-    let (found, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), any).into_iter().unzip();
-    finish_counters(counters, &walks);
-    found
+    })
 }

@@ -1,12 +1,12 @@
 //! Reference pass of `shaders/rays/ray_closest.wgsl`.
 
-use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
-use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
+use super::ray::{LARGEST_FLOAT, LoadedRay};
+use super::ray_count::walk_rays;
+use super::ray_hits::{HitVisitor, RayReads, walk_tables};
 use crate::api::types::{NONE, RayHit};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
-use crate::shared::runs::{Walked, map};
+use crate::shared::runs::Walked;
 
 pub(crate) struct Closest {
     object: u32,
@@ -47,14 +47,12 @@ pub(crate) fn closest_by(
     counters: &mut [u32],
     walk: impl Fn(&LoadedRay, &mut Closest) -> Walked + Sync + Send,
 ) -> Vec<RayHit> {
-    let rays = rays_of(tables);
-    let closest = |ray: u32| {
-        let ray = load_ray(params, &rays[ray as usize]);
+    walk_rays(params, tables, counters, |ray| {
         let mut closest = Closest {
             object: NONE,
             t: LARGEST_FLOAT,
         };
-        let walked = walk(&ray, &mut closest);
+        let walked = walk(ray, &mut closest);
         let hit = if closest.object == NONE {
             RayHit::MISS
         } else {
@@ -64,8 +62,5 @@ pub(crate) fn closest_by(
             }
         };
         (hit, walked)
-    };
-    let (hits, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), closest).into_iter().unzip();
-    finish_counters(counters, &walks);
-    hits
+    })
 }

@@ -1,6 +1,6 @@
 //! Reference pass of `shaders/rays/ray_count.wgsl`.
 
-use super::ray::{LARGEST_FLOAT, load_ray};
+use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, add64};
@@ -19,25 +19,31 @@ impl HitVisitor for Count {
     }
 }
 
-pub(crate) fn finish_counters(counters: &mut [u32], walks: &[Walked]) {
+/// Returns the result of `walk` for each ray. Adds the numbers of invalid rays and box tests to the counters.
+pub(crate) fn walk_rays<T: Send>(
+    params: &Params,
+    tables: &[RayReads<'_>],
+    counters: &mut [u32],
+    walk: impl Fn(&LoadedRay) -> (T, Walked) + Sync + Send,
+) -> Vec<T> {
+    let rays = rays_of(tables);
+    let walk = |ray: u32| walk(&load_ray(params, &rays[ray as usize]));
+    let (results, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), walk).into_iter().unzip();
     for walked in walks {
         counters[word::RAYS_INVALID] += u32::from(walked.is_invalid);
         add64(counters, word::RAY_CANDIDATES, u64::from(walked.candidates));
     }
+    results
 }
 
 /// Returns the number of objects that each ray hits, then 0. Adds the numbers of invalid rays and box tests to the
 /// counters.
 pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
-    let rays = rays_of(tables);
-    let count = |ray: u32| {
-        let ray = load_ray(params, &rays[ray as usize]);
+    let mut counts = walk_rays(params, tables, counters, |ray| {
         let mut count = Count(0);
-        let walked = walk_tables(params, tables, overrides, &ray, &mut count);
+        let walked = walk_tables(params, tables, overrides, ray, &mut count);
         (count.0, walked)
-    };
-    let (mut counts, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), count).into_iter().unzip();
-    finish_counters(counters, &walks);
+    });
     counts.push(0);
     counts
 }
