@@ -12,15 +12,15 @@ fn value_at(index: u32) -> u32 {
 
 // Number of keys with the value `digit`: in earlier tiles, and in all.
 fn keys_before(tile: u32, digit: u32) -> vec2<u32> {
-    let own_group = tile >> sort.group_bits;
+    let own_group = group_of(tile);
     let groups = tile_groups();
     var keys = vec2<u32>(0u);
     for (var other = 0u; other < groups; other += 1u) {
-        let count = digit_counts[sort.counts + (other << sort.bits) + digit];
+        let count = digit_counts[group_row(sort.counts, sort.bits, other) + digit];
         keys += vec2<u32>(select(0u, count, other < own_group), count);
     }
     for (var other = own_group << sort.group_bits; other < tile; other += 1u) {
-        keys.x += digit_counts[sort.counts + ((groups + other) << sort.bits) + digit];
+        keys.x += digit_counts[tile_row(sort.counts, sort.bits, other) + digit];
     }
     return keys;
 }

@@ -29,10 +29,9 @@ fn main(
     workgroupBarrier();
     if (tile < sort.tiles && local < digits()) {
         let count = atomicLoad(&local_counts[local]);
-        let first = sort.counts + local;
-        atomicStore(&digit_counts[first + ((tile_groups() + tile) << sort.bits)], count);
+        atomicStore(&digit_counts[tile_row(sort.counts, sort.bits, tile) + local], count);
         if (count > 0u) {
-            atomicAdd(&digit_counts[first + ((tile >> sort.group_bits) << sort.bits)], count);
+            atomicAdd(&digit_counts[group_row(sort.counts, sort.bits, group_of(tile)) + local], count);
         }
     }
 }

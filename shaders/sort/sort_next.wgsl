@@ -9,9 +9,9 @@ override SERIAL_SORT: bool = false;
 
 fn count_next(key: u32, place: u32) {
     if (!SERIAL_SORT && sort.next_bits > 0u) {
-        let first = sort.next_counts + ((key >> (sort.shift + sort.bits)) & ((1u << sort.next_bits) - 1u));
+        let digit = (key >> (sort.shift + sort.bits)) & ((1u << sort.next_bits) - 1u);
         let tile = place / sort.tile;
-        atomicAdd(&next_counts[first + ((tile >> sort.group_bits) << sort.next_bits)], 1u);
-        atomicAdd(&next_counts[first + ((tile_groups() + tile) << sort.next_bits)], 1u);
+        atomicAdd(&next_counts[group_row(sort.next_counts, sort.next_bits, group_of(tile)) + digit], 1u);
+        atomicAdd(&next_counts[tile_row(sort.next_counts, sort.next_bits, tile) + digit], 1u);
     }
 }

@@ -412,8 +412,16 @@ impl SortParams {
         (groups + self.tiles) << self.bits
     }
 
-    pub(crate) fn tile_groups(&self) -> usize {
+    fn tile_groups(&self) -> usize {
         self.tiles.div_ceil(1 << self.group_bits) as usize
+    }
+
+    pub(crate) fn group_row(&self, group: usize) -> usize {
+        group << self.bits
+    }
+
+    pub(crate) fn tile_row(&self, tile: usize) -> usize {
+        self.group_row(self.tile_groups() + tile)
     }
 }
 

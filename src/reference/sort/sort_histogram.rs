@@ -3,12 +3,11 @@ use crate::layout::grid::Grid;
 
 /// Counts the keys: `[row][digit value]`, with a row per group of tiles, then per tile.
 pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
-    let digits = sort.digits();
     let mut counts = vec![0; sort.count_words() as usize];
     for (tile, of_tile) in tile_counts(sort, grid, keys).enumerate() {
-        let rows = [tile >> sort.group_bits, sort.tile_groups() + tile];
+        let rows = [sort.group_row(tile >> sort.group_bits), sort.tile_row(tile)];
         for (digit, count) in of_tile.into_iter().enumerate() {
-            rows.iter().for_each(|row| counts[row * digits + digit] += count);
+            rows.iter().for_each(|row| counts[row + digit] += count);
         }
     }
     counts

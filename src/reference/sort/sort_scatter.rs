@@ -15,13 +15,12 @@ pub fn sort_scatter(
     counts: &[u32],
 ) -> (Vec<u32>, Vec<u32>) {
     let (digits, tiles) = (sort.digits(), sort.tiles as usize);
-    let counts = &counts[digits * sort.tile_groups()..];
     let mut places = vec![0; digits * tiles];
     let mut below = 0u32;
     for digit in 0..digits {
         for tile in 0..tiles {
             places[digit * tiles + tile] = below;
-            below = below.wrapping_add(counts[tile * digits + digit]);
+            below = below.wrapping_add(counts[sort.tile_row(tile) + digit]);
         }
     }
     move_keys(sort, grid, keys, values, places)
