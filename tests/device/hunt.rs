@@ -62,13 +62,20 @@ enum Engine {
 }
 
 /// Scheme and properties that select pipelines. The last is true for a device of its own.
-type Kind = (Discriminant<Scheme>, [bool; 4]);
+type Kind = (Discriminant<Scheme>, [bool; 5]);
 
 fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
     let [has_worlds, is_periodic] = [descriptor.worlds > 1, descriptor.periods != [0.0; 3]];
     let is_headless = number % 7 < 3 && descriptor.filters && !has_worlds && !is_periodic;
     let scheme = std::mem::discriminant(&descriptor.scheme);
-    (scheme, [descriptor.filters, has_worlds, is_periodic, is_headless])
+    let switches = [
+        descriptor.filters,
+        descriptor.count_candidates,
+        has_worlds,
+        is_periodic,
+        is_headless,
+    ];
+    (scheme, switches)
 }
 
 struct Hunter {

@@ -53,6 +53,7 @@ pub fn check(lanes: &[usize], orders: &[bool], scene: Option<usize>) {
                     table::check_many_workgroups(warps.clone());
                     let (adapter, log) = recordings::device(lanes, by_chance);
                     recordings::check_wild(&adapter, 0..1000);
+                    recordings::check_used(&adapter, 0..1000);
                     recordings::check_all(&adapter);
                     let recorded = log.dispatches();
                     let (count, dispatches) = (recorded.len(), recorded.values().sum::<u64>());

@@ -1,14 +1,15 @@
 //! Whole steps recorded through the public API and run on the interpreter.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs, Growth, Handle,
-    ObjectSet, OutputOptions, OutputRows, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode,
-    Scene, Scheme, SortStrategy, Source, TableShader, cpu, reference, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs,
+    Growth, Handle, ObjectSet, OutputOptions, OutputRows, PairEvent, PairEvents, PairOrder, Queries, Query, QueryInput,
+    QueryMode, Ray, RayMode, Scene, Scheme, SortStrategy, Source, TableShader, cpu, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -82,6 +83,39 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         let result = if is_complete { first } else { ask() };
         check_read_back_of_query(&descriptor, &scene, (asks.queries(), *mode), &result, &what);
     }
+}
+
+/// Earlier steps must not change the bytes of a result. Without counted candidates, two invocations share the walk of a
+/// box, and passes change with the scenes of earlier steps.
+pub fn check_used(adapter: &TestAdapter, numbers: Range<u64>) {
+    let mut used = HashMap::new();
+    let mut pairs = 0;
+    for number in numbers {
+        let given = wild::descriptor(number);
+        let descriptor = BroadPhaseDescriptor {
+            pairs: true,
+            count_candidates: false,
+            outputs: OutputOptions {
+                pair_order: PairOrder::Deterministic,
+                capacities: Capacities::default(),
+                growth: Growth::Grow,
+                ..given.outputs
+            },
+            ..given
+        };
+        let gpu = used
+            .entry(std::mem::discriminant(&descriptor.scheme))
+            .or_insert_with(|| broad_phase(adapter, &descriptor));
+        gpu.set_descriptor(&descriptor).unwrap();
+        let wild = wild::scene(number, &descriptor);
+        let mut answers =
+            [gpu, &mut broad_phase(adapter, &descriptor)].map(|gpu| steps::whole(adapter, gpu, wild.scene(number)));
+        pairs += answers[0].pairs.len();
+        // Capacities and rounds depend on earlier steps.
+        answers[0].counters = answers[1].counters;
+        assert!(answers[0] == answers[1], "scene {number} on {}", adapter.name);
+    }
+    assert!(pairs > 100, "{pairs}");
 }
 
 /// Searches that need a second dispatch, because a dispatch limits the tests of a walk.

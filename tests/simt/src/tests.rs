@@ -279,6 +279,7 @@ fn whole_steps_are_right_and_run_every_pass() {
         let (adapter, log) = recordings::device(lanes, by_chance);
         let first = 50 * place as u64;
         recordings::check_wild(&adapter, first..first + 50);
+        recordings::check_used(&adapter, first..first + 50);
         recordings::check_all(&adapter);
         log.dispatches().into_keys()
     };
