@@ -23,7 +23,7 @@ struct Linked {
     files: Vec<File>,
     bindings: Vec<(u32, Binding, &'static str)>,
     overrides: Vec<&'static str>,
-    workgroup: u32,
+    workgroup: Option<u32>,
 }
 
 impl Pass {
@@ -47,9 +47,8 @@ impl Pass {
             let files = link::link(self.root, self.holes);
             let bindings = link::bindings(&files);
             let overrides = link::overrides(&files);
-            let workgroup = link::workgroup(&files);
             Linked {
-                workgroup: workgroup.unwrap_or_else(|| panic!("{} says no size of its workgroups", self.root)),
+                workgroup: link::workgroup(&files),
                 files,
                 bindings,
                 overrides,
@@ -76,7 +75,8 @@ impl Pass {
     /// Invocations per workgroup.
     #[doc(hidden)]
     pub fn workgroup(&self) -> u32 {
-        self.linked().workgroup
+        let known = self.linked().workgroup;
+        known.unwrap_or_else(|| panic!("{} says no size of its workgroups", self.root))
     }
 
     /// Entries of the bind group layout.
