@@ -1,6 +1,5 @@
 use std::mem::take;
 
-use super::boxes::have_filters;
 use super::lists::{Lists, MAX_OF_ALL};
 use super::nearest::nearest;
 use super::query_lists::QueryLists;
@@ -82,7 +81,7 @@ impl<'a> Answer<'a> {
         let reads = self.table.reads(self.admits);
         // Reading filters often misses the cache.
         let overrides = Overrides {
-            filters: self.overrides.filters && have_filters(reads.objects),
+            filters: self.overrides.filters && self.table.have_filters,
             ..self.overrides
         };
         let (records, values) = (reads.own.table.records, reads.own.values);

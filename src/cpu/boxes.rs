@@ -19,11 +19,11 @@ pub(super) type Block = [[[f32; LANES]; 3]; 2];
 pub(super) struct Boxes {
     blocks: Vec<Block>,
     lengths: [[f32; 3]; MAX_LEVELS as usize],
-    pub has_filters: bool,
+    pub have_filters: bool,
 }
 
 impl Boxes {
-    pub fn new(table: CellTable<'_>, objects: &[Aabb]) -> Self {
+    pub fn new(table: CellTable<'_>, have_filters: bool) -> Self {
         let block = |index: u32| {
             let mut block = [[[0.0; LANES]; 3]; 2];
             let records = table.records[index as usize * LANES..].iter();
@@ -53,7 +53,7 @@ impl Boxes {
         Self {
             blocks: map(table.records.len().div_ceil(LANES) as u32, block),
             lengths,
-            has_filters: have_filters(objects),
+            have_filters,
         }
     }
 

@@ -173,10 +173,7 @@ mod tests {
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());
             let params: &Params = &trace.params;
-            let boxes: Vec<_> = walks
-                .iter()
-                .map(|input| Boxes::new(input.table, input.objects))
-                .collect();
+            let boxes: Vec<_> = walks.iter().map(|input| Boxes::new(input.table, false)).collect();
             let sources: Vec<_> = boxes.iter().map(Source::Boxes).collect();
             let all = trace.query_objects.len();
             assert!(all > 1000);

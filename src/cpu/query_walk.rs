@@ -41,7 +41,7 @@ pub(super) fn walk(
         accept(object);
         u32::MAX
     };
-    let overrides = overrides_of(overrides, boxes.has_filters, query);
+    let overrides = overrides_of(overrides, boxes.have_filters, query);
     let table = input.table;
     let mut walk = Walk::new(params, input, overrides, query, u32::MAX, &mut accept);
     let test_all = |walk: &mut Walk<'_, _>, entries: Range<u32>| {

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::boxes::Boxes;
+use super::boxes::{Boxes, have_filters};
 use super::trees::Trees;
 use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
@@ -39,6 +39,7 @@ pub(super) struct Table {
     pub counters: Vec<u32>,
     /// Boxes as passes compare them, static ones first.
     objects: Vec<Aabb>,
+    pub have_filters: bool,
     cells: Cells,
     statics: Option<(Params, Cells)>,
     exclusions: Exclusions,
@@ -64,6 +65,7 @@ impl Table {
             exclusion_table: pair_exclude(&exclusions, scene.excluded_pairs).0,
             params,
             counters,
+            have_filters: have_filters(&objects),
             objects,
             cells,
             statics,
@@ -83,7 +85,7 @@ impl Table {
         let boxes = |(params, cells): (&Params, &'a Cells)| {
             cells
                 .boxes
-                .get_or_init(|| Boxes::new(cells.reads(params).table, &self.objects))
+                .get_or_init(|| Boxes::new(cells.reads(params).table, self.have_filters))
         };
         [Some(own), statics, Some(own)]
             .into_iter()
@@ -103,7 +105,7 @@ impl Table {
         }
         let tables = [Some(own), statics].into_iter().flatten();
         tables
-            .map(|(params, cells)| cells.trees(params, &self.objects))
+            .map(|(params, cells)| cells.trees(params, self.have_filters))
             .collect()
     }
 
@@ -175,9 +177,9 @@ impl Cells {
         })
     }
 
-    fn trees(&self, params: &Params, objects: &[Aabb]) -> &Trees {
+    fn trees(&self, params: &Params, have_filters: bool) -> &Trees {
         self.trees
-            .get_or_init(|| Trees::new(params, self.reads(params).table, objects))
+            .get_or_init(|| Trees::new(params, self.reads(params).table, have_filters))
     }
 
     fn reads(&self, params: &Params) -> TableReads<'_> {

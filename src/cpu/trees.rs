@@ -1,7 +1,6 @@
 //! Trees over the boxes of a table, for searches that may meet them in any order.
 
-use super::boxes::{Block, LANES, have_filters, larger, smaller};
-use crate::api::types::Aabb;
+use super::boxes::{Block, LANES, larger, smaller};
 use crate::layout::grid::{Params, Record, ordered, unordered};
 use crate::reference::rows::CellTable;
 use crate::shared::runs::{join, map};
@@ -35,7 +34,7 @@ type Item = ([f32; 3], u32);
 
 impl Trees {
     /// Trees of a table with one world.
-    pub fn new(params: &Params, table: CellTable<'_>, objects: &[Aabb]) -> Self {
+    pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool) -> Self {
         let record = |entry: u32| &table.records[entry as usize];
         let is_finite = |entry: &u32| {
             let Record { low, high, .. } = record(*entry);
@@ -98,7 +97,7 @@ impl Trees {
             roots,
             infinite: infinite.into_iter().map(|entry| *record(entry)).collect(),
             size,
-            have_filters: have_filters(objects),
+            have_filters,
         }
     }
 
