@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use super::boxes::{Place, overrides_of};
+use super::query_walk::{distance_of, reach};
 use super::trees::Trees;
 use crate::api::counters::word;
 use crate::api::queries::{NearestObject, self_query};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Params, cell_of};
-use crate::reference::queries::query::{LoadedQuery, distance_to, periods, squared_float};
+use crate::reference::queries::query::{LoadedQuery, periods, squared_float};
 use crate::reference::queries::query_nearest::{Nearest, query_nearest};
 use crate::reference::queries::query_rings::fullest_first;
 use crate::reference::queries::query_walk::{QueryReads, passes};
@@ -91,6 +92,7 @@ fn search(
     found: &mut Nearest,
 ) {
     let place = Place::of(params, query);
+    let reach = reach(query);
     let most = |found: &Nearest| {
         let limit = found.limit();
         let farthest = match squared_float(limit) {
@@ -100,15 +102,17 @@ fn search(
         };
         place.most(farthest.min(query.radius))
     };
-    trees.search(
+    trees.search::<true>(
+        query.world,
+        0,
         most(found),
         |block, is_leaf, _| place.squares(block, is_leaf),
-        |record| {
-            if let Some(distance) = distance_to(params, query, &record)
+        |squared, object, record| {
+            if let Some(distance) = distance_of(params, query, object, squared, reach, record)
                 && distance <= found.limit()
-                && passes(params, input, overrides, query, record.object)
+                && passes(params, input, overrides, query, object)
             {
-                found.insert(record.object, distance);
+                found.insert(object, distance);
             }
             most(found)
         },

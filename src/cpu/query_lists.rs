@@ -5,16 +5,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::lists::MAX_OF_RUN;
 use super::query_walk::{Source, walk};
+use super::trees::Trees;
+use crate::api::queries::self_query;
+use crate::api::types::{Aabb, NONE};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Params;
+use crate::reference::queries::query::{periods, self_query_of};
 use crate::reference::queries::query_count::finish_counters;
 use crate::reference::queries::query_walk::QueryReads;
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
 pub(crate) struct QueryLists<'a> {
-    params: &'a Params,
+    params: Params,
     walks: &'a [QueryReads<'a>],
+    /// Trees whose objects query in the order of lanes. Each pair is then found once, from the earlier lane.
+    queriers: Option<&'a Trees>,
+    is_half: bool,
     /// One per walk.
     sources: &'a [Source<'a>],
     overrides: Overrides,
@@ -25,9 +32,11 @@ pub(crate) struct QueryLists<'a> {
 
 struct Run {
     indices: Range<u32>,
-    /// For each query of the run: its index in the output, and its number of objects.
+    /// Indices in the output, and numbers of objects.
     counts: Vec<(u32, u32)>,
     found: Option<Vec<u32>>,
+    /// Pairs found from their other side: index in the output, and object.
+    others: Vec<(u32, u32)>,
 }
 
 impl<'a> QueryLists<'a> {
@@ -41,37 +50,49 @@ impl<'a> QueryLists<'a> {
         counters: &mut [u32],
     ) -> Self {
         let room = AtomicUsize::new(most);
+        let is_plain = params.self_query == self_query::NEIGHBORS && periods(params) == [0.0; 3];
+        let queriers = match sources {
+            &[Source::Trees(trees)] if is_plain && !params.has_worlds() && !overrides.count_candidates => Some(trees),
+            _ => None,
+        };
         let mut lists = Self {
-            params,
+            params: Params {
+                half: queriers.map_or(params.half, |_| 0),
+                ..*params
+            },
             walks,
+            queriers,
+            is_half: params.half != 0,
             sources,
             overrides,
             counts: vec![0; params.query_count as usize + 1],
             runs: Vec::new(),
         };
-        for (table, (input, &source)) in walks.iter().zip(sources).enumerate() {
+        for (table, input) in walks.iter().enumerate() {
             let find = |indices: Range<u32>| {
                 let mut run = Run {
                     indices: indices.clone(),
                     counts: Vec::with_capacity(indices.len()),
                     found: None,
+                    others: Vec::new(),
                 };
                 let (mut found, mut all, mut walked) = (Vec::new(), 0usize, Vec::new());
                 for index in indices {
                     end_if_stopped();
-                    let (query, answer) = input.begin(params, index);
                     let mut count = 0u32;
-                    let candidates = walk(params, input, source, overrides, &query, |object| {
+                    let accept = |object| {
                         count += 1;
                         if found.len() < MAX_OF_RUN {
                             found.push(object);
                         }
-                    });
-                    let is_invalid = !query.valid;
-                    if candidates > 0 || is_invalid {
-                        walked.push(Walked { candidates, is_invalid });
+                    };
+                    let (answer, of_query) = lists.walk(table, index, accept, |pair| run.others.push(pair));
+                    if of_query.candidates > 0 || of_query.is_invalid {
+                        walked.push(of_query);
                     }
-                    run.counts.push((answer, count));
+                    if count > 0 {
+                        run.counts.push((answer, count));
+                    }
                     all += count as usize;
                 }
                 let take = |left: usize| left.checked_sub(all);
@@ -81,9 +102,13 @@ impl<'a> QueryLists<'a> {
                 (run, walked)
             };
             let mut runs = Vec::new();
-            for (run, walked) in in_runs(input.count(params), find) {
+            let count = queriers.map_or(input.count(params), Trees::lanes);
+            for (run, walked) in in_runs(count, find) {
                 for &(answer, count) in &run.counts {
                     lists.counts[answer as usize] += count;
+                }
+                for &(answer, _) in &run.others {
+                    lists.counts[answer as usize] += 1;
                 }
                 for walked in walked {
                     finish_counters(counters, walked, table == 0);
@@ -102,7 +127,20 @@ impl<'a> QueryLists<'a> {
         let mut places: Vec<_> = offsets.iter().map(|&place| place as usize).collect();
         for (table, runs) in runs.into_iter().enumerate() {
             for run in runs {
-                let found = run.found.unwrap_or_else(|| self.walk(table, run.indices));
+                let found = run.found.unwrap_or_else(|| {
+                    let mut found = Vec::new();
+                    for index in run.indices {
+                        self.walk(table, index, |object| found.push(object), |_| {});
+                    }
+                    found
+                });
+                for (answer, object) in run.others {
+                    let place = &mut places[answer as usize];
+                    if let Some(slot) = results.get_mut(*place) {
+                        *slot = object;
+                    }
+                    *place += 1;
+                }
                 let mut rest = &found[..];
                 for (answer, count) in run.counts {
                     let (own, others) = rest.split_at(count as usize);
@@ -118,16 +156,37 @@ impl<'a> QueryLists<'a> {
         results
     }
 
-    fn walk(&self, table: usize, indices: Range<u32>) -> Vec<u32> {
-        let (input, source) = (&self.walks[table], self.sources[table]);
-        let mut found = Vec::new();
-        for index in indices {
-            let (query, _) = input.begin(self.params, index);
-            walk(self.params, input, source, self.overrides, &query, |object| {
-                found.push(object)
+    /// Passes the objects of a query to `accept`, and pairs to `other` that belong to another query's list, too. Returns
+    /// the query's index in the output.
+    fn walk(
+        &self,
+        table: usize,
+        index: u32,
+        mut accept: impl FnMut(u32),
+        mut other: impl FnMut((u32, u32)),
+    ) -> (u32, Walked) {
+        let (input, source, params) = (&self.walks[table], self.sources[table], &self.params);
+        let Some(trees) = self.queriers else {
+            let (query, answer) = input.begin(params, index);
+            let candidates = walk(params, input, source, self.overrides, &query, 0, accept);
+            let is_invalid = !query.valid;
+            return (answer, Walked { candidates, is_invalid });
+        };
+        let record = trees.record(0, index);
+        let answer = record.object;
+        if answer != NONE {
+            let object = trees.have_filters.then(|| input.objects[answer as usize]);
+            let query = self_query_of(params, &object.unwrap_or(Aabb::point([0.0; 3])), &record);
+            walk(params, input, source, self.overrides, &query, index + 1, |object| {
+                if !self.is_half || object > answer {
+                    accept(object);
+                }
+                if !self.is_half || object < answer {
+                    other((object, answer));
+                }
             });
         }
-        found
+        (answer, Walked::default())
     }
 }
 

@@ -1,10 +1,10 @@
 use std::ops::Range;
 
-use super::boxes::{Boxes, Place, Surroundings, overrides_of};
+use super::boxes::{Block, Boxes, Place, Surroundings, overrides_of};
 use super::trees::Trees;
 use crate::layout::blocks::Overrides;
-use crate::layout::grid::{DENSE, Params, Record};
-use crate::reference::queries::query::{LoadedQuery, distance_to};
+use crate::layout::grid::{DENSE, Params, Record, ordered};
+use crate::reference::queries::query::{DISTANCE_BIAS, LARGEST_FLOAT, LoadedQuery, distance_key, distance_to};
 use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, passes, walk_query};
 
 /// Structure that a walk reads.
@@ -17,19 +17,20 @@ pub(super) enum Source<'a> {
     Trees(&'a Trees),
 }
 
-/// Like [`walk_query`], which it calls to count box tests.
+/// Like [`walk_query`], which it calls to count box tests. Trees are searched from lane `begin` on.
 pub(super) fn walk(
     params: &Params,
     input: &QueryReads<'_>,
     source: Source<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
+    begin: u32,
     mut accept: impl FnMut(u32),
 ) -> u32 {
     let boxes = match source {
         Source::Boxes(boxes) if !overrides.count_candidates => boxes,
         Source::Trees(trees) if !overrides.count_candidates => {
-            search(params, input, trees, overrides, query, accept);
+            search(params, input, trees, overrides, query, begin, accept);
             return 0;
         }
         _ => return walk_query(params, input, overrides, query, |object, _| accept(object)),
@@ -86,6 +87,7 @@ fn search(
     trees: &Trees,
     overrides: Overrides,
     query: &LoadedQuery,
+    begin: u32,
     mut accept: impl FnMut(u32),
 ) {
     if !query.answers {
@@ -95,15 +97,48 @@ fn search(
     for image in images(query.second_images(params)) {
         let query = query.image_of(params, image);
         let place = Place::of(params, &query);
-        let most = place.most(query.radius);
-        let visit = |record: Record| {
-            if distance_to(params, &query, &record).is_some() && passes(params, input, overrides, &query, record.object)
-            {
-                accept(record.object);
+        let (most, reach) = (place.most(query.radius), reach(&query));
+        let visit = |squared: f32, object: u32, record: &dyn Fn() -> Record| {
+            let is_near = distance_of(params, &query, object, squared, reach, record).is_some();
+            if is_near && passes(params, input, overrides, &query, object) {
+                accept(object);
             }
             most
         };
-        trees.search(most, |block, is_leaf, _| place.squares(block, is_leaf), visit);
+        let squares = |block: &Block, is_leaf, _| place.squares(block, is_leaf);
+        trees.search::<false>(query.world, begin, most, squares, visit);
+    }
+}
+
+/// Largest distance of results as in [`distance_to`], or `None` if their squared distances are not compared.
+pub(super) fn reach(query: &LoadedQuery) -> Option<u32> {
+    let infinity = ordered(f32::INFINITY);
+    match query.radius {
+        _ if query.image != [0; 3] => None,
+        // Places are finite.
+        _ if query.low.contains(&infinity) || query.high.contains(&-infinity) => None,
+        0.0 => None,
+        LARGEST_FLOAT => Some(u32::MAX),
+        radius => Some(distance_key([radius, 0.0, 0.0])),
+    }
+}
+
+/// [`distance_to`] for a `squared` distance of [`Place::squares`]. Within these bounds, both are rounded alike.
+pub(super) fn distance_of(
+    params: &Params,
+    query: &LoadedQuery,
+    object: u32,
+    squared: f32,
+    reach: Option<u32>,
+    record: &dyn Fn() -> Record,
+) -> Option<u32> {
+    match reach {
+        Some(reach) if (1e-18..1e30).contains(&squared) => {
+            let is_unwanted = |querier| object == querier || (params.half != 0 && object < querier);
+            let distance = squared.to_bits() + (DISTANCE_BIAS << 23);
+            (distance <= reach && !query.querier.is_some_and(is_unwanted)).then_some(distance)
+        }
+        _ => distance_to(params, query, &record()),
     }
 }
 

@@ -32,16 +32,17 @@ pub(super) fn walk(
             // Reading layers often misses the cache.
             let have_layers = overrides.filters && (trees.have_filters || ray.layers != Aabb::ALL_LAYERS);
             let most = limit(visitor);
-            let visit = |record: Record| {
+            let visit = |_: f32, object: u32, record: &dyn Fn() -> Record| {
+                let record = record();
                 if let Some(t) = enter_box(ray, &record.low, &record.high) {
-                    let passes = || passes_layers(ray.layers, input.objects[record.object as usize].layers);
+                    let passes = || passes_layers(ray.layers, input.objects[object as usize].layers);
                     if !have_layers || passes() {
-                        visitor.accept_hit(record.object, t);
+                        visitor.accept_hit(object, t);
                     }
                 }
                 limit(visitor)
             };
-            trees.search(most, |block, _, most| slabs.enter(block, most), visit);
+            trees.search::<true>(ray.world, 0, most, |block, _, most| slabs.enter(block, most), visit);
         }
     }
     Walked {

@@ -94,13 +94,13 @@ impl Table {
             .collect()
     }
 
-    /// One per table. Empty in the uniform scheme, with several worlds, and if building them would take more time than
-    /// `count` searches and earlier ones save.
+    /// One per table. Empty in the uniform scheme, and if building them would take more time than `count` searches and
+    /// earlier ones save.
     pub fn trees(&self, count: u32) -> Vec<&Trees> {
         let own = (&self.params, &self.cells);
         let statics = self.statics.as_ref().map(|(params, cells)| (params, cells));
         let pays = self.params.all_objects() / BOXES_PER_SEARCH <= self.searches.saturating_add(count);
-        if self.params.is_uniform() || self.params.has_worlds() || !pays {
+        if self.params.is_uniform() || !pays {
             return Vec::new();
         }
         let tables = [Some(own), statics].into_iter().flatten();

@@ -1,6 +1,7 @@
 //! Trees over the boxes of a table, for searches that may meet them in any order.
 
 use super::boxes::{Block, LANES, larger, smaller};
+use crate::api::types::NONE;
 use crate::layout::grid::{Params, Record, ordered, unordered};
 use crate::reference::rows::CellTable;
 use crate::shared::runs::{join, map};
@@ -12,16 +13,19 @@ const MANY: usize = 4096;
 /// No distance of these boxes is at most any other.
 const EMPTY: Block = [[[f32::NAN; LANES]; 3]; 2];
 
-/// A tree of each level, and one of the large list. The eight children of a node follow each other.
+/// For each world, a tree of each level, and one of the large list. The eight children of a node follow each other.
 #[derive(Clone, Debug)]
 pub(super) struct Trees {
     /// Boxes of the children of each node. Leaves come first, whose children are objects.
     blocks: Vec<Block>,
-    /// Object of each lane of the leaves.
+    /// Object of each lane of the leaves, else [`NONE`].
     objects: Vec<u32>,
+    /// Lane of a leaf after the last one under each node.
+    ends: Vec<u32>,
     /// First child of each node that is no leaf.
     children: Vec<u32>,
-    roots: Vec<u32>,
+    /// Worlds and nodes, sorted.
+    roots: Vec<[u32; 2]>,
     /// Boxes with infinite bounds, which are in no tree.
     infinite: Vec<Record>,
     /// Largest coordinate of the other boxes.
@@ -33,7 +37,6 @@ pub(super) struct Trees {
 type Item = ([f32; 3], u32);
 
 impl Trees {
-    /// Trees of a table with one world.
     pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool) -> Self {
         let record = |entry: u32| &table.records[entry as usize];
         let is_finite = |entry: &u32| {
@@ -41,11 +44,23 @@ impl Trees {
             let mut bounds = low.iter().chain(high);
             bounds.all(|&bound| unordered(bound).is_finite())
         };
-        let (large, infinite): (Vec<_>, Vec<_>) = table.large(params, 0).partition(is_finite);
-        let levels = table.grid.occupied_levels();
-        let levels = levels.map(|(_, level)| table.level(level, 0).collect());
+        let large = table.large_begin()..table.ignored_begin(params);
+        let (large, infinite): (Vec<_>, Vec<_>) = large.partition(is_finite);
+        let levels = table.grid.occupied_levels().map(|(_, level)| {
+            let [first, end] = [0, level.table_size].map(|bucket| table.starts[(level.table_base + bucket) as usize]);
+            (first..end).collect()
+        });
+        let mut groups: Vec<Vec<u32>> = levels.chain([large]).collect();
+        if params.has_worlds() {
+            for entries in &mut groups {
+                entries.sort_by_key(|&entry| record(entry).world);
+            }
+        }
+        let worlds = groups
+            .iter()
+            .flat_map(|entries| entries.chunk_by(|&a, &b| record(a).world == record(b).world));
         let (mut blocks, mut names, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
-        for entries in levels.chain([large]).filter(|entries| !entries.is_empty()) {
+        for entries in worlds {
             let mut items = map(entries.len() as u32, |index| {
                 let entry = entries[index as usize];
                 let Record { low, high, .. } = record(entry);
@@ -69,30 +84,34 @@ impl Trees {
                 block
             }));
             names.extend(items.iter().map(|&(_, entry)| record(entry).object));
-            names.resize(blocks.len() * LANES, 0);
-            leaves.push(first..blocks.len() as u32);
+            names.resize(blocks.len() * LANES, NONE);
+            leaves.push((record(entries[0]).world, first..blocks.len() as u32));
         }
         let bounds = blocks.iter().flatten().flatten().flatten();
         let size = bounds.fold(0.0, |size, bound| larger(bound.abs(), size));
+        let mut ends: Vec<_> = (1..=blocks.len()).map(|leaf| (leaf * LANES) as u32).collect();
         let (mut children, mut roots) = (Vec::new(), Vec::new());
-        for mut nodes in leaves {
+        for (world, mut nodes) in leaves {
             while nodes.len() > 1 {
                 let firsts = nodes.clone().step_by(LANES);
                 children.extend(firsts.clone());
                 let parents: Vec<_> = firsts
                     .map(|first| {
                         let last = nodes.end.min(first + LANES as u32);
+                        ends.push(ends[last as usize - 1]);
                         parent(&blocks[first as usize..last as usize])
                     })
                     .collect();
                 nodes = blocks.len() as u32..(blocks.len() + parents.len()) as u32;
                 blocks.extend(parents);
             }
-            roots.push(nodes.start);
+            roots.push([world, nodes.start]);
         }
+        roots.sort_unstable();
         Self {
             blocks,
             objects: names,
+            ends,
             children,
             roots,
             infinite: infinite.into_iter().map(|entry| *record(entry)).collect(),
@@ -101,27 +120,49 @@ impl Trees {
         }
     }
 
-    /// Passes boxes to `visit`, near ones early, except those farther than `most`. `distances` may be too small, never
-    /// too large, and NaN of NaN; its second argument is true for boxes of objects. `visit` returns the next `most`.
-    pub fn search(
+    /// Number of lanes of leaves.
+    pub fn lanes(&self) -> u32 {
+        self.objects.len() as u32
+    }
+
+    /// Object in a lane of a leaf.
+    pub fn record(&self, world: u32, lane: u32) -> Record {
+        let [low, high] = self.blocks[lane as usize / LANES];
+        let bounds = |sides: [[f32; LANES]; 3]| sides.map(|lanes| ordered(lanes[lane as usize % LANES]));
+        Record {
+            low: bounds(low),
+            object: self.objects[lane as usize],
+            high: bounds(high),
+            world,
+        }
+    }
+
+    /// Passes boxes of a world to `visit` with their distance, NaN for infinite boxes: those from lane `begin` on, except
+    /// those farther than `most`, and near ones early if the search is `ORDERED`. `distances` may be too small, never too
+    /// large, and NaN of NaN; its second argument is true for boxes of objects. `visit` returns the next `most`.
+    pub fn search<const ORDERED: bool>(
         &self,
+        world: u32,
+        begin: u32,
         mut most: f32,
         distances: impl Fn(&Block, bool, f32) -> [f32; LANES],
-        mut visit: impl FnMut(Record) -> f32,
+        mut visit: impl FnMut(f32, u32, &dyn Fn() -> Record) -> f32,
     ) {
-        for record in &self.infinite {
-            most = visit(*record);
+        for record in self.infinite.iter().filter(|record| record.world == world) {
+            most = visit(f32::NAN, record.object, &|| *record);
         }
         let leaves = self.blocks.len() - self.children.len();
         let mut stack = [(0.0f32, 0u32); STACK];
-        let mut depth = self.roots.len();
-        for (slot, &root) in stack.iter_mut().zip(&self.roots) {
-            slot.1 = root;
+        let mut depth = 0;
+        let first = self.roots.partition_point(|root| root[0] < world);
+        for &[_, root] in self.roots[first..].iter().take_while(|root| root[0] == world) {
+            stack[depth].1 = root;
+            depth += 1;
         }
         while depth > 0 {
             depth -= 1;
             let (distance, node) = stack[depth];
-            if distance > most {
+            if distance > most || (begin > 0 && self.ends[node as usize] <= begin) {
                 continue;
             }
             let node = node as usize;
@@ -130,26 +171,25 @@ impl Trees {
             let distances = distances(block, is_leaf, most);
             let bits: [u32; LANES] = std::array::from_fn(|lane| if distances[lane] <= most { 1 << lane } else { 0 });
             let mut near = bits.into_iter().fold(0, |near, bit| near | bit);
-            let begin = depth;
+            if begin as usize > node * LANES && is_leaf {
+                near &= u32::MAX << (begin as usize % LANES);
+            }
+            let bottom = depth;
             while near != 0 {
                 let lane = near.trailing_zeros() as usize;
                 near &= near - 1;
                 let distance = distances[lane];
                 if !is_leaf {
                     let mut place = depth;
-                    while place > begin && stack[place - 1].0 < distance {
+                    while ORDERED && place > bottom && stack[place - 1].0 < distance {
                         stack[place] = stack[place - 1];
                         place -= 1;
                     }
                     stack[place] = (distance, self.children[node - leaves] + lane as u32);
                     depth += 1;
                 } else if distance <= most {
-                    most = visit(Record {
-                        low: block[0].map(|lanes| ordered(lanes[lane])),
-                        object: self.objects[node * LANES + lane],
-                        high: block[1].map(|lanes| ordered(lanes[lane])),
-                        world: 0,
-                    });
+                    let lane = node * LANES + lane;
+                    most = visit(distance, self.objects[lane], &|| self.record(world, lane as u32));
                 }
             }
         }

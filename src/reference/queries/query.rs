@@ -4,13 +4,13 @@ use crate::api::queries::{Query, self_query};
 use crate::api::types::Aabb;
 use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
-pub(super) const LARGEST_FLOAT: f32 = f32::MAX;
+pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 pub(crate) const NEAREST_IMAGE: i32 = 2;
 const FAR_BITS: u32 = (127 + 60) << 23;
 const NEAR_BITS: u32 = (127 - 40) << 23;
 const SMALLER: f32 = f32::from_bits((127 - 66) << 23);
 const LARGER: f32 = f32::from_bits((127 + 66) << 23);
-const DISTANCE_BIAS: u32 = 126;
+pub(crate) const DISTANCE_BIAS: u32 = 126;
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
 pub(crate) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
@@ -68,7 +68,7 @@ impl LoadedQuery {
         }
     }
 
-    fn with_search_bounds(mut self, params: &Params) -> Self {
+    pub(super) fn with_search_bounds(mut self, params: &Params) -> Self {
         for axis in 0..3 {
             let moved = self.image[axis] as f32 * periods(params)[axis];
             let [low, high] = self.corners(axis);
@@ -109,7 +109,7 @@ impl LoadedQuery {
     }
 
     pub(crate) fn image_of(mut self, params: &Params, second: u32) -> Self {
-        self.image = std::array::from_fn(|axis| {
+        let image = std::array::from_fn(|axis| {
             let is_early = self.corners(axis)[0] < 0.5 * periods(params)[axis];
             match second & (1 << axis) {
                 _ if self.spans_period(params, axis) => NEAREST_IMAGE,
@@ -118,6 +118,10 @@ impl LoadedQuery {
                 _ => -1,
             }
         });
+        if image == self.image {
+            return self;
+        }
+        self.image = image;
         self.with_search_bounds(params)
     }
 
@@ -161,9 +165,8 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     .with_search_bounds(params)
 }
 
-/// Query of an object for neighbours of its lower corner, or for overlapping objects.
-pub fn self_query_of(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
-    let object = &objects[record.object as usize];
+/// Query of an object for neighbours of its lower corner, or for overlapping objects. Without search bounds.
+pub fn self_query_of(params: &Params, object: &Aabb, record: &Record) -> LoadedQuery {
     let class = classify(object);
     let seeks_corners = params.self_query == self_query::NEIGHBORS;
     LoadedQuery {
@@ -181,7 +184,6 @@ pub fn self_query_of(params: &Params, objects: &[Aabb], record: &Record) -> Load
         valid: true,
         answers: class == Class::Finite || (class == Class::Infinite && !seeks_corners),
     }
-    .with_search_bounds(params)
 }
 
 /// Squared distance of an object as an integer (see [`distance_key`]), or `None` if it is no result.

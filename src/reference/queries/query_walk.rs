@@ -45,8 +45,9 @@ impl QueryReads<'_> {
         if params.self_query == self_query::NONE {
             return (load_query(params, &self.queries[index as usize]), index);
         }
-        let query = self_query_of(params, self.objects, &self.self_query[index as usize]);
-        (query, query.querier.unwrap_or(index))
+        let record = &self.self_query[index as usize];
+        let query = self_query_of(params, &self.objects[record.object as usize], record);
+        (query.with_search_bounds(params), record.object)
     }
 }
 
