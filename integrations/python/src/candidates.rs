@@ -1,6 +1,6 @@
 //! Finds mesh elements whose boxes overlap and that share no vertex.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Scene};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Queries, Query, Scene, Source};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -61,17 +61,11 @@ impl Elements {
         self.vertices.extend_from_slice(vertices);
     }
 
-    /// With two kinds, layers exclude pairs of one kind.
     fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
         let aabb = |(element, bounds): (usize, &Bounds)| {
             // An element has the owner of its first vertex.
             let owner = owners.map_or(0, |owners| owners[self.vertices[element][0] as usize]);
-            let aabb = Aabb::new(bounds[0].map(round_down), bounds[1].map(round_up)).with_owner(owner);
-            match self.second.map(|second| element < second) {
-                None => aabb,
-                Some(true) => aabb.with_layers(1, 2),
-                Some(false) => aabb.with_layers(2, 1),
-            }
+            Aabb::new(bounds[0].map(round_down), bounds[1].map(round_up)).with_owner(owner)
         };
         self.bounds.par_iter().enumerate().map(aabb).collect()
     }
@@ -83,6 +77,10 @@ impl Elements {
 
     fn meet(&self, a: u32, b: u32) -> bool {
         meet(&self.bounds[a as usize], &self.bounds[b as usize])
+    }
+
+    fn are_candidates(&self, a: u32, b: u32) -> bool {
+        self.meet(a, b) && !self.are_incident(a, b)
     }
 }
 
@@ -170,6 +168,9 @@ pub fn candidates<'py>(
 fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
     let boxes = elements.boxes(owners);
     finder.choose(&boxes);
+    if let Some(second) = elements.second {
+        return found_between(finder, elements, &boxes, second);
+    }
     let descriptor = BroadPhaseDescriptor {
         pair_filter: Some(NOT_INCIDENT),
         ..finder.plain
@@ -179,7 +180,7 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
         pair_filter_data: bytemuck::cast_slice(&elements.vertices).into(),
         ..Scene::default()
     };
-    let admits = |a: u32, b: u32| !elements.are_incident(a, b) && elements.meet(a, b);
+    let admits = |a: u32, b: u32| elements.are_candidates(a, b);
     let result = finder.step(&descriptor, &scene, Some(&admits));
     // The caller cannot query this table: it has elements, not the caller's boxes.
     finder.has_table = false;
@@ -189,9 +190,30 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();
     }
-    if let Some(second) = elements.second {
-        // Indices of the second kind start at `second`.
-        pairs.par_iter_mut().for_each(|pair| pair.b -= second as u32);
-    }
     Ok(pairs)
+}
+
+/// Elements of the first kind query the second kind, because pairs would also be found within each kind.
+fn found_between(finder: &mut Finder, elements: &Elements, boxes: &[Aabb], second: usize) -> PyResult<Vec<Pair>> {
+    let queries: Vec<_> = boxes[..second].par_iter().copied().map(Query::overlaps).collect();
+    let scene = Scene {
+        objects: boxes[second..].into(),
+        queries: Queries::General(Source::Host(&queries)),
+        ..Scene::default()
+    };
+    let descriptor = BroadPhaseDescriptor {
+        pairs: false,
+        ..finder.plain
+    };
+    let result = finder.step(&descriptor, &scene, None);
+    finder.has_table = false;
+    let result = result?;
+    let of_query = |a: usize| {
+        let objects = &result.query_objects[result.query_offsets[a] as usize..result.query_offsets[a + 1] as usize];
+        let candidates = objects
+            .iter()
+            .filter(move |&&b| elements.are_candidates(a as u32, second as u32 + b));
+        candidates.map(move |&b| Pair { a: a as u32, b })
+    };
+    Ok((0..queries.len()).into_par_iter().flat_map_iter(of_query).collect())
 }
