@@ -25,27 +25,28 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         statistics[EXTENT] = bounds.map(|bound| bound.abs().to_bits()).max().unwrap_or(0);
     }
     let top = top_exponent(statistics[EXTENT]);
+    let most_pairs = most_pairs(params);
     for (index, object) in (0..params.sample_count).filter_map(finite) {
         statistics[size_class(object)] += 1;
-        let world = params.world_of(worlds, index);
+        let world = params.world_of(worlds, index).wrapping_mul(HASH_WORLD);
         let side = longest_side_bits(object);
         let cells = Cells::new(params, top, object.min.map(flush));
-        for octave in 0..OCTAVES {
-            let exponent = octave_exponent(top, octave);
+        let words = statistics[DENSITY..].chunks_exact_mut(OCTAVE_WORDS);
+        for (octave, (slots, words)) in tables.chunks_exact_mut(slots as usize).zip(words).enumerate() {
+            let exponent = octave_exponent(top, octave as u32);
             if side <= ((exponent + 128) as u32) << 23 {
                 let [x, y, z] = cells.of(exponent).map(|cell| cell as u32);
                 let mut hash = x
                     .wrapping_mul(0x8da6_b343)
                     .wrapping_add(y.wrapping_mul(0xd816_3841))
                     .wrapping_add(z.wrapping_mul(0xcb1a_b31f))
-                    .wrapping_add(world.wrapping_mul(HASH_WORLD));
+                    .wrapping_add(world);
                 hash = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
                 hash ^= hash >> 13;
-                let slot = &mut tables[(octave * slots + (hash & (slots - 1))) as usize];
-                let words = &mut statistics[DENSITY + OCTAVE_WORDS * octave as usize..][..OCTAVE_WORDS];
+                let slot = &mut slots[hash as usize & (slots.len() - 1)];
                 words[0] += 1;
                 words[1] += *slot;
-                words[2] += most_pairs(params).min(*slot);
+                words[2] += most_pairs.min(*slot);
                 *slot += 1;
             }
         }
@@ -83,13 +84,14 @@ impl Cells {
         }
     }
 
+    #[inline(always)]
     fn of(&self, exponent: i32) -> [i32; 3] {
         let limit = i64::from(CELL_LIMIT);
-        let is_adaptive = self.scheme == SCHEME_ADAPTIVE;
+        let half = i32::from(self.scheme == SCHEME_ADAPTIVE);
         match self.finest_cells {
             Some(cells) => cells.map(|cell| {
                 let cell = (cell >> (exponent - self.finest)).clamp(-limit, limit) as i32;
-                if is_adaptive { (cell + 1) >> 1 } else { cell }
+                (cell + half) >> half
             }),
             None => cell_of(self.scheme, self.position, [inverse_of(exponent); 3]),
         }
