@@ -1,5 +1,4 @@
-//! One list of items per row. Items are cached, so most rows are walked only once; GPU passes walk twice, to count and
-//! to write.
+//! One list of items per row. Items are cached, so most rows are walked only once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, for_each, in_runs};
 
-/// Maximum number of cached items of a run of consecutive rows. Runs with more items are walked again.
+/// Maximum number of cached items of a run of rows. Longer runs are walked again.
 pub(super) const MAX_OF_RUN: usize = 1 << 20;
 /// The same for all runs together.
 pub(super) const MAX_OF_ALL: usize = 1 << 27;

@@ -1,4 +1,4 @@
-//! Nearest objects of queries. Finds the same objects as the reference pass, through trees.
+//! Nearest objects of queries, through trees.
 
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ pub(super) fn nearest(
     nearest
 }
 
-/// Queries in the order of their cells, since queries in one cell read the same objects. `None` if they are already.
+/// Queries in the order of their cells, `None` if they are already.
 fn order_of(params: &Params, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u32)>> {
     let (_, level) = fullest_first(input.table.grid).next()?;
     if params.self_query != self_query::NONE {

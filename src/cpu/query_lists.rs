@@ -1,4 +1,4 @@
-//! Query results. Objects are cached while they are counted, so most queries walk the table once.
+//! Query results. Objects are cached, so most queries walk once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,13 +19,13 @@ use crate::shared::runs::{Walked, in_runs};
 pub(crate) struct QueryLists<'a> {
     params: Params,
     walks: &'a [QueryReads<'a>],
-    /// Trees whose objects query in the order of lanes. Each pair is then found once, from the earlier lane.
+    /// Trees whose objects query, each for later lanes only.
     queriers: Option<&'a Trees>,
     is_half: bool,
     /// One per walk.
     sources: &'a [Source<'a>],
     overrides: Overrides,
-    /// Number of objects of each query, then a 0, which the scan turns into the total.
+    /// As [`Lists::counts`](super::lists::Lists::counts).
     pub counts: Vec<u32>,
     runs: Vec<Vec<Run>>,
 }
@@ -35,7 +35,7 @@ struct Run {
     /// Indices in the output, and numbers of objects.
     counts: Vec<(u32, u32)>,
     found: Option<Vec<u32>>,
-    /// Pairs found from their other side: index in the output, and object.
+    /// Results found from their other side.
     others: Vec<(u32, u32)>,
 }
 
@@ -156,8 +156,7 @@ impl<'a> QueryLists<'a> {
         results
     }
 
-    /// Passes the objects of a query to `accept`, and pairs to `other` that belong to another query's list, too. Returns
-    /// the query's index in the output.
+    /// Passes objects to `accept`, and results of other queries to `other`. Returns the query's index in the output.
     fn walk(
         &self,
         table: usize,

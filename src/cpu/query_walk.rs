@@ -110,7 +110,7 @@ fn search(
     }
 }
 
-/// Largest distance of results as in [`distance_to`], or `None` if their squared distances are not compared.
+/// Largest [`distance_to`] of results, `None` if only that can decide.
 pub(super) fn reach(query: &LoadedQuery) -> Option<u32> {
     let infinity = ordered(f32::INFINITY);
     match query.radius {
@@ -123,7 +123,7 @@ pub(super) fn reach(query: &LoadedQuery) -> Option<u32> {
     }
 }
 
-/// [`distance_to`] for a `squared` distance of [`Place::squares`]. Within these bounds, both are rounded alike.
+/// [`distance_to`] from [`Place::squares`]. Within these bounds, both round alike.
 pub(super) fn distance_of(
     params: &Params,
     query: &LoadedQuery,

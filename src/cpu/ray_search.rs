@@ -56,7 +56,7 @@ fn widened(t: f32) -> f32 {
     (t + t.abs() * (16.0 * f32::EPSILON) + f32::MIN_POSITIVE).min(f32::MAX)
 }
 
-/// A ray, for [`enter_box`] of eight boxes in the same arithmetic, but with wider boxes and without doubles.
+/// A ray, for [`enter_box`] of eight wider boxes without doubles.
 struct Slabs {
     /// Subtracted from the sides at which the ray enters.
     enters: [f32; 3],

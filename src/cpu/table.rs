@@ -94,8 +94,7 @@ impl Table {
             .collect()
     }
 
-    /// One per table. Empty in the uniform scheme, and if building them would take more time than `count` searches and
-    /// earlier ones save.
+    /// One per table. Empty in the uniform scheme, and if building takes longer than `count` and earlier searches save.
     pub fn trees(&self, count: u32) -> Vec<&Trees> {
         let own = (&self.params, &self.cells);
         let statics = self.statics.as_ref().map(|(params, cells)| (params, cells));

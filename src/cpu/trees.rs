@@ -20,7 +20,7 @@ pub(super) struct Trees {
     blocks: Vec<Block>,
     /// Object of each lane of the leaves, else [`NONE`].
     objects: Vec<u32>,
-    /// Lane of a leaf after the last one under each node.
+    /// Lane after the last one under each node.
     ends: Vec<u32>,
     /// First child of each node that is no leaf.
     children: Vec<u32>,
@@ -120,12 +120,10 @@ impl Trees {
         }
     }
 
-    /// Number of lanes of leaves.
     pub fn lanes(&self) -> u32 {
         self.objects.len() as u32
     }
 
-    /// Object in a lane of a leaf.
     pub fn record(&self, world: u32, lane: u32) -> Record {
         let [low, high] = self.blocks[lane as usize / LANES];
         let bounds = |sides: [[f32; LANES]; 3]| sides.map(|lanes| ordered(lanes[lane as usize % LANES]));
@@ -137,9 +135,10 @@ impl Trees {
         }
     }
 
-    /// Passes boxes of a world to `visit` with their distance, NaN for infinite boxes: those from lane `begin` on, except
-    /// those farther than `most`, and near ones early if the search is `ORDERED`. `distances` may be too small, never too
-    /// large, and NaN of NaN; its second argument is true for boxes of objects. `visit` returns the next `most`.
+    /// Passes boxes of a world from lane `begin` on to `visit`, near ones early if `ORDERED`, except those farther than
+    /// `most`. `distances` may be too small, never too large, and NaN of NaN; its second argument is true for boxes of
+    /// objects. `visit` gets NaN for infinite boxes and returns the next `most`.
+    #[inline(always)]
     pub fn search<const ORDERED: bool>(
         &self,
         world: u32,

@@ -41,7 +41,7 @@ fn around(a: &Bounds, b: &Bounds) -> Bounds {
     ]
 }
 
-/// Elements of one or two kinds, whose pairs are to be found.
+/// Elements of one or two kinds.
 #[derive(Default)]
 struct Elements {
     bounds: Vec<Bounds>,
@@ -117,8 +117,7 @@ fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bound
     Ok((0..count).into_par_iter().map(vertex).collect())
 }
 
-/// Returns one table per wanted pair kind, in the order of [`KINDS`]. Runs one step per kind, because a common step
-/// would also find pairs of the others.
+/// Returns one table per wanted pair kind, in the order of [`KINDS`].
 #[pyfunction]
 #[pyo3(signature = (engine, start, end, edges, faces, *, inflation, owners, wanted, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
@@ -193,7 +192,7 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
     Ok(pairs)
 }
 
-/// Elements of the first kind query the second kind, because pairs would also be found within each kind.
+/// By queries, because pairs would also be found within each kind.
 fn found_between(finder: &mut Finder, elements: &Elements, boxes: &[Aabb], second: usize) -> PyResult<Vec<Pair>> {
     let queries: Vec<_> = boxes[..second].par_iter().copied().map(Query::overlaps).collect();
     let scene = Scene {
