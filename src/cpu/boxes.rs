@@ -1,4 +1,4 @@
-//! Entries and cells near a query. May let too much pass, never too little: exact tests follow.
+//! Entries and cells near a query. May let too much pass, never too little.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Trees over the boxes of a table, for searches that may meet them in any order.
+//! Trees over the boxes of a table, for searches in any order.
 
 use super::boxes::{Block, LANES, larger, smaller};
 use crate::api::types::NONE;
