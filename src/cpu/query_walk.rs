@@ -95,7 +95,7 @@ fn search(
     }
     let overrides = overrides_of(overrides, trees.have_filters, query);
     for image in images(query.second_images(params)) {
-        let query = query.image_of(params, image);
+        let query = query.at_image(params, image);
         let place = Place::of(params, &query);
         let (most, reach) = (place.most(query.radius), reach(&query));
         let visit = |squared: f32, object: u32, record: &dyn Fn() -> Record| {

@@ -108,8 +108,12 @@ impl LoadedQuery {
         (0..3).filter(has_second).map(|axis| 1 << axis).sum()
     }
 
-    pub(crate) fn image_of(mut self, params: &Params, second: u32) -> Self {
-        let image = std::array::from_fn(|axis| {
+    pub(crate) fn image_of(self, params: &Params, second: u32) -> Self {
+        self.at_image(params, second).with_search_bounds(params)
+    }
+
+    pub(crate) fn at_image(mut self, params: &Params, second: u32) -> Self {
+        self.image = std::array::from_fn(|axis| {
             let is_early = self.corners(axis)[0] < 0.5 * periods(params)[axis];
             match second & (1 << axis) {
                 _ if self.spans_period(params, axis) => NEAREST_IMAGE,
@@ -118,11 +122,7 @@ impl LoadedQuery {
                 _ => -1,
             }
         });
-        if image == self.image {
-            return self;
-        }
-        self.image = image;
-        self.with_search_bounds(params)
+        self
     }
 
     pub(crate) fn nearest_of_all(mut self, params: &Params) -> Self {
