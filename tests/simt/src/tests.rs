@@ -180,7 +180,7 @@ const COSTS: [(&str, f64, f64); 8] = [
     ("sample_statistics", 11.7, 46.1),
     ("level_statistics", 14.6, 50.5),
     ("keys", 13.45, 83.0),
-    ("large_table_emit", 4.55, 1.35),
+    ("large_table_emit", 2.3, 1.35),
     ("gather", 5.0, 142.1),
     ("sort_scatter_subgroups", 63.0, 222.0),
     ("pair_count_sparse", 100.8, 261.2),
