@@ -40,7 +40,7 @@ FLAGS = [
 ]
 # Longest wait without progress, in seconds.
 LONGEST = 600
-# Scene of the picture in examples/README.md, and the pointer's position from the page's centre.
+# Scene of the first picture, and the pointer's position from the page's centre.
 PICTURE = "boxes=3000&size=0.6&cells=1&frames=30"
 POINTER = (160, -150)
 

@@ -41,6 +41,19 @@ impl<C: Communicator> Ranks<C> {
     /// # Errors
     /// If `owned` is inconsistent, if two boxes with one id reach the same rank, or if a device fails.
     pub fn step(&mut self, owned: &Owned) -> Result<StepPairs, RankError> {
+        self.step_where(owned, |_, _| true)
+    }
+
+    /// Like [`step`](Self::step), but returns only pairs for which `admits` returns true. `admits` gets both ids, the
+    /// smaller one first, on the rank that reports the pair. [`find`](Self::find) returns their boxes after the step.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn step_where(
+        &mut self,
+        owned: &Owned,
+        admits: impl FnMut(u64, u64) -> bool,
+    ) -> Result<StepPairs, RankError> {
         self.clock.start(&self.ranks);
         let checked = self.check(owned).and_then(|compared| {
             let excluded = Excluded::find(owned)?;
@@ -58,7 +71,7 @@ impl<C: Communicator> Ranks<C> {
         drop([moving, fixed]);
         let excluded = self.join(owned, messages, sends_statics);
         self.clock.end(&self.ranks, "ghosts");
-        let answer = excluded.and_then(|excluded| self.local_pairs(excluded));
+        let answer = excluded.and_then(|excluded| self.local_pairs(excluded, admits));
         let [mut all_pairs, mut invalid] = answer
             .as_ref()
             .map_or([0; 2], |answer| [answer.all_pairs, answer.invalid]);
@@ -160,7 +173,11 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    fn local_pairs(&mut self, excluded: Vec<[u64; 2]>) -> Result<StepPairs, String> {
+    fn local_pairs(
+        &mut self,
+        excluded: Vec<[u64; 2]>,
+        mut admits: impl FnMut(u64, u64) -> bool,
+    ) -> Result<StepPairs, String> {
         let local = &self.local;
         let known = |row: [u64; 2]| {
             let [a, b] = row.map(|id| local.find(id));
@@ -185,11 +202,13 @@ impl<C: Communicator> Ranks<C> {
         let mut pairs = Vec::with_capacity(result.pairs.len());
         for Pair { a, b } in result.pairs {
             let [of_a, of_b] = [a, b].map(|object| corners[object as usize]);
-            if part.holds([0, 1, 2].map(|axis| of_a[axis].max(of_b[axis]))) {
+            let [id_a, id_b] = [a, b].map(|object| local.id(object));
+            let ids = [id_a.min(id_b), id_a.max(id_b)];
+            let is_home = part.holds([0, 1, 2].map(|axis| of_a[axis].max(of_b[axis])));
+            if is_home && admits(ids[0], ids[1]) {
                 let is_at_a = (0..3).filter(|&axis| of_a[axis] > of_b[axis]).count() > 1;
                 counts[if is_at_a { a } else { b } as usize] += 1;
-                let [a, b] = [a, b].map(|object| local.id(object));
-                pairs.push([a.min(b), a.max(b)]);
+                pairs.push(ids);
             }
         }
         self.pairs_of.clear();

@@ -78,6 +78,34 @@ fn two(rank: usize) -> Objects {
     }
 }
 
+#[test]
+fn a_predicate_gets_each_pair_once_and_decides() {
+    let found = on_ranks(4, |ranks, rank| {
+        let mut owned = Owned::default();
+        owned.moving.ids = (0..40).filter(|id| id % 4 == rank as u64).collect();
+        // Each box touches the next two.
+        let boxed = |&id: &u64| Aabb::new([id as f32, 0.0, 0.0], [id as f32 + 2.0, 1.0, 1.0]);
+        owned.moving.boxes = owned.moving.ids.iter().map(boxed).collect();
+        ranks.balance(&mut owned).unwrap();
+        let mut seen = Vec::new();
+        let step = ranks.step_where(&owned, |a, b| {
+            seen.push([a, b]);
+            (a + b) % 3 == 0
+        });
+        (seen, step.unwrap())
+    });
+    let sorted = |lists: Vec<Vec<[u64; 2]>>| {
+        let mut all = lists.concat();
+        all.sort_unstable();
+        all
+    };
+    let all: Vec<_> = (0..40).flat_map(|a| (a + 1..40.min(a + 3)).map(move |b| [a, b])).collect();
+    let wanted: Vec<_> = all.iter().copied().filter(|[a, b]| (a + b) % 3 == 0).collect();
+    assert!(found.iter().all(|(_, step)| step.all_pairs == wanted.len() as u64));
+    assert_eq!(sorted(found.iter().map(|(seen, _)| seen.clone()).collect()), all);
+    assert_eq!(sorted(found.into_iter().map(|(_, step)| step.pairs).collect()), wanted);
+}
+
 type Spoil = fn(&mut Owned);
 
 #[test]
