@@ -39,6 +39,7 @@ const DOCUMENTS: [(&[&str], usize); 3] = [
             "CONTRIBUTING.md",
             "CHANGELOG.md",
             "SECURITY.md",
+            "docs/compare.md",
             "docs/decisions.md",
             "docs/interpreter.md",
             "docs/measurements.md",
