@@ -22,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use super::errors::{DeviceError, NoAdapterError};
     #[pymodule_export]
-    use super::neighbors::{both_directions, neighbors};
+    use super::neighbors::neighbors;
     #[pymodule_export]
     use super::object_set::ObjectTable;
     #[pymodule_export]

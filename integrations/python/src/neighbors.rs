@@ -4,7 +4,7 @@
 //! then decides.
 
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Scene, SelfQuery};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -226,80 +226,4 @@ pub fn neighbors<'py>(
         PyArray1::from_vec(py, near.distances),
         PyArray1::from_vec(py, bytemuck::allocation::cast_vec(near.shifts)).reshape(shape)?,
     ))
-}
-
-/// Rows of half lists in both directions, by the first atom.
-#[pyfunction]
-#[allow(clippy::type_complexity, reason = "arrays")]
-pub fn both_directions<'py>(
-    py: Python<'py>,
-    count: usize,
-    atoms: [PyReadonlyArray1<'py, i64>; 3],
-    distances: PyReadonlyArray1<'py, f64>,
-    vectors: PyReadonlyArray2<'py, f64>,
-    shifts: PyReadonlyArray2<'py, i64>,
-) -> PyResult<(
-    [Bound<'py, PyArray1<i64>>; 2],
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray2<i64>>,
-)> {
-    let [i, j, own] = &atoms;
-    let [i, j, own] = [i.as_slice()?, j.as_slice()?, own.as_slice()?];
-    let (distances, shifts) = (distances.as_slice()?, bytemuck::cast_slice(shifts.as_slice()?));
-    let vectors = bytemuck::cast_slice(vectors.as_slice()?);
-    let ([first, second], distances, vectors, shifts) = work::run(py, None, || {
-        let atoms = || j.iter().chain(own).chain(i).map(|&atom| atom as usize);
-        let mut places = vec![0; count + 1];
-        atoms().for_each(|atom| places[atom + 1] += 1);
-        (0..count).for_each(|atom| places[atom + 1] += places[atom]);
-        let mut order = vec![0; atoms().count()];
-        for (row, atom) in atoms().enumerate() {
-            order[places[atom]] = row;
-            places[atom] += 1;
-        }
-        let (forward, given) = (i.len() + own.len(), i.len());
-        let atoms = |reversed: &[i64], given_atoms: &[i64]| {
-            let atom = |&row: &usize| match row {
-                row if row < given => reversed[row],
-                row if row < forward => own[row - given],
-                row => given_atoms[row - forward],
-            };
-            order.par_iter().map(atom).collect::<Vec<_>>()
-        };
-        (
-            [atoms(j, i), atoms(i, j)],
-            rows(&order, given, forward, distances, |distance| distance),
-            rows(&order, given, forward, vectors, |vector: [f64; 3]| {
-                vector.map(|along| -along)
-            }),
-            rows(&order, given, forward, shifts, |shift: [i64; 3]| {
-                shift.map(|along| -along)
-            }),
-        )
-    })?;
-    let shapes = [[vectors.len(), 3], [shifts.len(), 3]];
-    Ok((
-        [PyArray1::from_vec(py, first), PyArray1::from_vec(py, second)],
-        PyArray1::from_vec(py, distances),
-        PyArray1::from_vec(py, bytemuck::allocation::cast_vec(vectors)).reshape(shapes[0])?,
-        PyArray1::from_vec(py, bytemuck::allocation::cast_vec(shifts)).reshape(shapes[1])?,
-    ))
-}
-
-/// Empty unless all `given` rows have values.
-fn rows<T: Copy + Default + Send + Sync>(
-    order: &[usize],
-    given: usize,
-    forward: usize,
-    values: &[T],
-    reversed: impl Fn(T) -> T + Sync,
-) -> Vec<T> {
-    let value = |&row: &usize| match row {
-        row if row < given => reversed(values[row]),
-        row if row < forward => T::default(),
-        row => values[row - forward],
-    };
-    let order = if values.len() == given { order } else { &[] };
-    order.par_iter().map(value).collect()
 }

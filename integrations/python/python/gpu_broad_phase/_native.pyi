@@ -99,13 +99,6 @@ def query(
 def neighbors(
     engine: Engine, points: Any, *, radius: float, periods: list[float], half: bool, progress: Any
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
-def both_directions(
-    count: int,
-    atoms: list[npt.NDArray[np.int64]],
-    distances: npt.NDArray[np.float64],
-    vectors: npt.NDArray[np.float64],
-    shifts: npt.NDArray[np.int64],
-) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 def candidates(
     engine: Engine,
     start: Any,

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _native
 from .broad_phase import BroadPhase
 
 Ints = npt.NDArray[np.int64]
@@ -101,7 +100,7 @@ def neighbor_list(
     if len(positions) > 0 and limit.largest > 0.0:
         half = _find(positions, cell, limit, BroadPhase() if broad_phase is None else broad_phase)
     own = np.flatnonzero(limit.of_pairs(*2 * [np.arange(len(positions))]) > 0.0) if self_interaction else half.i[:0]
-    return _answer(quantities, half, own, len(positions))
+    return _answer(quantities, half, own)
 
 
 def _finite(name: str, given: npt.ArrayLike) -> Reals:
@@ -256,16 +255,27 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
     return owners, cells, home
 
 
-def _answer(quantities: str, half: _Half, own: Ints, count: int) -> Any:
+def _answer(quantities: str, half: _Half, own: Ints) -> Any:
     """Returns arrays of both directions, including atoms that are their own neighbours."""
     # Reversed pairs come first: their other atom has the smaller index.
-    (i, j), distances, vectors, shifts = _native.both_directions(
-        count,
-        [atoms.astype(np.int64, copy=False) for atoms in (half.i, half.j, own)],
-        half.distances if "d" in quantities else half.distances[:0],
-        half.vectors if "D" in quantities else half.vectors[:0],
-        half.shifts if "S" in quantities else half.shifts[:0],
-    )
-    arrays = {"i": i, "j": j, "d": distances, "D": vectors, "S": shifts}
+    first = np.concatenate([half.j, own, half.i])
+    order = np.argsort(first, kind="stable")
+
+    def both(values: npt.NDArray[Any], sign: int) -> npt.NDArray[Any]:
+        zeros = np.zeros((len(own), *values.shape[1:]), values.dtype)
+        return np.concatenate([-values if sign < 0 else values, zeros, values])[order]
+
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for letter in set(quantities):
+        if letter == "i":
+            arrays["i"] = first[order]
+        elif letter == "j":
+            arrays["j"] = np.concatenate([half.i, own, half.j])[order]
+        elif letter == "d":
+            arrays["d"] = both(half.distances, 1)
+        elif letter == "D":
+            arrays["D"] = both(half.vectors, -1)
+        else:
+            arrays["S"] = both(half.shifts, -1)
     answer = tuple(arrays[letter] for letter in quantities)
     return answer[0] if len(answer) == 1 else answer
