@@ -36,6 +36,7 @@ QUESTIONS = {
     "pairs": "Boxes that overlap",
     "neighbors": f"Points within a radius of {scenes.RADIUS}",
     "periodic": f"Points within a radius of {scenes.RADIUS}, in a space with periods",
+    "structures": f"Points of periodic structures within a radius of {scenes.RADIUS}",
     "candidates": "Collision candidates of a mesh: edges with edges, and faces with vertices",
     "rays": "The box that each ray meets first. The table or tree of the boxes is there before the time begins",
 }
@@ -44,12 +45,14 @@ PEERS = {
     "freud": "freud-analysis",
     "matscipy": "matscipy",
     "ase": "ase",
+    "vesin": "vesin",
     "warp": "warp-lang",
     "ipctk": "ipctk",
     "rtree": "rtree",
     "trimesh": "trimesh",
     "embreex": "embreex",
 }
+STRUCTURES = 64
 Keys = npt.NDArray[np.int64]
 
 
@@ -252,7 +255,7 @@ class Near:
 
 def point_columns(points: scenes.Array, period: float, half: bool, options: Options) -> list[Column]:
     count, radius = len(points), scenes.RADIUS
-    found = options.ours()["ours, CPU"].neighbors(points, radius, period=period, half=half)
+    found = options.ours()["ours, CPU"].neighbors(points, radius, cell=period, half=half)
     keys = keys_of(found.i, found.j, count)
     order = np.argsort(keys, kind="stable")
     expected = Near(points, period, keys[order], found.distances[order], found.shifts[order])
@@ -261,7 +264,7 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
 
     def ours(broad_phase: BroadPhase) -> Call:
         def run() -> Any:
-            return broad_phase.neighbors(points, radius, period=period, half=half)
+            return broad_phase.neighbors(points, radius, cell=period, half=half)
 
         return Call(run, lambda one: expected.check(keys_of(one.i, one.j, count), one.distances, one.shifts, False))
 
@@ -328,6 +331,58 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
     columns += [Column("matscipy", matscipy)] if not half and has("matscipy") else []
     columns += [Column("ase", ase, largest=10_000)] if not half and has("ase") else []
     columns += [Column("warp HashGrid", warp)] if has("warp") else []
+    return columns
+
+
+def structures(options: Options) -> Iterator[Row]:
+    for size in options.sizes:
+        count = size // STRUCTURES
+        if count > 0:
+            name = f"{STRUCTURES} structures of {count:,} points, each pair once"
+            yield Row(name, "structures", size, structure_columns(count, options))
+
+
+def structure_columns(count: int, options: Options) -> list[Column]:
+    radius, cell, total = scenes.RADIUS, scenes.side(count), STRUCTURES * count
+    points = scenes.uniform_points(total) % cell
+    worlds, parts = np.repeat(np.arange(STRUCTURES), count), points.reshape(STRUCTURES, count, 3)
+
+    def find(broad_phase: BroadPhase) -> Any:
+        return broad_phase.neighbors(points, radius, cell=cell, worlds=worlds, half=True)
+
+    def keys(pairs: list[Any]) -> Keys:
+        return np.concatenate([once(np.asarray(part) + at * count, total) for at, part in enumerate(pairs)])
+
+    near = find(options.ours()["ours, CPU"])
+    expected = once(np.stack([near.i, near.j], axis=1), total)
+
+    def ours(broad_phase: BroadPhase) -> Call:
+        def check(near: Any) -> str:
+            return same(once(np.stack([near.i, near.j], axis=1), total), expected)
+
+        return Call(lambda: find(broad_phase), check)
+
+    def scipy() -> Call:
+        from scipy.spatial import cKDTree
+
+        def run() -> Any:
+            return [cKDTree(part, boxsize=cell).query_pairs(radius, output_type="ndarray") for part in parts]
+
+        return Call(run, lambda pairs: same(keys(pairs), expected))
+
+    def vesin() -> Call:
+        from vesin import NeighborList
+
+        finder = NeighborList(cutoff=radius, full_list=False)
+
+        def run() -> Any:
+            return [finder.compute(part, np.eye(3) * cell, True, quantities="Pd") for part in parts]
+
+        return Call(run, lambda answers: same(keys([answer[0] for answer in answers]), expected))
+
+    columns = [Column(name, partial(ours, of)) for name, of in options.ours().items()]
+    columns += [Column("scipy cKDTree", scipy)] if has("scipy") else []
+    columns += [Column("vesin", vesin)] if has("vesin") else []
     return columns
 
 
@@ -568,9 +623,8 @@ def print_table(question: str, options: Options) -> None:
     columns: dict[str, None] = {}
     notes: list[str] = []
     last: dict[tuple[str, str], tuple[int, float]] = {}
-    for row in {"pairs": pairs, "neighbors": neighbors, "periodic": periodic, "candidates": candidates, "rays": rays}[
-        question
-    ](options):
+    finders = (pairs, neighbors, periodic, structures, candidates, rays)
+    for row in {finder.__name__: finder for finder in finders}[question](options):
         cells: dict[str, float | str] = {}
         for column in row.columns:
             size, before = last.get((column.name, row.kind), (row.size, 0.0))

@@ -1,9 +1,11 @@
 //! NumPy arrays of float32 or float64 with any strides, read in place.
 
+use gpu_broad_phase::NONE;
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
 pub enum Matrix<'py> {
     Single(PyReadonlyArray2<'py, f32>),
@@ -108,13 +110,21 @@ impl<T: Copy> EachView<'_, T> {
     }
 }
 
-/// Converts rows to words without a copy.
-pub fn words<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> Bound<'py, PyArray1<u32>> {
-    PyArray1::from_vec(py, bytemuck::allocation::cast_vec(rows))
+/// Words of rows as indices, which NumPy, torch and numba take as int64.
+pub fn indices<T: bytemuck::NoUninit>(rows: &[T]) -> Vec<i64> {
+    let words: &[u32] = bytemuck::cast_slice(rows);
+    words.par_iter().map(|&word| i64::from(word)).collect()
 }
 
-/// Like [`words`], but in two dimensions.
-pub fn table<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> PyResult<Bound<'py, PyArray2<u32>>> {
-    let shape = [rows.len(), size_of::<T>() / 4];
-    words(py, rows).reshape(shape)
+/// Columns of rows of an index and a float. [`NONE`] becomes `none`.
+pub fn columns<T: bytemuck::NoUninit>(rows: &[T], none: i64) -> (Vec<i64>, Vec<f32>) {
+    let rows: &[[u32; 2]] = bytemuck::cast_slice(rows);
+    let index = |word| if word == NONE { none } else { i64::from(word) };
+    let column = |&[word, float]: &[u32; 2]| (index(word), f32::from_bits(float));
+    rows.par_iter().map(column).unzip()
+}
+
+pub fn pairs<T: numpy::Element>(py: Python<'_>, numbers: Vec<T>) -> PyResult<Bound<'_, PyArray2<T>>> {
+    let shape = [numbers.len() / 2, 2];
+    PyArray1::from_vec(py, numbers).reshape(shape)
 }

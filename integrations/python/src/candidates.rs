@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arrays::{Matrix, Numbers, table};
+use crate::arrays::{Matrix, Numbers, indices, pairs};
 use crate::boxes::{round_down, round_up};
 use crate::engine::{Engine, Finder};
 use crate::work;
@@ -132,7 +132,7 @@ pub fn candidates<'py>(
     owners: Option<PyReadonlyArray1<'py, u32>>,
     wanted: [bool; 6],
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyArray2<u32>>>> {
+) -> PyResult<Vec<Bound<'py, PyArray2<i64>>>> {
     let mut state = engine.lock(py)?;
     let finder = &mut state.finder;
     let frames = [Some(start.view()), end.as_ref().map(Matrix::view)];
@@ -156,11 +156,11 @@ pub fn candidates<'py>(
                 elements.second = Some(elements.bounds.len());
                 elements.add(&of_vertices, &rows[second]);
             }
-            lists.push(found(finder, &elements, owners)?);
+            lists.push(indices(&found(finder, &elements, owners)?));
         }
         Ok::<_, PyErr>(lists)
     })??;
-    lists.into_iter().map(|list| table(py, list)).collect()
+    lists.into_iter().map(|list| pairs(py, list)).collect()
 }
 
 /// Returned indices count within each kind.

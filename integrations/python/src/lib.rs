@@ -3,6 +3,7 @@
 mod arrays;
 mod boxes;
 mod candidates;
+mod cells;
 mod engine;
 mod errors;
 mod neighbors;

@@ -1,229 +1,209 @@
-//! Finds neighbours, exact in double precision.
-//!
-//! The broad phase finds candidates in single precision, with a radius enlarged by the rounding error. Double precision
-//! then decides.
+//! Finds neighbours within a radius, exact in double precision.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Scene, SelfQuery};
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use gpu_broad_phase::Pair;
+use numpy::ndarray::ArrayView2;
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrays::Matrix;
-use crate::boxes;
+use crate::cells::{Lattice, Spaces, Vector, distance, dot, length};
 use crate::engine::Engine;
 use crate::work;
 
 /// Rows per parallel task.
 const SHARE: usize = 1024;
-const LARGEST: f64 = f32::MAX as f64;
+
+/// Two neighbours, and their places in each other's lists.
+struct Near {
+    points: [u32; 2],
+    /// As of [`Spaces::points_of`].
+    image: u32,
+    places: [u32; 2],
+}
+
+/// Splits neighbours by [`SHARE`].
+fn shares<'a, T>(mut rest: &'a mut [T], offsets: &[i64]) -> Vec<&'a mut [T]> {
+    let ends = offsets[1..].chunks(SHARE).map(|share| share[share.len() - 1]);
+    let mut begin = 0;
+    let split = |end| {
+        let (share, others) = std::mem::take(&mut rest).split_at_mut((end - begin) as usize);
+        (rest, begin) = (others, end);
+        share
+    };
+    ends.map(split).collect()
+}
 
 #[derive(Default)]
-struct Near {
-    counts: Vec<i64>,
-    objects: Vec<u32>,
+struct Lists {
+    offsets: Vec<i64>,
+    objects: Vec<i64>,
     distances: Vec<f64>,
     shifts: Vec<[i32; 3]>,
 }
 
-struct Space {
-    positions: Vec<[f64; 3]>,
-    /// Infinite on axes without a period.
-    periods: [f64; 3],
-}
-
-impl Space {
-    /// Vector to the nearest image of `to`, and the image's shift in periods.
-    fn offset(&self, from: usize, to: usize) -> ([f64; 3], [i32; 3]) {
-        let (mut offset, mut shift) = ([0.0; 3], [0; 3]);
-        for axis in 0..3 {
-            let apart = self.positions[to][axis] - self.positions[from][axis];
-            let period = self.periods[axis];
-            if period.is_finite() {
-                let images = -(apart / period).round();
-                shift[axis] = images as i32;
-                offset[axis] = apart + images * period;
+impl Lists {
+    /// Lists pairs within the radius by row and shift.
+    fn new(spaces: &Spaces<'_>, pairs: &[Pair], radius: f64, half: bool) -> Self {
+        let limit = radius * radius;
+        let is_near = |offset: Vector| {
+            let squared = dot(offset, offset);
+            if limit.is_normal() && squared.is_normal() {
+                squared <= limit
             } else {
-                offset[axis] = apart;
+                length(offset) <= radius
             }
-        }
-        (offset, shift)
-    }
-
-    /// Returns points in single precision, moved close to 0, and the largest error of a distance. Fails if a point is
-    /// out of range.
-    fn points(&self) -> Result<(Vec<Aabb>, f64), String> {
-        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        if self.positions.is_empty() {
-            (low, high) = ([0.0; 3], [0.0; 3]);
-        }
-        for position in &self.positions {
-            for axis in 0..3 {
-                low[axis] = low[axis].min(position[axis]);
-                high[axis] = high[axis].max(position[axis]);
-            }
-        }
-        for axis in 0..3 {
-            let period = self.periods[axis];
-            if period.is_finite() && period > LARGEST {
-                return Err(format!(
-                    "period is {period:?} on axis {axis}, and at most {LARGEST:?} is possible"
-                ));
-            }
-            if !period.is_finite() && high[axis] / 2.0 - low[axis] / 2.0 > LARGEST {
-                return Err(format!(
-                    "points reach from {:?} to {:?} on axis {axis}, and may be at most {:?} apart",
-                    low[axis],
-                    high[axis],
-                    2.0 * LARGEST
-                ));
-            }
-        }
-        let middle: [f64; 3] = std::array::from_fn(|axis| low[axis] / 2.0 + high[axis] / 2.0);
-        let point = |position: &[f64; 3]| {
-            Aabb::point(std::array::from_fn(|axis| {
-                let period = self.periods[axis];
-                if period.is_finite() {
-                    position[axis].rem_euclid(period) as f32
-                } else {
-                    (position[axis] - middle[axis]) as f32
+        };
+        let rows = spaces.points.len();
+        let counts: Vec<_> = (0..rows).map(|_| AtomicU32::new(0)).collect();
+        let count = |row: u32| counts[row as usize].fetch_add(1, Ordering::Relaxed);
+        let near = |pair: &Pair| {
+            let ([a, b], image) = spaces.points_of(*pair);
+            let (_, _, offset) = spaces.follow(a as usize, Spaces::link(b, image, false));
+            is_near(offset).then(|| {
+                let places = match half {
+                    true => [count(a.min(b)); 2],
+                    false => [count(a), count(b)],
+                };
+                Near {
+                    points: [a, b],
+                    image,
+                    places,
                 }
-            }))
+            })
         };
-        // Half a unit in the last place for each coordinate and for the period.
-        let off = |axis: usize| {
-            let period = self.periods[axis];
-            if period.is_finite() {
-                3.0 * period
-            } else {
-                high[axis] - low[axis]
+        let near: Vec<Vec<_>> = pairs
+            .par_chunks(16 * SHARE)
+            .map(|pairs| pairs.iter().filter_map(near).collect())
+            .collect();
+        let mut offsets = vec![0; rows + 1];
+        for (row, count) in counts.into_iter().enumerate() {
+            offsets[row + 1] = offsets[row] + i64::from(count.into_inner());
+        }
+        let count = offsets[rows] as usize;
+        let links: Vec<_> = (0..count).map(|_| AtomicU64::new(0)).collect();
+        let write = |row: u32, place: u32, link: u64| {
+            links[offsets[row as usize] as usize + place as usize].store(link, Ordering::Relaxed);
+        };
+        near.par_iter().flatten_iter().for_each(|near| {
+            let ([a, b], [place, other_place]) = (near.points, near.places);
+            if !half || a <= b {
+                write(a, place, Spaces::link(b, near.image, false));
             }
+            if !half || a > b {
+                write(b, other_place, Spaces::link(a, near.image, true));
+            }
+        });
+        drop(near);
+        let mut lists = Self {
+            objects: vec![0; count],
+            distances: vec![0.0; count],
+            shifts: vec![[0; 3]; count],
+            offsets,
         };
-        let off = (0..3).map(|axis| off(axis).powi(2)).sum::<f64>().sqrt() * f64::from(f32::EPSILON) / 2.0;
-        Ok((self.positions.par_iter().map(point).collect(), off))
+        let offsets = &lists.offsets;
+        let objects = shares(&mut lists.objects, offsets);
+        let distances = shares(&mut lists.distances, offsets);
+        let shifts = shares(&mut lists.shifts, offsets);
+        let shares = objects.into_par_iter().zip(distances).zip(shifts).enumerate();
+        shares.for_each(|(share, ((objects, distances), shifts))| {
+            let first = share * SHARE;
+            let mut sorted = Vec::new();
+            for row in first..(first + SHARE).min(rows) {
+                let [begin, end] = [row, row + 1].map(|row| offsets[row] as usize);
+                sorted.clear();
+                sorted.extend(links[begin..end].iter().map(|link| link.load(Ordering::Relaxed)));
+                sorted.sort_unstable();
+                for (link, at) in sorted.iter().zip(begin - offsets[first] as usize..) {
+                    let (other, shift, offset) = spaces.follow(row, *link);
+                    objects[at] = i64::from(other);
+                    distances[at] = distance(offset);
+                    if !spaces.homes.is_empty() {
+                        shifts[at] = shift;
+                    }
+                }
+            }
+        });
+        lists
     }
 }
 
-/// Avoids squares, which may overflow or become 0.
-fn length(offset: [f64; 3]) -> f64 {
-    offset.into_iter().fold(0.0, f64::hypot)
-}
-
-type NeighborRows<'py> = (
+type ListArrays<'py> = (
     Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray2<i32>>,
 );
 
 #[pyfunction]
-#[pyo3(signature = (engine, points, *, radius, periods, half, progress))]
+#[pyo3(signature = (engine, points, *, radius, cells, worlds, half, progress))]
+#[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn neighbors<'py>(
     py: Python<'py>,
     engine: &Engine,
     points: Matrix<'py>,
     radius: f64,
-    periods: [f64; 3],
+    cells: PyReadonlyArray3<'py, f64>,
+    worlds: Option<PyReadonlyArray1<'py, u32>>,
     half: bool,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<NeighborRows<'py>> {
+) -> PyResult<ListArrays<'py>> {
     let mut state = engine.lock(py)?;
     let finder = &mut state.finder;
-    let points = points.view();
-    let is_periodic = periods.iter().any(|period| period.is_finite());
-    let near = work::run(py, progress.as_ref(), || {
-        let positions: Vec<_> = (0..points.rows()).into_par_iter().map(|row| points.row(row)).collect();
-        let is_bad = |position: &[f64; 3]| position.iter().any(|number| !number.is_finite());
-        if let Some(row) = positions.par_iter().position_first(is_bad) {
+    let (points, cells) = (points.view(), cells.as_array());
+    let worlds = worlds.as_ref().map(PyReadonlyArray1::as_array);
+    let lists = work::run(py, progress.as_ref(), || {
+        let points: Vec<_> = (0..points.rows()).into_par_iter().map(|row| points.row(row)).collect();
+        let is_bad = |point: &Vector| point.iter().any(|number| !number.is_finite());
+        if let Some(row) = points.par_iter().position_first(is_bad) {
             return Err(PyValueError::new_err(format!("points[{row}] is not finite")));
         }
-        let space = Space { positions, periods };
-        let (candidates, off) = space.points().map_err(PyValueError::new_err)?;
-        // Devices may be off by some units in the last place.
-        let wide = boxes::round_up((radius + off) * (1.0 + 16.0 * f64::from(f32::EPSILON)));
-        if !wide.is_finite() {
-            return Err(PyValueError::new_err(format!(
-                "radius is {radius:?}, and less than {LARGEST:?} is needed"
-            )));
+        let lattice = |(at, cell): (usize, ArrayView2<'_, f64>)| {
+            let vectors = std::array::from_fn(|axis| std::array::from_fn(|of| cell[[axis, of]]));
+            Lattice::new(vectors).ok_or_else(|| {
+                let name = if cells.len() == 9 {
+                    "cell".into()
+                } else {
+                    format!("cell[{at}]")
+                };
+                PyValueError::new_err(format!(
+                    "{name}: periodic vectors are in one plane, or too short or long"
+                ))
+            })
+        };
+        let lattices: Vec<_> = cells.outer_iter().enumerate().map(lattice).collect::<PyResult<_>>()?;
+        let is_periodic = lattices.iter().any(|lattice| lattice.vectors != [[0.0; 3]; 3]);
+        let mut spaces = Spaces {
+            points,
+            worlds,
+            lattices,
+            homes: Vec::new(),
+            images: Vec::new(),
+        };
+        if is_periodic {
+            let far = |row| PyValueError::new_err(format!("points[{row}] is more than 2^29 cells away"));
+            spaces.move_home().map_err(far)?;
         }
-        let own = |axis: usize| {
-            if periods[axis].is_finite() {
-                periods[axis] as f32
-            } else {
-                0.0
-            }
-        };
-        let scene = Scene {
-            objects: candidates[..].into(),
-            queries: Queries::Objects(SelfQuery::Within { radius: wide, half }),
-            ..Scene::default()
-        };
-        let descriptor = BroadPhaseDescriptor {
-            pairs: false,
-            periods: [0, 1, 2].map(own),
-            ..finder.plain
-        };
-        let result = finder.step(&descriptor, &scene, None);
-        // The caller cannot query this table: it has points, not the caller's boxes.
-        finder.has_table = false;
-        let result = result?;
-        let limit = radius * radius;
-        let share = |first: usize| {
-            let mut near = Near::default();
-            for row in first..(first + SHARE).min(space.positions.len()) {
-                let before = near.objects.len();
-                let [begin, end] = [row, row + 1].map(|at| result.query_offsets[at] as usize);
-                for &object in &result.query_objects[begin..end] {
-                    let (offset, shift) = space.offset(row, object as usize);
-                    let squared: f64 = offset.iter().map(|along| along * along).sum();
-                    let is_near = if limit.is_normal() {
-                        squared <= limit
-                    } else {
-                        length(offset) <= radius
-                    };
-                    if is_near {
-                        near.objects.push(object);
-                        near.distances.push(if squared.is_normal() {
-                            squared.sqrt()
-                        } else {
-                            length(offset)
-                        });
-                        if is_periodic {
-                            near.shifts.push(shift);
-                        }
-                    }
-                }
-                near.counts.push((near.objects.len() - before) as i64);
-            }
-            near
-        };
-        let shares: Vec<_> = (0..space.positions.len())
-            .into_par_iter()
-            .step_by(SHARE)
-            .map(share)
-            .collect();
-        let mut all = Near::default();
-        let rows: usize = shares.iter().map(|share| share.objects.len()).sum();
-        all.objects.reserve_exact(rows);
-        all.distances.reserve_exact(rows);
-        all.counts.push(0);
-        let mut end = 0;
-        for share in shares {
-            for count in share.counts {
-                end += count;
-                all.counts.push(end);
-            }
-            all.objects.extend(share.objects);
-            all.distances.extend(share.distances);
-            all.shifts.extend(share.shifts);
+        let extents = spaces.extents();
+        if is_periodic {
+            let many = |count| {
+                PyOverflowError::new_err(format!(
+                    "radius is {radius:?}, and {count:.0} images of points may be within it: 2^29 are possible"
+                ))
+            };
+            spaces.add_images(&extents, radius).map_err(many)?;
         }
-        Ok(all)
+        let pairs = spaces.pairs(finder, &extents, radius)?;
+        Ok(Lists::new(&spaces, &pairs, radius, half))
     })??;
-    let shape = [near.shifts.len(), 3];
+    let shape = [lists.shifts.len(), 3];
     Ok((
-        PyArray1::from_vec(py, near.counts),
-        PyArray1::from_vec(py, near.objects),
-        PyArray1::from_vec(py, near.distances),
-        PyArray1::from_vec(py, bytemuck::allocation::cast_vec(near.shifts)).reshape(shape)?,
+        PyArray1::from_vec(py, lists.offsets),
+        PyArray1::from_vec(py, lists.objects),
+        PyArray1::from_vec(py, lists.distances),
+        PyArray1::from_vec(py, bytemuck::allocation::cast_vec(lists.shifts)).reshape(shape)?,
     ))
 }

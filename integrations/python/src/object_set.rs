@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arrays::{Each, EachView, Matrix};
+use crate::arrays::{Each, EachView, Matrix, pairs};
 use crate::boxes::{self, BoxArrays};
 use crate::work::{self, FairMutex};
 
@@ -77,10 +77,7 @@ fn read<'a>(
 
 impl Events {
     pub fn into_arrays(self, py: Python<'_>) -> PyResult<EventRows<'_>> {
-        let rows = |pairs: Vec<[u64; 2]>| {
-            let shape = [pairs.len(), 2];
-            PyArray1::from_vec(py, bytemuck::allocation::cast_vec(pairs)).reshape(shape)
-        };
+        let rows = |handles| pairs(py, bytemuck::allocation::cast_vec(handles));
         Ok((rows(self.begun)?, rows(self.ended)?))
     }
 }
@@ -218,10 +215,13 @@ impl ObjectTable {
         &self,
         py: Python<'py>,
         handles: PyReadonlyArray1<'py, u64>,
-    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let objects = self.lock(py)?;
         let handles = handles.as_array();
-        let object = |&handle: &u64| objects.set.object_of(handle_of(handle)).map_err(|_| stale(handle));
+        let object = |&handle: &u64| {
+            let object = objects.set.object_of(handle_of(handle));
+            object.map(i64::from).map_err(|_| stale(handle))
+        };
         Ok(PyArray1::from_vec(
             py,
             handles.iter().map(object).collect::<PyResult<_>>()?,

@@ -1,14 +1,12 @@
-use gpu_broad_phase::{
-    Aabb, NearestObject, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
-};
-use numpy::{PyArray1, PyArray2};
+use gpu_broad_phase::{Aabb, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Source, SweptRay};
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arrays::{Each, Matrix, Numbers, table, words};
+use crate::arrays::{Each, Matrix, Numbers, columns, indices};
 use crate::boxes::{self, BoxArrays};
-use crate::engine::Engine;
+use crate::engine::{Engine, State};
 use crate::work;
 
 fn single([x, y, z]: [f64; 3]) -> [f32; 3] {
@@ -21,16 +19,14 @@ fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<us
         .find_first(|&row| numbers.row(row).into_iter().any(&is_bad))
 }
 
-/// Hits, and offsets or words per ray.
-type Hits<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>);
-/// Nearest objects, objects and offsets. Unused arrays are empty.
-type Results<'py> = (
-    Bound<'py, PyArray2<u32>>,
-    Bound<'py, PyArray1<u32>>,
-    Bound<'py, PyArray1<u32>>,
+/// Objects, floats, and offsets or words per ray.
+type Arrays<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<f32>>,
+    Bound<'py, PyArray1<i64>>,
 );
 
-/// Returns hits and offsets. With `any`, returns one word per ray.
+/// Returns hit objects, or -1, their parameters, and offsets. With `any`, returns one word per ray.
 #[pyfunction]
 #[pyo3(signature = (
     engine, *, origins, directions, t_min, t_max, half_extents, layers, worlds, mode, checked, progress
@@ -49,7 +45,7 @@ pub fn rays<'py>(
     mode: &str,
     checked: bool,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Hits<'py>> {
+) -> PyResult<Arrays<'py>> {
     let mode = match mode {
         "closest" => RayMode::Closest,
         "any" => RayMode::Any,
@@ -66,7 +62,7 @@ pub fn rays<'py>(
     let half_extents = half_extents.as_ref().map(Matrix::view);
     let (t_min, t_max) = (t_min.view(), t_max.view());
     let (layers, worlds) = (layers.view(), worlds.view());
-    let result = work::run(py, progress.as_ref(), || {
+    let ((objects, floats), offsets) = work::run(py, progress.as_ref(), || {
         let bad = |name: &str, row: usize, what: &str| PyValueError::new_err(format!("{name}[{row}] {what}"));
         if checked {
             if let Some(row) = first(origins, |number| !(number as f32).is_finite()) {
@@ -106,28 +102,27 @@ pub fn rays<'py>(
             ..QueryInput::default()
         };
         finder.set_ray_mode(mode);
-        finder.ask(&input)
+        let result = finder.ask(&input)?;
+        Ok(match mode {
+            RayMode::Any => (Default::default(), indices(&result.ray_any)),
+            RayMode::Closest => (columns(&result.ray_hits, -1), Vec::new()),
+            _ => (columns(&result.ray_hits, -1), offsets(&result.ray_offsets)),
+        })
     })??;
-    let offsets = if mode == RayMode::Any {
-        result.ray_any
-    } else {
-        result.ray_offsets
-    };
-    // Without rays, the engine returns no offsets.
-    let offsets = if mode == RayMode::All && offsets.is_empty() {
-        vec![0]
-    } else {
-        offsets
-    };
-    let hits: Vec<RayHit> = if mode == RayMode::Any {
-        Vec::new()
-    } else {
-        result.ray_hits
-    };
-    Ok((table(py, hits)?, words(py, offsets)))
+    Ok(arrays(py, objects, floats, offsets))
 }
 
-/// Returns objects and offsets. With `nearest`, returns rows of object and squared distance.
+fn arrays(py: Python<'_>, objects: Vec<i64>, floats: Vec<f32>, offsets: Vec<i64>) -> Arrays<'_> {
+    let [objects, offsets] = [objects, offsets].map(|numbers| PyArray1::from_vec(py, numbers));
+    (objects, PyArray1::from_vec(py, floats), offsets)
+}
+
+/// Without rays or queries, the engine returns no offsets.
+fn offsets(of_rows: &[u32]) -> Vec<i64> {
+    indices(if of_rows.is_empty() { &[0] } else { of_rows })
+}
+
+/// Returns objects and offsets. With `nearest`, returns objects, or the number of objects, and squared distances.
 #[pyfunction]
 #[pyo3(signature = (engine, *, name, lower, upper, radius, layers, owners, worlds, nearest, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
@@ -144,9 +139,9 @@ pub fn query<'py>(
     nearest: Option<u32>,
     checked: bool,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Results<'py>> {
+) -> PyResult<Arrays<'py>> {
     let mut state = engine.lock(py)?;
-    let finder = &mut state.finder;
+    let State { finder, last, .. } = &mut *state;
     let given = BoxArrays {
         name: if name == "points" { "points" } else { "boxes" },
         lower: lower.view(),
@@ -156,7 +151,7 @@ pub fn query<'py>(
         checked,
     };
     let (radius, worlds) = (radius.view(), worlds.view());
-    let result = work::run(py, progress.as_ref(), || {
+    let ((objects, floats), offsets) = work::run(py, progress.as_ref(), || {
         let mut bounds: Vec<Aabb> = Vec::new();
         boxes::read(given, &mut bounds)?;
         let is_bad = |row: &usize| radius.at(*row).is_nan() || radius.at(*row) < 0.0;
@@ -178,12 +173,14 @@ pub fn query<'py>(
             query_mode: nearest.map_or(QueryMode::All, QueryMode::Nearest),
             ..QueryInput::default()
         };
-        finder.ask(&input)
+        let result = finder.ask(&input)?;
+        Ok(match nearest {
+            Some(_) => (columns(&result.query_nearest, last.boxes.len() as i64), Vec::new()),
+            None => (
+                (indices(&result.query_objects), Vec::new()),
+                offsets(&result.query_offsets),
+            ),
+        })
     })??;
-    let near: Vec<NearestObject> = result.query_nearest;
-    let offsets = match nearest {
-        None if result.query_offsets.is_empty() => vec![0],
-        _ => result.query_offsets,
-    };
-    Ok((table(py, near)?, words(py, result.query_objects), words(py, offsets)))
+    Ok(arrays(py, objects, floats, offsets))
 }

@@ -1,12 +1,12 @@
-use std::mem::{swap, take};
+use std::mem::swap;
 
 use gpu_broad_phase::reference::{PairRule, pair_rule};
-use gpu_broad_phase::{BroadPhaseDescriptor, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Scene, StepResult};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::arrays::{Each, Matrix, table};
+use crate::arrays::{Each, Matrix, indices, pairs};
 use crate::boxes::{self, BoxArrays};
 use crate::engine::{Engine, State, counts};
 use crate::errors;
@@ -14,16 +14,31 @@ use crate::object_set::{EventRows, ObjectTable};
 use crate::work;
 
 /// Pairs, pairs per world, and counters.
-type Found<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyDict>);
+type Found<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyDict>);
 
-fn found<'py>(py: Python<'py>, mut result: gpu_broad_phase::StepResult) -> PyResult<Found<'py>> {
-    let pairs = table(py, take(&mut result.pairs))?;
-    let of_worlds = PyArray1::from_vec(py, take(&mut result.world_pairs));
-    Ok((pairs, of_worlds, counts(py, &result.counters)?))
+struct Results {
+    pairs: Vec<i64>,
+    of_worlds: Vec<i64>,
+    counters: Counters,
+}
+
+impl Results {
+    fn new(result: StepResult) -> Self {
+        Self {
+            pairs: indices(&result.pairs),
+            of_worlds: indices(&result.world_pairs),
+            counters: result.counters,
+        }
+    }
+
+    fn into_arrays(self, py: Python<'_>) -> PyResult<Found<'_>> {
+        let of_worlds = PyArray1::from_vec(py, self.of_worlds);
+        Ok((pairs(py, self.pairs)?, of_worlds, counts(py, &self.counters)?))
+    }
 }
 
 #[pyfunction]
-#[pyo3(signature = (engine, *, lower, upper, layers, owners, worlds, world_count, excluded, pairs, checked, progress))]
+#[pyo3(signature = (engine, *, lower, upper, layers, owners, worlds, world_count, excluded, finds_pairs, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn step<'py>(
     py: Python<'py>,
@@ -35,7 +50,7 @@ pub fn step<'py>(
     worlds: Option<PyReadonlyArray1<'py, u32>>,
     world_count: u32,
     excluded: Option<PyReadonlyArray2<'py, u32>>,
-    pairs: bool,
+    finds_pairs: bool,
     checked: bool,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Found<'py>> {
@@ -61,23 +76,23 @@ pub fn step<'py>(
         finder.choose(&last.boxes);
         let descriptor = BroadPhaseDescriptor {
             worlds: world_count,
-            pairs,
+            pairs: finds_pairs,
             ..finder.plain
         };
-        finder.step(&descriptor, &last.scene(), None)
+        finder.step(&descriptor, &last.scene(), None).map(Results::new)
     })??;
-    found(py, result)
+    result.into_arrays(py)
 }
 
 /// Returns pairs like [`step`], and events since the set's last step, as handles.
 #[pyfunction]
-#[pyo3(signature = (engine, objects, *, excluded, pairs, progress))]
+#[pyo3(signature = (engine, objects, *, excluded, finds_pairs, progress))]
 pub fn step_objects<'py>(
     py: Python<'py>,
     engine: &Engine,
     objects: &ObjectTable,
     excluded: Option<PyReadonlyArray2<'py, u32>>,
-    pairs: bool,
+    finds_pairs: bool,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<(Found<'py>, Option<EventRows<'py>>)> {
     let mut state = engine.lock(py)?;
@@ -94,7 +109,10 @@ pub fn step_objects<'py>(
         last.worlds.clear();
         last.exclude(excluded);
         finder.choose(&last.boxes);
-        let descriptor = BroadPhaseDescriptor { pairs, ..finder.plain };
+        let descriptor = BroadPhaseDescriptor {
+            pairs: finds_pairs,
+            ..finder.plain
+        };
         let excluded_pairs = last.excluded[..].into();
         let scene = match finder.broad_phase.device().zip(finder.broad_phase.queue()) {
             None => objects.set.scene(),
@@ -116,8 +134,8 @@ pub fn step_objects<'py>(
             ..scene
         };
         let result = finder.step(&descriptor, &scene, None)?;
-        let events = (pairs && objects.has_events).then(|| objects.events(&result.pairs));
-        Ok::<_, PyErr>((result, events))
+        let events = (finds_pairs && objects.has_events).then(|| objects.events(&result.pairs));
+        Ok::<_, PyErr>((Results::new(result), events))
     })??;
     // The step can no longer be cancelled here.
     let events = events.map(|(events, now)| {
@@ -125,7 +143,7 @@ pub fn step_objects<'py>(
         events.into_arrays(py)
     });
     let events = events.transpose()?;
-    Ok((found(py, result)?, events))
+    Ok((result.into_arrays(py)?, events))
 }
 
 /// Names the rule that decides whether two objects of the last step pair.

@@ -68,7 +68,7 @@ def pairs(
     if excluded is not None and len(excluded) > 0:
         inside = excluded[(excluded < len(lower)).all(axis=1)]
         meet[inside[:, 0], inside[:, 1]] = meet[inside[:, 1], inside[:, 0]] = False
-    return np.argwhere(np.triu(meet, 1)).astype(np.uint32)
+    return np.argwhere(np.triu(meet, 1)).astype(np.int64)
 
 
 def ascending(rows: Array) -> Array:
@@ -166,3 +166,25 @@ def distances(a_lower: Array, a_upper: Array, b_lower: Array, b_upper: Array) ->
     # Equal infinite bounds touch.
     gap = np.maximum(np.nan_to_num(gap, nan=0.0, posinf=np.inf, neginf=-np.inf), 0.0)
     return np.asarray(np.sqrt((gap**2).sum(axis=2)))
+
+
+def neighbors(points: Array, cell: Array, radius: float, worlds: Any = None) -> tuple[Array, Array, Array, Array]:
+    """Neighbours i and j with shift and distance, sorted by i, j and shift. Vectors of `cell` may be zero."""
+    axes = points.shape[1]
+    worlds = np.zeros(len(points), int) if worlds is None else np.asarray(worlds)
+    reciprocal = np.zeros((axes, axes))
+    is_periodic = cell.any(axis=1)
+    reciprocal[:, is_periodic] = np.linalg.pinv(cell[is_periodic])
+    home = -np.floor(points @ reciprocal).astype(int)
+    reach = np.where(is_periodic, np.ceil(radius * np.linalg.norm(reciprocal, axis=0)) + 1, 0).astype(int)
+    found = []
+    for image in np.ndindex(*(2 * reach + 1)):
+        shifts = image - reach + home[None] - home[:, None]
+        apart = np.linalg.norm(points[None] - points[:, None] + shifts @ cell, axis=2)
+        near = (apart <= radius) & np.equal.outer(worlds, worlds)
+        near &= ~np.eye(len(points), dtype=bool) | shifts.any(axis=2)
+        i, j = near.nonzero()
+        found.append((i, j, shifts[near], apart[near]))
+    i, j, shifts, apart = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort([*shifts.T[::-1], j, i])
+    return i[order], j[order], shifts[order], apart[order]

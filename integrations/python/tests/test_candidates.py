@@ -109,7 +109,7 @@ def test_candidates_are_those_of_brute_force(
     expected = expected_of(doubles[0], doubles[1], edges, faces, inflation)
     for kind in KINDS:
         table = getattr(found, kind)
-        assert (table.dtype, table.shape[1]) == (np.uint32, 2)
+        assert (table.dtype, table.shape[1]) == (np.int64, 2)
         assert rows_of(table) == (rows_of(expected[kind]) if kind in kinds else []), kind
     assert len(found) == sum(len(expected[kind]) for kind in kinds)
 

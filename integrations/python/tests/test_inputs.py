@@ -8,7 +8,7 @@ from typing import Any
 import brute_force
 import numpy as np
 import pytest
-from conftest import broad_phase
+from conftest import broad_phase, peer
 from gpu_broad_phase import BroadPhase, NoAdapterError, ObjectSet, collision_candidates, heatmap
 
 LOWER, UPPER = brute_force.boxes("lattice", 40, 3, 1)
@@ -140,7 +140,7 @@ def test_no_boxes(backend: str, nothing: Any) -> None:
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="any").tolist() == [False]
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="all").offsets.tolist() == [0, 0]
     assert mine.query(points=[[0, 0, 0]]).offsets.tolist() == [0, 0]
-    assert mine.query(points=[[0, 0, 0]], k=2).objects.tolist() == [[-1, -1]]
+    assert mine.query(points=[[0, 0, 0]], k=2).objects.tolist() == [[0, 0]]
     assert len(mine.step(BOXES)) == len(EXPECTED)
 
 
@@ -192,7 +192,7 @@ WRONG_TYPES: dict[str, Any] = {
         ("points", lambda mine, given: mine.query(points=given)),
         ("radius", lambda mine, given: mine.query(points=LOWER, radius=given)),
         ("points", lambda mine, given: mine.neighbors(given, 1.0)),
-        ("period", lambda mine, given: mine.neighbors(LOWER, 1.0, period=given)),
+        ("cell", lambda mine, given: mine.neighbors(LOWER, 1.0, cell=given)),
         ("handles", lambda _, given: ObjectSet().contains(given)),
         ("objects", lambda _, given: ObjectSet().handles_of(given)),
     ],
@@ -201,7 +201,7 @@ def test_wrong_types_are_refused_by_name(wrong: str, name: str, call: Callable[[
     mine = BroadPhase(backend="cpu")
     mine.step(BOXES)
     given = WRONG_TYPES[wrong]
-    optional = ("layers", "owners", "worlds", "excluded", "half_extents", "radius", "period")
+    optional = ("layers", "owners", "worlds", "excluded", "half_extents", "radius", "cell")
     if given is None and name in optional:
         pytest.skip("None stands for nothing here")
     with pytest.raises((TypeError, ValueError), match=name):
@@ -395,29 +395,64 @@ class Locked:
         raise RuntimeError("take detach() of it")
 
 
-class Table:
-    """Like a pandas table with nullable number types."""
+class Convertible:
+    """Array that supports only `__array__`."""
 
-    def __init__(self, rows: Any, kind: str = "f") -> None:
-        self._rows = rows
-        self.dtypes = [type("Kind", (), {"kind": kind})] * 6
+    def __init__(self, array: Any) -> None:
+        self._array = array
 
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        return np.array(self._rows, np.object_)
-
-    def to_numpy(self, dtype: Any, na_value: Any) -> Any:
-        return np.array([[na_value if number is None else number for number in row] for row in self._rows], dtype)
+    def __array__(self, *given: Any, **options: Any) -> Any:
+        return self._array.__array__(*given, **options)
 
 
 def test_arrays_of_other_libraries() -> None:
     mine = broad_phase("cpu")
-    for given in (Shared(BOXES.astype(np.float32)), Table(BOXES.tolist())):
+    for given in (Shared(BOXES.astype(np.float32)), Convertible(BOXES), Shared(BOXES.astype(np.int64))):
         assert mine.step(given).pairs.tobytes() == EXPECTED.tobytes()  # type: ignore[arg-type]
+    layers = np.arange(40) % 4
+    expected = mine.step(BOXES, layers=layers, worlds=layers, excluded=EXPECTED[:9]).pairs
+    assert len(expected) > 0
+    for kind in (Shared, Convertible):
+        found = mine.step(BOXES, layers=kind(layers), worlds=kind(layers), excluded=kind(EXPECTED[:9]))
+        assert found.pairs.tobytes() == expected.tobytes()
     with pytest.raises(TypeError, match=r"^boxes: take detach\(\) of it$"):
         mine.step(Locked())
-    lacking = BOXES.tolist()
-    lacking[7][2] = None
-    with pytest.raises(ValueError, match=r"boxes\[7\]"):
-        mine.step(Table(lacking))
-    with pytest.raises(TypeError, match=r"boxes: numbers are needed, not object"):
-        mine.step(Table(BOXES.tolist(), "O"))
+
+
+@pytest.mark.parametrize("kind", ["Float64", "Float32", "Int64", "UInt16"])
+def test_nullable_types_of_pandas(kind: str) -> None:
+    pandas = peer("pandas")
+    mine = broad_phase("cpu")
+    boxes = pandas.DataFrame(BOXES).astype(kind)
+    assert mine.step(boxes).pairs.tobytes() == EXPECTED.tobytes()
+    words = np.arange(40) % 4
+    filters = {"layers": words, "masks": words + 1, "owners": words, "worlds": words, "static": words > 2}
+    expected = mine.step(BOXES, excluded=EXPECTED[:9], **filters).pairs
+    as_series = {name: pandas.Series(word).convert_dtypes() for name, word in filters.items()}
+    assert str(as_series["static"].dtype) == "boolean"
+    as_table = pandas.DataFrame(EXPECTED[:9]).convert_dtypes()
+    assert mine.step(boxes, excluded=as_table, **as_series).pairs.tobytes() == expected.tobytes()
+    boxes.iloc[7, 2] = None
+    with pytest.raises(ValueError, match=r"boxes\[7\] has a NaN in its min z"):
+        mine.step(boxes)
+    for name, series in as_series.items():
+        lacking = series.copy()
+        lacking[5] = None
+        with pytest.raises(TypeError, match=f"{name}: (whole numbers|booleans) are needed"):
+            mine.step(BOXES, **{name: lacking})
+    boxes[2] = "one"
+    with pytest.raises(TypeError, match="boxes: numbers are needed, not object"):
+        mine.step(boxes)
+
+
+def test_results_are_taken_by_other_libraries_without_a_copy(backend: str) -> None:
+    mine = broad_phase(backend)
+    pairs = mine.step(BOXES).pairs
+    lists = mine.rays(LOWER, [1, 0, 0], mode="all")
+    distances, rows = mine.query(points=LOWER, k=2)
+    near = mine.neighbors(LOWER, 2.0, cell=9.0)
+    for array in (pairs, lists.offsets, lists.objects, lists.t, distances, rows, *vars(near).values()):
+        assert array.flags.writeable
+        assert np.shares_memory(np.from_dlpack(array), array)
+    for indices in (pairs, lists.objects, rows, near.i, near.j):
+        assert indices.dtype == np.int64

@@ -57,6 +57,8 @@ def same(one: Any, other: Any) -> bool:
     """Returns True if results have the same types and bytes."""
     if isinstance(one, np.ndarray):
         return bool(one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes())
+    if isinstance(one, tuple):
+        return type(one) is type(other) and all(map(same, one, other))
     if hasattr(one, "__dataclass_fields__"):
         fields = one.__dataclass_fields__
         return type(one) is type(other) and all(same(getattr(one, name), getattr(other, name)) for name in fields)
@@ -67,7 +69,7 @@ def test_results_can_be_pickled() -> None:
     mine = BroadPhase(backend="cpu")
     objects = ObjectSet()
     objects.insert(BOXES)
-    results: list[Any] = [mine.neighbors(LOWER, 0.5, period=9.0), mine.neighbors(LOWER, 0.5), mine.step(objects)]
+    results: list[Any] = [mine.neighbors(LOWER, 0.5, cell=9.0), mine.neighbors(LOWER, 0.5), mine.step(objects)]
     results += [
         mine.step(BOXES, worlds=np.arange(500) % 3),
         mine.rays(LOWER, LOWER),
@@ -480,7 +482,7 @@ def turn(index):
     mine.rays(lower[:50], ways)
     mine.query(points=lower[:count], radius=1.0)
     mine.query(points=lower[:50], k=3)
-    near.neighbors(lower[:count], 0.7, period=6.0)
+    near.neighbors(lower[:count], 0.7, cell=6.0)
     if index % 5 == 0:
         handles = objects.insert(boxes[:20])
         mine.step(objects)

@@ -58,7 +58,7 @@ def test_pairs_are_those_of_brute_force(
     result = broad_phase(backend, **choice).step(np.hstack([lower, upper]), **filters)
     singles = brute_force.grown(*brute_force.rounded_outward(lower, upper), choice.get("margin", 0.0))
     expected = brute_force.pairs(*singles, **filters)
-    assert result.pairs.dtype == np.uint32
+    assert result.pairs.dtype == np.int64
     assert result.pairs.shape == (len(expected), 2)
     if choice.get("sort", True):
         assert result.pairs.tobytes() == expected.tobytes()

@@ -80,7 +80,7 @@ def test_queries_find_what_brute_force_finds(
     meet = brute_force.overlap(*singles, lower, upper)
     surely = ((apart <= reach - spare) | meet) & may
     perhaps = ((apart <= reach + spare) | meet) & may
-    assert (result.offsets.dtype, result.objects.dtype) == (np.int64, np.uint32)
+    assert (result.offsets.dtype, result.objects.dtype) == (np.int64, np.int64)
     assert len(result) == count
     assert result.offsets[0] == 0
     assert result.offsets[-1] == len(result.objects)
@@ -115,7 +115,7 @@ def test_the_nearest_come_first(
     mine = broad_phase(backend, dimensions=dimensions)
     mine.step(np.hstack([lower, upper]))
     result = mine.query(**question, k=k, radius=radius)
-    assert (result.objects.dtype, result.distances.dtype) == (np.int32, np.float32)
+    assert (result.objects.dtype, result.distances.dtype) == (np.int64, np.float32)
     assert result.objects.shape == result.distances.shape == (count, k)
     reach = np.inf if radius is None else radius
     apart = brute_force.distances(low, high, lower, upper)
@@ -124,12 +124,12 @@ def test_the_nearest_come_first(
     order = np.argsort(padded, axis=1, kind="stable")[:, :k]
     nearest = np.take_along_axis(padded, order, axis=1)
     np.testing.assert_allclose(result.distances, nearest, rtol=1e-6, atol=1e-30)
-    assert np.array_equal(result.objects < 0, np.isinf(result.distances))
+    assert np.array_equal(result.objects == rows, np.isinf(result.distances))
     if kind in ("lattice", "points", "same"):
         # Squared distances are exact here. Of equal ones, the smaller row comes first.
-        assert np.array_equal(result.objects, np.where(np.isinf(nearest), -1, order))
+        assert np.array_equal(result.objects, np.where(np.isinf(nearest), rows, order))
     for row in range(count):
-        named = result.objects[row][result.objects[row] >= 0]
+        named = result.objects[row][result.objects[row] < rows]
         assert len(set(named.tolist())) == len(named)
         np.testing.assert_allclose(apart[row, named], result.distances[row, : len(named)], rtol=1e-6, atol=1e-30)
 
@@ -154,9 +154,9 @@ def test_scipy_finds_the_same_points(backend: str) -> None:
     np.testing.assert_allclose(nearest.distances, lengths, rtol=1e-6)
     lengths, order = tree.query(places, k=5, distance_upper_bound=0.05)
     nearest = mine.query(points=places, k=5, radius=0.05)
-    assert np.array_equal(nearest.objects, np.where(order == 5000, -1, order))
-    assert (nearest.objects == -1).any()
-    assert np.array_equal(np.isinf(nearest.distances), nearest.objects == -1)
+    assert np.array_equal(nearest.objects, order)
+    assert (nearest.objects == 5000).any()
+    assert np.array_equal(np.isinf(nearest.distances), nearest.objects == 5000)
 
 
 def test_both_backends_give_the_same_bytes(gpu: str) -> None:
@@ -231,4 +231,4 @@ def test_ignored_queries_find_nothing(backend: str) -> None:
     mine.step([[0, 0, 0, 1, 1, 1]])
     places = [[0, 0, 0], [np.nan, 0, 0], [0, 0, 0]]
     assert mine.query(points=places, radius=[1, 1, -1]).offsets.tolist() == [0, 1, 1, 1]
-    assert mine.query(points=places, radius=[1, 1, np.nan], k=1).objects.tolist() == [[0], [-1], [-1]]
+    assert mine.query(points=places, radius=[1, 1, np.nan], k=1).objects.tolist() == [[0], [1], [1]]

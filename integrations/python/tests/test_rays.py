@@ -46,8 +46,8 @@ def check(
     """Compares all modes: hits include all of `surely` and only those of `perhaps`."""
     closest, met, lists = (mine.rays(**rays, mode=mode) for mode in MODES)
     rows = len(surely)
-    assert (closest.objects.dtype, closest.t.dtype) == (np.int32, np.float32)
-    assert (lists.offsets.dtype, lists.objects.dtype, lists.t.dtype) == (np.int64, np.int32, np.float32)
+    assert (closest.objects.dtype, closest.t.dtype) == (np.int64, np.float32)
+    assert (lists.offsets.dtype, lists.objects.dtype, lists.t.dtype) == (np.int64, np.int64, np.float32)
     assert met.dtype == np.bool_
     assert closest.objects.shape == closest.t.shape == met.shape == (rows,)
     assert len(lists) == rows

@@ -6,7 +6,7 @@ Work runs on any GPU through Vulkan, Metal, Direct3D 12 or OpenGL, or on the CPU
 >>> import gpu_broad_phase as gbp
 >>> boxes = np.array([[0, 0, 0, 1, 1, 1], [1, 0.5, 0.5, 2, 2, 2], [5, 5, 5, 6, 6, 6]])
 >>> gbp.BroadPhase().step(boxes).pairs  # touching counts
-array([[0, 1]], dtype=uint32)
+array([[0, 1]])
 """
 
 import os

@@ -20,9 +20,7 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
             return array
         if array.ndim == 0 and hasattr(given, "__dlpack__"):
             return np.from_dlpack(given)
-        if _has_numbers(given):
-            return np.asarray(given.to_numpy(dtype=np.float64, na_value=np.nan))
-        return array
+        return _of_pandas(given) if hasattr(given, "to_numpy") else array
     except ValueError as error:
         # For example, rows of different lengths.
         raise ValueError(f"{name}: {error}") from None
@@ -31,11 +29,17 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
         raise TypeError(f"{name}: {error}") from None
 
 
-def _has_numbers(given: Any) -> bool:
-    """Returns True for pandas objects whose columns are nullable number types."""
+def _of_pandas(given: Any) -> npt.NDArray[Any]:
+    """Converts a pandas object whose columns are nullable. Missing numbers become NaN."""
     types: Any = getattr(given, "dtypes", None)
-    columns = types if hasattr(types, "__iter__") else [types]
-    return hasattr(given, "to_numpy") and all(getattr(kind, "kind", "O") in "fiu" for kind in columns)
+    kinds = {getattr(kind, "kind", "O") for kind in (types if hasattr(types, "__iter__") else [types])}
+    if kinds == {"b"} and not np.any(given.isna()):
+        return np.asarray(given.to_numpy(dtype=np.bool_))
+    if kinds <= {"i", "u"} and not np.any(given.isna()):
+        return np.asarray(given.to_numpy(dtype=np.int64))
+    if kinds <= {"f", "i", "u"}:
+        return np.asarray(given.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(given)
 
 
 def _hint(array: npt.NDArray[Any]) -> str:
@@ -107,9 +111,19 @@ def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None
         smallest, largest = int(array.min()), int(array.max())
         if smallest < 0 or largest >= below:
             at = tuple(np.argwhere((array < 0) | (array >= below))[0].tolist())
-            place = f"{name}[{', '.join(map(str, at))}]" if at else name
-            raise ValueError(f"{place} is {array[at]}, and a number from 0 to {below - 1} is needed")
+            raise ValueError(f"{_place(name, at)} is {array[at]}, and a number from 0 to {below - 1} is needed")
     return array.astype(np.uint32)
+
+
+def worlds(given: npt.ArrayLike | None, rows: int) -> tuple[Words | None, int]:
+    """Returns a world per row, and the number of worlds. Returns None for one world."""
+    if given is None:
+        return None, 1
+    words = indices("worlds", given, 1 << 20, rows)
+    if words.shape == ():
+        raise ValueError(f"worlds has the shape (), and ({rows},) is needed")
+    count = int(words.max(initial=0)) + 1
+    return (words if count > 1 else None), count
 
 
 def whole(name: str, given: Any, smallest: int, largest: int) -> int:
@@ -131,6 +145,47 @@ def length(name: str, given: Any) -> float:
     if not 0.0 <= array < np.inf:
         raise ValueError(f"{name} is {given}, which is no finite length")
     return float(array)
+
+
+def cells(
+    cell: npt.ArrayLike | None, pbc: npt.ArrayLike | None, axes: int, worlds: int | None
+) -> npt.NDArray[np.float64]:
+    """Returns one cell per world, or one for all: shape (w, 3, 3), with zero vectors on axes without a period."""
+    given = np.zeros(()) if cell is None else floats("cell", cell)
+    given = _of_worlds("cell", given, [(), (axes,), (axes, axes)], worlds)
+    if not np.isfinite(given).all():
+        raise ValueError(f"{_place('cell', np.argwhere(~np.isfinite(given))[0])} is not finite")
+    vectors = np.diag(np.broadcast_to(given, axes)) if given.ndim < 2 else given
+    vectors = vectors.reshape(-1, axes, axes)
+    if pbc is not None:
+        flags = as_array("pbc", pbc)
+        if flags.dtype.kind not in "biu":
+            raise TypeError(f"pbc: booleans are needed, not {flags.dtype}{_hint(flags)}")
+        flags = _of_worlds("pbc", flags, [(), (axes,)], worlds).astype(np.bool_)
+        lacks = flags & ~vectors.any(axis=2)
+        if lacks.any():
+            at = np.argwhere(lacks)[0]
+            raise ValueError(f"{_place('cell', at if len(lacks) > 1 else at[1:])} is zero, and pbc needs a vector")
+        vectors = np.where(flags[..., None], vectors, 0.0)
+    padded = np.zeros((len(vectors), 3, 3))
+    padded[:, :axes, :axes] = vectors
+    return padded
+
+
+def _of_worlds(
+    name: str, array: npt.NDArray[Any], shapes: list[tuple[int, ...]], worlds: int | None
+) -> npt.NDArray[Any]:
+    """Checks that the array has one of the shapes, or the last of them per world."""
+    if array.shape in shapes:
+        return array
+    if worlds is not None and array.shape[1:] == shapes[-1] and len(array) >= worlds:
+        return array[:worlds]
+    needed = " or ".join(map(str, shapes if worlds is None else [*shapes, (worlds, *shapes[-1])]))
+    raise ValueError(f"{name} has the shape {array.shape}, and {needed} is needed")
+
+
+def _place(name: str, at: Any) -> str:
+    return f"{name}[{', '.join(map(str, at))}]" if len(at) > 0 else name
 
 
 def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Words:

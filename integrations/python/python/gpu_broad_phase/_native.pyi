@@ -36,12 +36,12 @@ class ObjectTable:
     def move_to(self, handles: npt.NDArray[np.uint64], *, lower: Any, upper: Any) -> None: ...
     def remove(self, handles: npt.NDArray[np.uint64]) -> None: ...
     def contains(self, handles: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]: ...
-    def objects_of(self, handles: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]: ...
+    def objects_of(self, handles: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]: ...
     def handles_of(self, objects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
     def all(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]: ...
 
-_Found: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], dict[str, int]]
-_Rows: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
+_Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[str, int]]
+_Rows: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 def adapters() -> list[dict[str, str]]: ...
 def forked() -> None: ...
@@ -55,7 +55,7 @@ def step(
     worlds: npt.NDArray[np.uint32] | None,
     world_count: int,
     excluded: npt.NDArray[np.uint32] | None,
-    pairs: bool,
+    finds_pairs: bool,
     checked: bool,
     progress: Any,
 ) -> _Found: ...
@@ -64,7 +64,7 @@ def step_objects(
     objects: ObjectTable,
     *,
     excluded: npt.NDArray[np.uint32] | None,
-    pairs: bool,
+    finds_pairs: bool,
     progress: Any,
 ) -> tuple[_Found, tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None]: ...
 def why(engine: Engine, a: int, b: int) -> str: ...
@@ -81,7 +81,7 @@ def rays(
     mode: str,
     checked: bool,
     progress: Any,
-) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+) -> _Rows: ...
 def query(
     engine: Engine,
     *,
@@ -97,8 +97,15 @@ def query(
     progress: Any,
 ) -> _Rows: ...
 def neighbors(
-    engine: Engine, points: Any, *, radius: float, periods: list[float], half: bool, progress: Any
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
+    engine: Engine,
+    points: Any,
+    *,
+    radius: float,
+    cells: npt.NDArray[np.float64],
+    worlds: npt.NDArray[np.uint32] | None,
+    half: bool,
+    progress: Any,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
 def candidates(
     engine: Engine,
     start: Any,
@@ -110,4 +117,4 @@ def candidates(
     owners: npt.NDArray[np.uint32] | None,
     wanted: list[bool],
     progress: Any,
-) -> list[npt.NDArray[np.uint32]]: ...
+) -> list[npt.NDArray[np.int64]]: ...

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from ._arrays import cells
 from .broad_phase import BroadPhase
 
-Ints = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Reals: TypeAlias = npt.NDArray[np.float64]
+Cutoff: TypeAlias = float | Mapping[tuple[Any, Any], float] | npt.ArrayLike
 
 # "X" is a site without an atom.
 _SYMBOLS = (
@@ -24,10 +26,56 @@ _SYMBOLS = (
 _NUMBERS = {symbol: number for number, symbol in enumerate(_SYMBOLS.split())}
 
 
+class Atoms(Protocol):
+    """Atoms, as ``ase.Atoms``. A cutoff per pair of elements also needs ``numbers``."""
+
+    @property
+    def positions(self) -> Any:
+        """Shape (n, 3)."""
+
+    @property
+    def cell(self) -> Any:
+        """As for `BroadPhase.neighbors`."""
+
+    @property
+    def pbc(self) -> Any:
+        """As for `BroadPhase.neighbors`."""
+
+
+@overload
+def neighbor_list(  # type: ignore[overload-overlap]
+    quantities: Literal["i", "j", "S"],
+    a: Atoms,
+    cutoff: Cutoff,
+    self_interaction: bool = ...,
+    max_nbins: float = ...,
+    *,
+    broad_phase: BroadPhase | None = ...,
+) -> Ints: ...
+@overload
+def neighbor_list(  # type: ignore[overload-overlap]
+    quantities: Literal["d", "D"],
+    a: Atoms,
+    cutoff: Cutoff,
+    self_interaction: bool = ...,
+    max_nbins: float = ...,
+    *,
+    broad_phase: BroadPhase | None = ...,
+) -> Reals: ...
+@overload
 def neighbor_list(
     quantities: str,
-    a: Any,
-    cutoff: float | Mapping[tuple[Any, Any], float] | npt.ArrayLike,
+    a: Atoms,
+    cutoff: Cutoff,
+    self_interaction: bool = ...,
+    max_nbins: float = ...,
+    *,
+    broad_phase: BroadPhase | None = ...,
+) -> tuple[npt.NDArray[Any], ...]: ...
+def neighbor_list(
+    quantities: str,
+    a: Atoms,
+    cutoff: Cutoff,
     self_interaction: bool = False,
     max_nbins: float = 1e6,
     *,
@@ -35,8 +83,7 @@ def neighbor_list(
 ) -> Any:
     """Finds the neighbours of atoms. Arguments and results are those of ``ase.neighborlist.neighbor_list``.
 
-    Cells may be triclinic and of any size. If the cutoff exceeds the cell, all images within it are found. Atoms may be
-    outside the cell. Distances are exact in float64 for the given positions.
+    `BroadPhase.neighbors` finds them. ase itself is not needed.
 
     Parameters
     ----------
@@ -45,8 +92,7 @@ def neighbor_list(
         ``i`` to ``j``, and "S" the shift of the image of ``j`` in cells: ``D = positions[j] - positions[i] + S @
         cell``.
     a : ase.Atoms
-        Or any object with ``positions``, ``pbc``, ``cell`` and, for a cutoff per pair of elements, ``numbers``. Cell
-        vectors of axes that are not periodic may be zero.
+        Or any object with ``positions``, ``pbc``, ``cell`` and, for a cutoff per pair of elements, ``numbers``.
     cutoff : float, dict or array_like
         Distance below which atoms are neighbours. A float applies to all pairs. A dict has one per pair of elements,
         such as ``{("C", "H"): 1.3, (6, 6): 1.85}``, and other pairs are no neighbours. An array has one radius per
@@ -67,8 +113,8 @@ def neighbor_list(
     Raises
     ------
     ValueError
-        For another letter, a wrong shape, a number that is not finite, an unknown element, or periodic axes with cell
-        vectors that are zero or in one plane. ase replaces a zero vector by one of length 1.
+        For another letter or an unknown element, or as for `BroadPhase.neighbors`. ase replaces a zero vector by one of
+        length 1.
 
     Examples
     --------
@@ -80,27 +126,33 @@ def neighbor_list(
     for letter in quantities:
         if letter not in "ijdDS":
             raise ValueError(f"quantities has {letter!r}, and letters of 'ijdDS' are needed")
-    given = a.positions if hasattr(a, "positions") else a.get_positions()
-    positions = _finite("positions", given)
+    positions = _finite("positions", a.positions)
     if positions.size == 0:
         positions = positions.reshape(0, 3)
     if positions.ndim != 2 or positions.shape[1] != 3:
         raise ValueError(f"positions has the shape {positions.shape}, and (n, 3) is needed")
-    if broad_phase is not None and broad_phase.dimensions != 3:
+    if broad_phase is None:
+        broad_phase = BroadPhase()
+    elif broad_phase.dimensions != 3:
         raise ValueError("broad_phase is in 2D, and one in 3D is needed")
     limit = _Limit.of(cutoff, len(positions), a)
-    cell = np.zeros((3, 3)) if a.cell is None else _finite("cell", a.cell)
-    if cell.shape == (3,):
-        cell = np.diag(cell)
-    is_periodic = np.broadcast_to(np.asarray(a.pbc, np.bool_), 3)
-    cell = np.where(is_periodic[:, None], cell, 0.0)
-    if np.linalg.matrix_rank(cell[is_periodic]) < is_periodic.sum():
-        raise ValueError("cell: vectors of the periodic axes are zero, or lie in one plane")
-    half = _Half.empty()
-    if len(positions) > 0 and limit.largest > 0.0:
-        half = _find(positions, cell, limit, BroadPhase() if broad_phase is None else broad_phase)
-    own = np.flatnonzero(limit.of_pairs(*2 * [np.arange(len(positions))]) > 0.0) if self_interaction else half.i[:0]
-    return _answer(quantities, half, own)
+    near = broad_phase.neighbors(positions, max(limit.largest, 0.0), cell=a.cell, pbc=a.pbc)
+    arrays: dict[str, npt.NDArray[Any]] = {"i": near.i, "j": near.j, "d": near.distances, "S": near.shifts}
+    is_near = near.distances < limit.of_pairs(arrays["i"], near.j)
+    if not is_near.all():
+        arrays = {letter: array[is_near] for letter, array in arrays.items()}
+    if self_interaction:
+        atoms = np.arange(len(positions))
+        own = atoms[limit.of_pairs(atoms, atoms) > 0.0]
+        at, none = np.searchsorted(arrays["i"], own), np.zeros((len(own), 3))
+        of_own = {"i": own, "j": own, "d": none[:, 0], "S": none}
+        arrays = {letter: np.insert(array, at, of_own[letter], axis=0) for letter, array in arrays.items()}
+    if "D" in quantities:
+        to_image = arrays["S"] @ cells(a.cell, a.pbc, 3, None)[0]
+        arrays["D"] = positions[arrays["j"]] - positions[arrays["i"]] + to_image
+    arrays["S"] = arrays["S"].astype(np.int64)
+    answer = tuple(arrays[letter] for letter in quantities)
+    return answer[0] if len(answer) == 1 else answer
 
 
 def _finite(name: str, given: npt.ArrayLike) -> Reals:
@@ -152,130 +204,3 @@ def _number(element: Any) -> int:
     if element not in _NUMBERS:
         raise ValueError(f"cutoff: there is no element {element!r}")
     return _NUMBERS[element]
-
-
-@dataclass(frozen=True)
-class _Half:
-    """Neighbours in one direction only: two atoms per row, the vector between them, its length, and the shift in
-    cells.
-    """
-
-    i: Ints
-    j: Ints
-    vectors: Reals
-    distances: Reals
-    shifts: Ints
-
-    @classmethod
-    def empty(cls) -> _Half:
-        none, rows = np.empty(0, np.int64), np.empty((0, 3), np.int64)
-        return cls(none, none, rows.astype(np.float64), none.astype(np.float64), rows)
-
-
-def _find(positions: Reals, cell: Reals, limit: _Limit, broad_phase: BroadPhase) -> _Half:
-    """Finds pairs within the cell, and pairs with half of the images. An image shifted by S gives the same pairs as
-    the other atom's image shifted by -S.
-    """
-    count = len(positions)
-    owners, cells, home = _images(positions, cell, limit.largest)
-    points = positions[owners] + (cells + home[owners]) @ cell
-    # Image positions are rounded, so the radius grows.
-    size = np.abs(positions).max() + np.abs(cell).sum() + limit.largest
-    radius = limit.largest + 32.0 * float(np.finfo(np.float64).eps * size)
-    if len(points) <= 2 * count:
-        # Lists of atoms precede those of images, which are not needed.
-        near = broad_phase.neighbors(points, radius, half=True)
-        offsets, others = near.offsets[: count + 1], near.objects
-    else:
-        # Most points are images, which need no lists, so only atoms are queried.
-        broad_phase.step(points, pairs=False)
-        found = broad_phase.query(points=points[:count], radius=radius * (1.0 + 1e-6))
-        offsets, others = found.offsets, found.objects
-    i = np.repeat(np.arange(count), np.diff(offsets))
-    others = others[: len(i)]
-    if len(points) > 2 * count:
-        is_wanted = others > i
-        i, others = i[is_wanted], others[is_wanted]
-    j = owners[others]
-    shifts = cells[others]
-    vectors = positions[j]
-    vectors -= positions[i]
-    if home.any():
-        shifts += home[j] - home[i]
-        vectors += shifts @ cell
-    elif len(points) > count:
-        # One product per image, because pairs outnumber images.
-        vectors += (cells @ cell)[others]
-    distances = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    is_near = distances < limit.of_pairs(i, j)
-    if is_near.all():
-        return _Half(i, j, vectors, distances, shifts)
-    return _Half(i[is_near], j[is_near], vectors[is_near], distances[is_near], shifts[is_near])
-
-
-def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, Ints]:
-    """Moves the atoms into the cell, and adds the images near the cell. Of two images shifted by S and -S, only the one
-    whose first nonzero shift is positive is added.
-
-    Returns the atom of each point and the point's shift from that atom in the cell, in cells. Then returns the shift of
-    each atom from its position into the cell.
-    """
-    # Reciprocal vectors in columns: 0 for axes without a period.
-    is_periodic = cell.any(axis=1)
-    reciprocal = np.zeros((3, 3))
-    reciprocal[:, is_periodic] = np.linalg.pinv(cell[is_periodic])
-    scaled = positions @ reciprocal
-    if np.abs(scaled).max(initial=0.0) >= 1 << 31:
-        row = np.argwhere(np.abs(scaled) >= 1 << 31)[0][0]
-        raise ValueError(f"positions[{row}] is more than 2^31 cells away")
-    home = -np.floor(scaled).astype(np.int64)
-    scaled += home
-    lowest, highest = scaled.min(axis=0), scaled.max(axis=0)
-    # Scaled positions are rounded, so the reach grows.
-    reaches = reach * np.linalg.norm(reciprocal, axis=0) * (1.0 + 1e-9) + 1e-9
-    owners = np.arange(len(positions))
-    cells = np.zeros((len(positions), 3), np.int64)
-    for axis in np.flatnonzero(is_periodic):
-        spread = int(np.floor(highest[axis] - lowest[axis] + reaches[axis]))
-        coordinates = scaled[owners, axis]
-        is_home = ~cells.any(axis=1)
-        parts = [(owners, cells)]
-        for shift in range(-spread, spread + 1):
-            if shift == 0:
-                continue
-            moved = coordinates + shift
-            is_near = (moved >= lowest[axis] - reaches[axis]) & (moved <= highest[axis] + reaches[axis])
-            if shift < 0:
-                is_near &= ~is_home
-            of_shift = cells[is_near]
-            of_shift[:, axis] = shift
-            parts.append((owners[is_near], of_shift))
-        owners = np.concatenate([part[0] for part in parts])
-        cells = np.concatenate([part[1] for part in parts])
-    return owners, cells, home
-
-
-def _answer(quantities: str, half: _Half, own: Ints) -> Any:
-    """Returns arrays of both directions, including atoms that are their own neighbours."""
-    # Reversed pairs come first: their other atom has the smaller index.
-    first = np.concatenate([half.j, own, half.i])
-    order = np.argsort(first, kind="stable")
-
-    def both(values: npt.NDArray[Any], sign: int) -> npt.NDArray[Any]:
-        zeros = np.zeros((len(own), *values.shape[1:]), values.dtype)
-        return np.concatenate([-values if sign < 0 else values, zeros, values])[order]
-
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for letter in set(quantities):
-        if letter == "i":
-            arrays["i"] = first[order]
-        elif letter == "j":
-            arrays["j"] = np.concatenate([half.i, own, half.j])[order]
-        elif letter == "d":
-            arrays["d"] = both(half.distances, 1)
-        elif letter == "D":
-            arrays["D"] = both(half.vectors, -1)
-        else:
-            arrays["S"] = both(half.shifts, -1)
-    answer = tuple(arrays[letter] for letter in quantities)
-    return answer[0] if len(answer) == 1 else answer

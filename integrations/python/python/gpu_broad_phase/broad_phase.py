@@ -90,7 +90,7 @@ class BroadPhase:
     >>> broad_phase = BroadPhase(backend="cpu")
     >>> result = broad_phase.step([[0, 0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 2, 2, 2]])
     >>> result.pairs
-    array([[0, 1]], dtype=uint32)
+    array([[0, 1]])
     >>> broad_phase.rays([[0.25, 0.25, 9]], [[0, 0, -1]]).t
     array([8.], dtype=float32)
     """
@@ -217,18 +217,13 @@ class BroadPhase:
                 if boxes.dimensions != self._dimensions:
                     raise ValueError(f"the set is in {boxes.dimensions}D, and this in {self._dimensions}D")
                 (found, _, counts), events = _native.step_objects(
-                    self._engine, boxes._table, excluded=exclusions, pairs=pairs, progress=progress
+                    self._engine, boxes._table, excluded=exclusions, finds_pairs=pairs, progress=progress
                 )
                 began, ended = (None, None) if events is None else events
                 return StepResult(found, counts, None, began, ended)
             lower, upper = arrays.corners("boxes", boxes, self._dimensions)
             rows = len(lower)
-            world_words, world_count = None, 1
-            if worlds is not None:
-                world_words = arrays.indices("worlds", worlds, 1 << 20, rows)
-                if world_words.shape == ():
-                    raise ValueError("worlds has the shape (), and a world per box is needed")
-                world_count = int(world_words.max()) + 1 if rows > 0 else 1
+            world_words, world_count = arrays.worlds(worlds, rows)
             found, of_worlds, counts = _native.step(
                 self._engine,
                 lower=lower,
@@ -239,13 +234,13 @@ class BroadPhase:
                 # Rounded up, so that steps with similar numbers of worlds share pipelines.
                 world_count=1 << (world_count - 1).bit_length(),
                 excluded=exclusions,
-                pairs=pairs,
+                finds_pairs=pairs,
                 checked=self._checked,
                 progress=progress,
             )
         world_pairs = None
         if worlds is not None and pairs:
-            world_pairs = np.array([len(found)], np.uint32) if world_count == 1 else of_worlds[:world_count]
+            world_pairs = np.array([len(found)]) if world_count == 1 else of_worlds[:world_count]
         return StepResult(found, counts, world_pairs)
 
     @overload
@@ -343,7 +338,7 @@ class BroadPhase:
         rows = len(starts)
         extents = None if half_extents is None else arrays.table("half_extents", half_extents, axes, rows)
         with bar("rays", self._progress) as progress:
-            hits, words = _native.rays(
+            objects, t, words = _native.rays(
                 self._engine,
                 origins=starts,
                 directions=ways,
@@ -358,9 +353,7 @@ class BroadPhase:
             )
         if mode == "any":
             return words.astype(np.bool_)
-        # A row is an object and a float. The object of a ray without a hit is -1.
-        objects, t = hits[:, 0].view(np.int32), hits[:, 1].view(np.float32)
-        return RayHits(objects, t) if mode == "closest" else RayLists(words.astype(np.int64), objects, t)
+        return RayHits(objects, t) if mode == "closest" else RayLists(words, objects, t)
 
     @overload
     def query(
@@ -421,7 +414,7 @@ class BroadPhase:
 
         Returns
         -------
-        QueryResult, or Nearest with `k`
+        QueryResult, or Nearest with `k`: distances and rows, as of scipy's ``KDTree.query``
 
         Raises
         ------
@@ -444,7 +437,7 @@ class BroadPhase:
         if radius is None:
             radius = 0.0 if k is None else np.inf
         with bar("queries", self._progress) as progress:
-            near, objects, offsets = _native.query(
+            objects, squares, offsets = _native.query(
                 self._engine,
                 name=name,
                 lower=lower,
@@ -458,69 +451,70 @@ class BroadPhase:
                 progress=progress,
             )
         if k is None:
-            return QueryResult(offsets.astype(np.int64), objects)
-        found = near[:, 0].view(np.int32).reshape(rows, k)
-        return Nearest(found, np.sqrt(near[:, 1].view(np.float32)).reshape(rows, k))
+            return QueryResult(offsets, objects)
+        return Nearest(np.sqrt(squares).reshape(rows, k), objects.reshape(rows, k))
 
     def neighbors(
         self,
         points: npt.ArrayLike,
         radius: float,
         *,
-        period: npt.ArrayLike | None = None,
+        cell: npt.ArrayLike | None = None,
+        pbc: npt.ArrayLike | None = None,
+        worlds: npt.ArrayLike | None = None,
         half: bool = False,
     ) -> Neighbors:
-        """Finds the points within a radius of each other.
+        """Finds the points within a radius of each other, including all periodic images.
 
-        Distances are exact in float64 for the given points. On a periodic axis, only the nearest image counts, however
-        large the radius is. For cells smaller than twice the radius, cells that are not rectangular, and a radius per
-        point, use `gpu_broad_phase.ase.neighbor_list`. `rays` and `query` need a new step afterwards.
+        Distances are exact in float64 for the given points. A point is a neighbour of its own images, but not of
+        itself. `rays` and `query` need a new step afterwards.
 
         Parameters
         ----------
         points : array_like
-            Shape (n, 3), in 2D (n, 2). Points may be outside the period.
+            Shape (n, 3), in 2D (n, 2). Points may be outside the cell.
         radius : float
-            Largest distance of neighbours.
-        period : array_like, optional
-            Period of all axes, or one period per axis. 0 and infinity mean that an axis is not periodic.
+            Largest distance of neighbours. It may exceed the cell.
+        cell : array_like, optional
+            Edge of a cube, or lengths of shape (3,), or vectors in rows of shape (3, 3), as ``ase.Atoms.cell``. Shape
+            (w, 3, 3) for a cell per world. In 2D, 2 replaces 3.
+        pbc : array_like of bool, optional
+            True for periodic axes: one bool, or shape (3,), or (w, 3). Default: axes whose cell vector is not zero.
+        worlds : array_like of int, optional
+            World of each point, such as the index of its structure, from 0 to 1,048,575, best without gaps. Points of
+            different worlds are no neighbours.
         half : bool
-            True to list each pair once, for the point with the smaller row.
+            True to list each pair once, for the point with the smaller row. Of the images of a point itself, half are
+            listed: those whose first nonzero shift is positive.
 
         Returns
         -------
         Neighbors
-            Lists per point (CSR), with distances and shifts. A point is no neighbour of itself.
+            Lists per point (CSR), with distances and shifts.
 
         Raises
         ------
         ValueError
-            For a wrong shape, a point or radius that is not finite, a negative period, points 2^31 or more periods
-            apart, or numbers beyond the range of float32.
+            For a wrong shape, a number that is not finite, a negative radius, vectors of periodic axes that are zero or
+            in one plane, or points 2^29 or more cells away. The message names the row.
+        OverflowError
+            For more than 2^29 images, or 2^32 - 2 pairs.
+
+        Examples
+        --------
+        >>> near = BroadPhase(backend="cpu").neighbors([[0.1, 0, 0], [0.9, 0, 0]], 0.3, cell=[1, 0, 0])
+        >>> near.j, near.shifts[:, 0]
+        (array([1, 0]), array([-1,  1], dtype=int32))
         """
         axes = self._dimensions
         places = arrays.table("points", points, axes)
         radius = arrays.length("radius", radius)
-        periods = [np.inf] * 3
-        if period is not None:
-            lengths = arrays.floats("period", period)
-            if lengths.shape not in ((), (axes,)):
-                raise ValueError(f"period has the shape {lengths.shape}, and () or ({axes},) is needed")
-            for axis, length in enumerate(np.broadcast_to(lengths, axes)):
-                if not length >= 0.0:
-                    raise ValueError(f"period is {length} on axis {axis}, which is no length")
-                periods[axis] = float(length) or np.inf
-                with np.errstate(invalid="ignore", over="ignore"):
-                    turns = np.ptp(places[:, axis].astype(np.float64)) / periods[axis] if len(places) > 0 else 0.0
-                # Positions that are not finite are reported later, with their row.
-                if 1 << 31 <= turns < np.inf:
-                    raise ValueError(f"period is {length} on axis {axis}, and points lie 2^31 of them apart")
+        world_words, world_count = arrays.worlds(worlds, len(places))
+        cells = arrays.cells(cell, pbc, axes, None if worlds is None else world_count)
         with bar("neighbors", self._progress) as progress:
             offsets, objects, distances, shifts = _native.neighbors(
-                self._engine, places, radius=radius, periods=periods, half=half, progress=progress
+                self._engine, places, radius=radius, cells=cells, worlds=world_words, half=half, progress=progress
             )
-        if period is None or np.isinf(periods).all():
-            shifts = np.zeros((len(objects), 3), np.int32)
         return Neighbors(offsets, objects, distances, shifts[:, :axes])
 
     def why(self, a: int, b: int) -> str:

@@ -32,12 +32,12 @@ class Candidates:
     In pairs of one kind, the smaller index comes first. Rows ascend, unless ``sort=False``.
     """
 
-    vertices_vertices: npt.NDArray[np.uint32]
-    edges_vertices: npt.NDArray[np.uint32]
-    edges_edges: npt.NDArray[np.uint32]
-    edges_faces: npt.NDArray[np.uint32]
-    faces_vertices: npt.NDArray[np.uint32]
-    faces_faces: npt.NDArray[np.uint32]
+    vertices_vertices: npt.NDArray[np.int64]
+    edges_vertices: npt.NDArray[np.int64]
+    edges_edges: npt.NDArray[np.int64]
+    edges_faces: npt.NDArray[np.int64]
+    faces_vertices: npt.NDArray[np.int64]
+    faces_faces: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return sum(len(getattr(self, kind)) for kind in KINDS)
@@ -101,7 +101,7 @@ def collision_candidates(
     >>> vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 1]]
     >>> fallen = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1]]
     >>> collision_candidates(vertices, fallen, None, [[0, 1, 2]]).faces_vertices
-    array([[0, 3]], dtype=uint32)
+    array([[0, 3]])
     """
     start = arrays.floats("vertices0", vertices0)
     if start.ndim != 2 or start.shape[1] not in (2, 3):
@@ -136,7 +136,7 @@ def collision_candidates(
             wanted=wanted,
             progress=progress,
         )
-    found: dict[str, Any] = {kind: np.empty((0, 2), np.uint32) for kind in KINDS}
+    found: dict[str, Any] = {kind: np.empty((0, 2), np.int64) for kind in KINDS}
     found.update(zip((kind for kind, is_wanted in zip(KINDS, wanted, strict=True) if is_wanted), tables, strict=True))
     return Candidates(**found)
 

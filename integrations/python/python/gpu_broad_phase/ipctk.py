@@ -13,6 +13,7 @@ from . import broad_phase as ours
 from .candidates import KINDS, Candidates, collision_candidates
 
 Words = npt.NDArray[np.uint32]
+Rows = npt.NDArray[np.int64]
 
 
 class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
@@ -52,7 +53,7 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         self._broad_phase = broad_phase
         self._all_may_collide = all_may_collide
         self._mesh: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Words, Words] | None = None
-        self._found: dict[str, Words] = {}
+        self._found: dict[str, Rows] = {}
 
     def name(self) -> str:
         """Returns the name for ipctk's messages."""
@@ -101,7 +102,7 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         self._mesh = None
         self._found = {}
 
-    def pairs(self, kind: str) -> Words:
+    def pairs(self, kind: str) -> Rows:
         """Returns the candidates of one kind.
 
         Parameters
@@ -111,7 +112,7 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of uint32
+        ndarray of int64
             Shape (m, 2).
 
         Raises
@@ -144,10 +145,10 @@ class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
         if self._mesh is None:
             raise RuntimeError("there is no mesh yet: build comes first")
         wanted = ["edges_vertices"] if self._mesh[0].shape[1] == 2 else ["edges_edges", "faces_vertices"]
-        none = np.empty((0, 2), np.uint32)
+        none = np.empty((0, 2), np.int64)
         return Candidates(**{kind: self.pairs(kind) if kind in wanted else none for kind in KINDS})
 
-    def _admitted(self, kind: str, pairs: Words) -> Words:
+    def _admitted(self, kind: str, pairs: Rows) -> Rows:
         """Returns the pairs of which any two vertices may collide."""
         if self._all_may_collide or self._mesh is None:
             return pairs

@@ -135,7 +135,7 @@ class ObjectSet:
         """Returns True for each handle of an object in the set. Shape (n,)."""
         return self._table.contains(_handles(handles))
 
-    def objects_of(self, handles: npt.ArrayLike) -> npt.NDArray[np.uint32]:
+    def objects_of(self, handles: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns the rows of objects in the results of the next step. Has the shape of `handles`.
 
         Raises

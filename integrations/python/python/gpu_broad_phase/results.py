@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,13 @@ import numpy.typing as npt
 class StepResult:
     """The pairs of a step. Its length is the number of pairs."""
 
-    pairs: npt.NDArray[np.uint32]
+    pairs: npt.NDArray[np.int64]
     """Shape (m, 2): rows of the overlapping boxes, the smaller row first. Ascending, unless ``sort=False``."""
     counts: dict[str, int]
     """Counts of the step: ``objects``, ``pairs``, ``invalid`` and ``excluded`` boxes, ``large`` boxes (compared with
     every other box), and ``levels``, ``cells`` and ``entries`` of the table.
     """
-    world_pairs: npt.NDArray[np.uint32] | None = None
+    world_pairs: npt.NDArray[np.int64] | None = None
     """Shape (w,): number of pairs in each world, if the step had worlds."""
     began: npt.NDArray[np.uint64] | None = None
     """Shape (k, 2): handles of the pairs that this step of an `ObjectSet` has and its previous step had not.
@@ -37,7 +38,7 @@ class StepResult:
 class RayHits:
     """The closest hit of each ray."""
 
-    objects: npt.NDArray[np.int32]
+    objects: npt.NDArray[np.int64]
     """Shape (n,): row of the first box that each ray hits, or -1. Of boxes at the same ``t``, the smallest row."""
     t: npt.NDArray[np.float32]
     """Shape (n,): ray parameter at which the ray enters the box, in lengths of its direction, or infinity. ``t_min``
@@ -51,7 +52,7 @@ class RayLists:
 
     offsets: npt.NDArray[np.int64]
     """Shape (n + 1,)."""
-    objects: npt.NDArray[np.int32]
+    objects: npt.NDArray[np.int64]
     """Shape (m,): rows of boxes, ascending per ray, unless ``sort=False``."""
     t: npt.NDArray[np.float32]
     """Shape (m,): ray parameter at which the ray enters each box, in lengths of its direction."""
@@ -59,7 +60,7 @@ class RayLists:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def of(self, ray: int) -> npt.NDArray[np.int32]:
+    def of(self, ray: int) -> npt.NDArray[np.int64]:
         """Returns the boxes that a ray hits."""
         return self.objects[_span(self.offsets, ray)]
 
@@ -70,25 +71,26 @@ class QueryResult:
 
     offsets: npt.NDArray[np.int64]
     """Shape (n + 1,)."""
-    objects: npt.NDArray[np.uint32]
+    objects: npt.NDArray[np.int64]
     """Shape (m,): rows of boxes, ascending per query, unless ``sort=False``."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def of(self, query: int) -> npt.NDArray[np.uint32]:
+    def of(self, query: int) -> npt.NDArray[np.int64]:
         """Returns the boxes that a query finds."""
         return self.objects[_span(self.offsets, query)]
 
 
-@dataclass(frozen=True, eq=False)
-class Nearest:
-    """The nearest boxes of each query, nearest first. At equal distances, the smaller row comes first."""
+class Nearest(NamedTuple):
+    """The nearest boxes of each query, nearest first, as scipy's ``KDTree.query`` returns them. At equal distances, the
+    smaller row comes first.
+    """
 
-    objects: npt.NDArray[np.int32]
-    """Shape (n, k): rows of boxes, padded with -1 if fewer than ``k`` boxes are within the radius."""
     distances: npt.NDArray[np.float32]
     """Shape (n, k): distances to the boxes, padded with infinity."""
+    objects: npt.NDArray[np.int64]
+    """Shape (n, k): rows of boxes, padded with the number of boxes if fewer than ``k`` are within the radius."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,29 +99,31 @@ class Neighbors:
 
     offsets: npt.NDArray[np.int64]
     """Shape (n + 1,)."""
-    objects: npt.NDArray[np.uint32]
-    """Shape (m,): rows of the neighbours, ascending per point, unless ``sort=False``. Also available as `j`."""
+    objects: npt.NDArray[np.int64]
+    """Shape (m,): rows of the neighbours, ascending per point. Also available as `j`. A row appears once per periodic
+    image within the radius.
+    """
     distances: npt.NDArray[np.float64]
-    """Shape (m,): distances, to the nearest image on axes with a period."""
+    """Shape (m,): distances to the images."""
     shifts: npt.NDArray[np.int32]
-    """Shape (m, 3): shift from each neighbour to its nearest image, in periods per axis. The vector from ``i`` to
-    ``j`` is ``points[j] + shifts * period - points[i]``. All shifts are 0 without periods.
+    """Shape (m, 3): shift of each image, in cells per axis, ascending for images of one neighbour. The vector from
+    ``i`` to the image is ``points[j] + shifts @ cell - points[i]``. All shifts are 0 without a cell.
     """
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def of(self, point: int) -> npt.NDArray[np.uint32]:
+    def of(self, point: int) -> npt.NDArray[np.int64]:
         """Returns the neighbours of a point."""
         return self.objects[_span(self.offsets, point)]
 
     @property
-    def i(self) -> npt.NDArray[np.uint32]:
+    def i(self) -> npt.NDArray[np.int64]:
         """Shape (m,): row of the point of each neighbour. Computed at each access."""
-        return np.repeat(np.arange(len(self), dtype=np.uint32), np.diff(self.offsets))
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
 
     @property
-    def j(self) -> npt.NDArray[np.uint32]:
+    def j(self) -> npt.NDArray[np.int64]:
         """Shape (m,): row of each neighbour, the same as `objects`."""
         return self.objects
 
