@@ -297,6 +297,14 @@ impl TableShader {
 
     /// Creates the bind group layout: two uniform blocks and read-only storage buffers.
     pub fn layout(&self, device: &wgpu::Device, visibility: wgpu::ShaderStages) -> wgpu::BindGroupLayout {
+        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("gpu_broad_phase/table"),
+            entries: &self.layout_entries(visibility),
+        })
+    }
+
+    /// Returns the entries of [`layout`](Self::layout).
+    pub fn layout_entries(&self, visibility: wgpu::ShaderStages) -> Vec<wgpu::BindGroupLayoutEntry> {
         let entry = |(binding, name)| wgpu::BindGroupLayoutEntry {
             binding,
             visibility,
@@ -310,11 +318,7 @@ impl TableShader {
             },
             count: None,
         };
-        let entries: Vec<_> = self.bindings().map(entry).collect();
-        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("gpu_broad_phase/table"),
-            entries: &entries,
-        })
+        self.bindings().map(entry).collect()
     }
 
     /// Creates the bind group for a step's table. Create one after each step, which may replace buffers. Submit the
@@ -325,23 +329,7 @@ impl TableShader {
     /// - [`StepError::Dropped`]: the step will never run, or a later one was submitted.
     /// - [`StepError::Device`]: `layout` belongs to another device of the same instance.
     pub fn bind(&self, layout: &wgpu::BindGroupLayout, table: &Table) -> Result<wgpu::BindGroup, StepError> {
-        if table.kind != self.kind {
-            return Err(StepError::OtherTable);
-        }
-        if table.dependencies.iter().any(Dependency::is_lost) {
-            return Err(StepError::Dropped);
-        }
-        let parts = table.parts();
-        let part = |name| parts.iter().find(|(variable, _)| variable.0 == name);
-        let bound = self
-            .bindings()
-            .filter_map(|(binding, name)| Some((binding, part(name)?.1)));
-        let entries: Vec<_> = bound
-            .map(|(binding, RangeRef { buffer, offset, size })| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
-            })
-            .collect();
+        let entries = self.entries(table)?;
         let device = table.context.device();
         let scopes = Scopes::begin(device);
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -353,6 +341,29 @@ impl TableShader {
             None => Ok(group),
             Some(error) => Err(table.context.refusal(error)),
         }
+    }
+
+    /// Returns the entries of [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// [`StepError::OtherTable`], [`StepError::Dropped`]: as [`bind`](Self::bind).
+    pub fn entries<'a>(&self, table: &'a Table) -> Result<Vec<wgpu::BindGroupEntry<'a>>, StepError> {
+        if table.kind != self.kind {
+            return Err(StepError::OtherTable);
+        }
+        if table.dependencies.iter().any(Dependency::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        let parts = table.parts();
+        let part = |name| parts.iter().find(|(variable, _)| variable.0 == name);
+        let bound = self
+            .bindings()
+            .filter_map(|(binding, name)| Some((binding, part(name)?.1)));
+        let entry = |(binding, RangeRef { buffer, offset, size })| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
+        };
+        Ok(bound.map(entry).collect())
     }
 }
 

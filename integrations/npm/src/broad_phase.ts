@@ -4,15 +4,9 @@ import { type CommonOptions, type CpuOptions, type GpuOptions, type QueryOptions
 import type { QueryOutput, StepOutput } from "./outputs.js";
 import type { CpuBroadPhase } from "./cpu.js";
 import type { GpuBroadPhase } from "./gpu.js";
-import { NoWebGpuError, WorkerError } from "./errors.js";
+import type { Culling } from "./culling.js";
 import { loaded } from "./module.js";
-
-/** Node.js cannot `fetch` modules from files and has no web `Worker`. */
-const isInNode =
-    typeof Worker === "undefined" &&
-    (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
-
-const NOT_IN_NODE = "Node.js is not supported: the package runs in browsers";
+import { webGpu } from "./platform.js";
 
 /** Results that can be read to the CPU. */
 export interface Answers {
@@ -40,7 +34,7 @@ export interface QuerySet extends Answers {
      * Your buffers that the step read must still have the same contents.
      *
      * @returns The output buffers, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for invalid input, which changes nothing. Error before the first step.
+     * @throws TypeError, RangeError for invalid input, which changes nothing. NoResultError before the first step.
      * DisposedError, DeviceLostError, WorkerError.
      */
     query(input: QueryInput): QueryOutput | undefined;
@@ -61,7 +55,7 @@ export abstract class BroadPhase implements Answers {
     /**
      * Creates a broad phase on its own GPU device, or with `cpu: true` on the CPU, in a worker.
      *
-     * @throws NoWebGpuError if the browser has no WebGPU or no device. WorkerError if the worker cannot start.
+     * @throws NoWebGpuError without WebGPU or a device. WorkerError if the worker cannot start. ModuleError.
      * TypeError, RangeError for invalid options.
      */
     static create(options: CpuOptions): Promise<CpuBroadPhase>;
@@ -71,20 +65,12 @@ export abstract class BroadPhase implements Answers {
         const given = checkedOptions(options);
         // Both backends extend this class and are loaded on demand, so only their types are imported above.
         if (given.cpu === true) {
-            if (isInNode) {
-                throw new WorkerError(NOT_IN_NODE);
-            }
             await loaded();
             return (await import("./cpu.js")).createOnCpu(given);
         }
-        if (isInNode) {
-            throw new NoWebGpuError(NOT_IN_NODE);
-        }
-        if (typeof navigator === "undefined" || navigator.gpu === undefined) {
-            throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");
-        }
+        const gpu = await webGpu(given.device);
         await loaded();
-        return (await import("./gpu.js")).createOnGpu(given);
+        return (await import("./gpu.js")).createOnGpu(given, gpu);
     }
 
     /** The GPU device, or `null` on the CPU. */
@@ -127,9 +113,13 @@ export abstract class BroadPhase implements Answers {
     /** Creates a query set. It inherits options that are not passed from the broad phase. */
     abstract createQuerySet(options?: QueryOptions): QuerySet;
 
+    /** Creates frustum culling of the objects of a step. */
+    abstract createCulling(): Culling;
+
     /**
-     * Frees the broad phase and its query sets. On the GPU, this destroys the device and all of its buffers, so first
-     * stop any renderer that uses the device. Pending promises reject with `DisposedError`. Further calls do nothing.
+     * Frees the broad phase and all that it created. This destroys its device and that device's buffers, so first stop
+     * any renderer that uses it; the option `device` is not destroyed. Pending promises reject with `DisposedError`.
+     * Further calls do nothing.
      */
     abstract dispose(): void;
 }

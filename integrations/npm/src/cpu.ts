@@ -1,6 +1,7 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
-import { DisposedError, WorkerError } from "./errors.js";
+import { type Culling, type Views, type Visible, viewRows } from "./culling.js";
+import { DisposedError, NoResultError, WorkerError } from "./errors.js";
 import {
     type Parts,
     type Question,
@@ -12,6 +13,7 @@ import {
     partsOfStep,
 } from "./input.js";
 import { Life } from "./life.js";
+import { type Thread, startWorker } from "./platform.js";
 import { type CommonOptions, type CpuOptions, type QueryOptions, optionsOfSet, settingsOf } from "./options.js";
 import type { Part } from "./wasm/gpu_broad_phase.js";
 
@@ -29,6 +31,7 @@ export type Request = { readonly id?: number } & (
     | { readonly kind: "set"; readonly set: number; readonly options: CommonOptions }
     | { readonly kind: "query"; readonly set: number; readonly input: PlainParts }
     | { readonly kind: "drop"; readonly set: number }
+    | { readonly kind: "cull"; readonly views: Uint32Array }
     | { readonly kind: "read"; readonly set: number | undefined; readonly what: ReadKind }
 );
 
@@ -42,36 +45,29 @@ export type Response = { readonly id: number } & (
 
 /** The worker and the requests that wait for its response. */
 class Link extends Life {
-    readonly #worker: Worker;
+    readonly #worker: Thread;
     readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
     #next = 0;
 
     constructor() {
         super();
-        try {
-            this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
-                type: "module",
-                name: "gpu-broad-phase",
-            });
-        } catch (error) {
-            const reason = error instanceof Error ? error.message : String(error);
-            throw new WorkerError(
-                `the worker could not be started, whose script has to come from the page's own origin: ${reason}`,
-            );
+        this.#worker = startWorker(
+            (data) => this.#answer(data as Response),
+            (reason) => this.end(new WorkerError(`the worker failed: ${reason}`)),
+        );
+    }
+
+    #answer(data: Response): void {
+        const answer = this.#answers.get(data.id);
+        this.#answers.delete(data.id);
+        if (this.#answers.size === 0) {
+            this.#worker.unref?.();
         }
-        this.#worker.onmessage = ({ data }: MessageEvent<Response>) => {
-            const answer = this.#answers.get(data.id);
-            this.#answers.delete(data.id);
-            if ("error" in data) {
-                answer?.reject(errorOf(data.error));
-            } else {
-                answer?.resolve(data.value);
-            }
-        };
-        this.#worker.onerror = ({ message }) =>
-            this.end(new WorkerError(`the worker failed: ${message || "it could not be loaded"}`));
-        this.#worker.onmessageerror = () =>
-            this.end(new WorkerError("the worker failed: its answer could not be read"));
+        if ("error" in data) {
+            answer?.reject(errorOf(data.error));
+        } else {
+            answer?.resolve(data.value);
+        }
     }
 
     tell(request: Request, transfer: Transferable[] = []): void {
@@ -84,6 +80,7 @@ class Link extends Life {
                 new Promise((resolve, reject) => {
                     const id = (this.#next += 1);
                     this.#answers.set(id, { resolve: resolve as (value: unknown) => void, reject });
+                    this.#worker.ref?.();
                     this.tell({ ...request, id });
                 }),
         );
@@ -100,8 +97,7 @@ function errorOf({ name, message }: { name: string; message: string }): Error {
     if (name === "RangeError") {
         return new RangeError(message);
     }
-    const reason = name === "RuntimeError" ? "its module has no memory left, or has a fault: " : "";
-    return new WorkerError(`the worker failed: ${reason}${message}`);
+    return new WorkerError(`the worker failed: ${message}`);
 }
 
 /** Converts an input to a message and the buffers to transfer with it. */
@@ -152,7 +148,7 @@ export class CpuBroadPhase extends BroadPhase {
         this.#link.check();
         demandMade("step", this.#hasStep);
         if (!isThere) {
-            throw new Error(`the step has no ${what}: its input or the options do not ask for it`);
+            throw new NoResultError(`the step has no ${what}: its input or the options do not ask for it`);
         }
         return this.#link.ask({ kind: "read", set: undefined, what });
     }
@@ -191,14 +187,19 @@ export class CpuBroadPhase extends BroadPhase {
         return new CpuQuerySet(this.#link, set, this.#options.worlds, () => this.#hasStep);
     }
 
+    createCulling(): CpuCulling {
+        this.#link.check();
+        return new CpuCulling(this.#link, () => this.#hasStep);
+    }
+
     dispose(): void {
         this.#link.end(new DisposedError("the broad phase was disposed of"));
     }
 }
 
-function demandMade(what: "step" | "query", isMade: boolean): void {
+function demandMade(what: "step" | "query" | "cull", isMade: boolean): void {
     if (!isMade) {
-        throw new Error(`there was no ${what} yet`);
+        throw new NoResultError(`there was no ${what} yet`);
     }
 }
 
@@ -253,6 +254,44 @@ export class CpuQuerySet implements QuerySet {
             this.#life.end(new DisposedError("the set of queries was disposed of"));
             this.#link.tell({ kind: "drop", set: this.#set });
         }
+    }
+}
+
+/** Culling on the CPU, which tests every object in every view. Created by `createCulling`. */
+export class CpuCulling implements Culling {
+    readonly #link: Link;
+    readonly #life = new Life();
+    readonly #hasStep: () => boolean;
+    #visible: Promise<Visible> | undefined;
+
+    /** @internal */
+    constructor(link: unknown, hasStep: () => boolean) {
+        this.#link = link as Link;
+        this.#hasStep = hasStep;
+    }
+
+    cull(views: Views): undefined {
+        this.#link.check();
+        this.#life.check();
+        demandMade("step", this.#hasStep());
+        const rows = viewRows(views);
+        if (!(rows instanceof Uint32Array)) {
+            throw new TypeError("views is a GPUBuffer, and this broad phase is on the CPU");
+        }
+        this.#visible = this.#link.ask({ kind: "cull", views: rows });
+        this.#visible.catch(() => {});
+    }
+
+    async readVisible(): Promise<Visible> {
+        this.#link.check();
+        return this.#life.promised(() => {
+            demandMade("cull", this.#visible !== undefined);
+            return this.#visible!;
+        });
+    }
+
+    dispose(): void {
+        this.#life.end(new DisposedError("the culling was disposed of"));
     }
 }
 

@@ -1,6 +1,16 @@
-/** The browser has no WebGPU, no adapter or no device. `BroadPhase.create({ cpu: true })` works without them. */
+/** There is no WebGPU, no adapter or no device. `BroadPhase.create({ cpu: true })` works without them. */
 export class NoWebGpuError extends Error {
     override readonly name = "NoWebGpuError";
+}
+
+/** The WebAssembly module could not be loaded, has no memory left, or has a fault. */
+export class ModuleError extends Error {
+    override readonly name = "ModuleError";
+}
+
+/** There was no step or query yet, or its input or the options did not request this result. */
+export class NoResultError extends Error {
+    override readonly name = "NoResultError";
 }
 
 /** The device was lost or destroyed. Create another broad phase. */
@@ -45,6 +55,10 @@ export function translated(error: unknown): unknown {
     switch (error.name) {
         case "NoDevice":
             return new NoWebGpuError(error.message);
+        case "NoResult":
+            return new NoResultError(error.message);
+        case "RuntimeError":
+            return new ModuleError(`the module has no memory left, or has a fault: ${error.message}`);
         case "Refused":
             return new RangeError(error.message);
         case "Lost":

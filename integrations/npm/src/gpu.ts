@@ -1,6 +1,7 @@
 import { type Counters, LACKS, type PairEvents, type QueryResults, type RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
-import { DisposedError, OverflowError, calling, translated } from "./errors.js";
+import { GpuCulling } from "./culling.js";
+import { DisposedError, NoResultError, OverflowError, calling, translated } from "./errors.js";
 import { DeviceContext } from "./device_context.js";
 import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
 import { Life } from "./life.js";
@@ -13,7 +14,9 @@ import {
     settingsOf,
 } from "./options.js";
 import type { QueryOutput, StepOutput } from "./outputs.js";
+import { instanceOf } from "./platform.js";
 import { type Recorder, Recording } from "./recording.js";
+import { TableShader, type TableShaderOptions } from "./table_shader.js";
 import { ROWS_USAGE } from "./uploads.js";
 import { Gpu, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
 
@@ -34,7 +37,8 @@ export class GpuBroadPhase extends BroadPhase {
     readonly #context: DeviceContext;
     readonly #options: Readonly<GpuOptions>;
     readonly #recording: Recording;
-    readonly #sets = new Set<GpuQuerySet>();
+    /** Query sets and culling. */
+    readonly #parts = new Set<{ dispose(): void }>();
     #isDisposed = false;
 
     /** @internal */
@@ -190,11 +194,32 @@ export class GpuBroadPhase extends BroadPhase {
             this.#context,
             merged,
             () => this.#recording.step,
-            () => this.#sets.delete(set),
+            () => this.#parts.delete(set),
         );
         settings.free();
-        this.#sets.add(set);
+        this.#parts.add(set);
         return set;
+    }
+
+    createCulling(): GpuCulling {
+        this.#context.check();
+        const culling: GpuCulling = new GpuCulling(
+            this.#context,
+            () => this.#recording.step > 0,
+            () => this.#parts.delete(culling),
+        );
+        this.#parts.add(culling);
+        return culling;
+    }
+
+    /**
+     * Creates WGSL that searches the table of a step: see `TableShader`.
+     *
+     * @throws RangeError if the prefix cannot begin names. DeviceLostError, DisposedError.
+     */
+    createTableShader(options: TableShaderOptions = {}): TableShader {
+        this.#context.check();
+        return TableShader.create(this.#context, this.#options, options);
     }
 
     dispose(): void {
@@ -203,15 +228,17 @@ export class GpuBroadPhase extends BroadPhase {
         }
         this.#isDisposed = true;
         this.#context.end(new DisposedError("the broad phase was disposed of"));
-        for (const set of this.#sets) {
-            set.dispose();
+        for (const part of this.#parts) {
+            part.dispose();
         }
         this.#recording.dispose();
         for (const buffer of [...this.#context.buffers.keys()]) {
             buffer.destroy();
         }
         this.#gpu.free();
-        this.#context.device.destroy();
+        if (this.#options.device === undefined) {
+            this.#context.device.destroy();
+        }
     }
 }
 
@@ -244,7 +271,7 @@ export class GpuQuerySet implements QuerySet {
         this.#context.check();
         this.#life.check();
         if (this.#recording.tableOf() === 0) {
-            throw new Error("there was no step yet");
+            throw new NoResultError("there was no step yet");
         }
         return this.#recording.make(partsOfQuery(input, this.#worlds));
     }
@@ -276,18 +303,20 @@ export class GpuQuerySet implements QuerySet {
     }
 }
 
-/** Opens a GPU device and creates a broad phase on it. @internal */
-export async function createOnGpu(options: GpuOptions): Promise<GpuBroadPhase> {
+/** Opens a device of `gpu` and creates a broad phase on it. @internal */
+export async function createOnGpu(options: GpuOptions, gpu: GPU): Promise<GpuBroadPhase> {
     const settings = settingsOf(options);
     try {
         const limits = Object.entries(options.requiredLimits ?? {}).filter(([, value]) => value !== undefined);
         const opened = await open(
+            instanceOf(gpu),
             options.powerPreference,
             [...(options.requiredFeatures ?? [])],
             limits.map(([name]) => name),
             Float64Array.from(limits, ([, value]) => value),
         );
-        return new GpuBroadPhase(new Gpu(opened, settings, options.events ?? false), options);
+        const isOwned = options.device === undefined;
+        return new GpuBroadPhase(new Gpu(opened, isOwned, settings, options.events ?? false), options);
     } catch (error) {
         throw translated(error);
     } finally {

@@ -1,5 +1,5 @@
 /**
- * Finds overlapping axis-aligned boxes, and boxes hit by rays, on the GPU with WebGPU.
+ * Finds overlapping axis-aligned boxes, boxes hit by rays, and visible boxes, on the GPU with WebGPU.
  *
  * @packageDocumentation
  */
@@ -12,8 +12,28 @@ export {
     STATIC_NAME,
 } from "./answers.js";
 export { type Answers, BroadPhase, type QuerySet } from "./broad_phase.js";
-export type { CpuBroadPhase, CpuQuerySet } from "./cpu.js";
-export { DeviceError, DeviceLostError, DisposedError, NoWebGpuError, OverflowError, WorkerError } from "./errors.js";
+export type { CpuBroadPhase, CpuCulling, CpuQuerySet } from "./cpu.js";
+export type {
+    CullOptions,
+    CullOutput,
+    Culling,
+    GpuCulling,
+    View,
+    ViewMatrix,
+    ViewPlanes,
+    Views,
+    Visible,
+} from "./culling.js";
+export {
+    DeviceError,
+    DeviceLostError,
+    DisposedError,
+    ModuleError,
+    NoResultError,
+    NoWebGpuError,
+    OverflowError,
+    WorkerError,
+} from "./errors.js";
 export type { BufferContents, BufferOptions, GpuBroadPhase, GpuQuerySet } from "./gpu.js";
 export {
     type ArrayBoxes,
@@ -56,3 +76,4 @@ export type {
     StepOutput,
     TableOutput,
 } from "./outputs.js";
+export type { TableShader, TableShaderOptions } from "./table_shader.js";

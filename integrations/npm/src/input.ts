@@ -282,7 +282,8 @@ function rowsOf(name: string, array: Float32Array | Uint32Array, values: number)
     return array.length / values;
 }
 
-function bytesAsWords(name: string, rows: ArrayBuffer, bytes: number): Uint32Array {
+/** Rows of `bytes` bytes as words. @internal */
+export function rowWords(name: string, rows: ArrayBuffer, bytes: number): Uint32Array {
     demandAttached(name, rows);
     if (rows.byteLength % bytes !== 0) {
         throw new TypeError(`${name} has ${rows.byteLength} bytes, which is not a multiple of ${bytes}`);
@@ -290,7 +291,8 @@ function bytesAsWords(name: string, rows: ArrayBuffer, bytes: number): Uint32Arr
     return new Uint32Array(rows);
 }
 
-function demandBuffer(name: string, buffer: unknown): void {
+/** @internal */
+export function demandBuffer(name: string, buffer: unknown): void {
     if (typeof GPUBuffer === "undefined" || !(buffer instanceof GPUBuffer)) {
         throw new TypeError(`${name}.buffer is no GPUBuffer`);
     }
@@ -319,7 +321,8 @@ function perRow(
     }
 }
 
-function unfit(name: string, known: string): TypeError {
+/** @internal */
+export function unfit(name: string, known: string): TypeError {
     return new TypeError(`${name} is none of these: ${known}`);
 }
 
@@ -401,7 +404,7 @@ class Collector {
             return this.host(part, boxes, rowsOf(name, boxes, 6), true);
         }
         if (boxes instanceof ArrayBuffer) {
-            return this.host(part, bytesAsWords(name, boxes, 32), boxes.byteLength / 32);
+            return this.host(part, rowWords(name, boxes, 32), boxes.byteLength / 32);
         }
         if (typeof boxes === "object" && boxes !== null && isBufferRows(boxes)) {
             demandNames(name, `${name}.`, boxes, [...BUFFER_NAMES, "form", "words"]);
@@ -465,7 +468,7 @@ class Collector {
         if (rays instanceof Float32Array) {
             this.host(part, packedRays({ rays }, 8), rowsOf("rays", rays, 7));
         } else if (rays instanceof ArrayBuffer) {
-            this.host(part, bytesAsWords("rays", rays, 32), rays.byteLength / 32);
+            this.host(part, rowWords("rays", rays, 32), rays.byteLength / 32);
         } else if (typeof rays === "object" && rays !== null && isBufferRows(rays)) {
             demandNames("rays", "rays.", rays, [...BUFFER_NAMES, "swept"]);
             this.parts.areSwept = rays.swept ?? false;
@@ -497,7 +500,7 @@ class Collector {
             this.demandWorlds("queries.worlds", worlds);
             this.host(part, packedSpheres(spheres, worlds), count);
         } else if (spheres instanceof ArrayBuffer) {
-            this.host(part, bytesAsWords(name, spheres, 48), spheres.byteLength / 48);
+            this.host(part, rowWords(name, spheres, 48), spheres.byteLength / 48);
         } else if (typeof spheres === "object" && spheres !== null && isBufferRows(spheres)) {
             demandNames(name, `${name}.`, spheres, BUFFER_NAMES);
             this.device(part, spheres, 48, name);

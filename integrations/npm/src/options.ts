@@ -72,6 +72,11 @@ export interface CommonOptions extends QueryOptions {
 export interface GpuOptions extends CommonOptions {
     readonly cpu?: false;
     /**
+     * A device to use, such as a renderer's. It needs no features and WebGPU's default limits. Its uncaptured errors and
+     * end remain yours. Default: a device of its own.
+     */
+    readonly device?: GPUDevice;
+    /**
      * WGSL function `fn admits_pair(a: u32, b: u32) -> bool` that returns whether two objects may pair. Its other names
      * must begin with `admits_`. It may call `pair_data(index)`, `pair_data_count()`, `pair_layers(object)` and
      * `pair_owner(object)`.
@@ -91,6 +96,8 @@ export interface CpuOptions extends CommonOptions {
 }
 
 const QUERY_OPTIONS = ["rayMode", "pairOrder", "capacities", "maxBytes"];
+/** Options of a new device. */
+const OF_DEVICE = ["powerPreference", "requiredFeatures", "requiredLimits"];
 const OPTIONS = [
     ...QUERY_OPTIONS,
     "scheme",
@@ -103,9 +110,8 @@ const OPTIONS = [
     "events",
     "cpu",
     "pairFilter",
-    "powerPreference",
-    "requiredFeatures",
-    "requiredLimits",
+    "device",
+    ...OF_DEVICE,
 ];
 const CAPACITIES = ["pairs", "hits", "entries", "results", "rounds"] as const;
 
@@ -163,7 +169,12 @@ function given<T extends object>(options: T, known: readonly string[]): T {
 
 /** Returns the checked options of a broad phase. @internal */
 export function checkedOptions<T extends CommonOptions>(options: T): T {
-    return given(options, OPTIONS);
+    const found = given(options, OPTIONS);
+    const other = "device" in found ? OF_DEVICE.find((name) => name in found) : undefined;
+    if (other !== undefined) {
+        throw new TypeError(`${other} is for a new device, and device is given`);
+    }
+    return found;
 }
 
 /** Returns the options of a query set, with defaults from its broad phase. @internal */

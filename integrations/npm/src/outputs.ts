@@ -1,3 +1,4 @@
+import { NoResultError } from "./errors.js";
 import { Output } from "./wasm/gpu_broad_phase.js";
 
 /** Rows in a GPU buffer, for your own bind groups. The next step may overwrite or replace the buffer. */
@@ -105,7 +106,7 @@ export class Outputs implements StepOutput {
     #get(which: Output, what: string): GPUBuffer {
         const buffer = this.find(which);
         if (buffer === undefined) {
-            throw new Error(`the step has no ${what}: its input or the options do not ask for it`);
+            throw new NoResultError(`the step has no ${what}: its input or the options do not ask for it`);
         }
         return buffer;
     }

@@ -8,7 +8,7 @@ import {
     missing,
     split,
 } from "./answers.js";
-import { DeviceError, OverflowError, calling, translated } from "./errors.js";
+import { DeviceError, NoResultError, OverflowError, calling, translated } from "./errors.js";
 import type { DeviceContext } from "./device_context.js";
 import type { Parts } from "./input.js";
 import type { RayMode } from "./options.js";
@@ -152,7 +152,7 @@ export class Recording {
 
     last(): { asked: RecordedSizes; outputs: Outputs } {
         if (this.#asked === undefined || this.#outputs === undefined) {
-            throw new Error(`there was no ${this.what} yet`);
+            throw new NoResultError(`there was no ${this.what} yet`);
         }
         return { asked: this.#asked, outputs: this.#outputs };
     }

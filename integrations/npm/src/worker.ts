@@ -1,15 +1,20 @@
 import { translated } from "./errors.js";
 import { loaded } from "./module.js";
+import { builtin } from "./platform.js";
 import { settingsOf } from "./options.js";
 import type { PlainParts, ReadKind, Request, Response } from "./cpu.js";
 import { missing } from "./answers.js";
 import { type Answer, Cpu, HostInput, type HostQuery, type Settings } from "./wasm/gpu_broad_phase.js";
 
-const scope = globalThis as unknown as {
+interface Scope {
     onmessage: (event: MessageEvent<Request>) => void;
     onmessageerror: () => void;
     postMessage(message: Response, transfer: Transferable[]): void;
-};
+}
+
+const global = globalThis as unknown as Scope;
+/** The thread's port in Node.js. */
+const scope = "postMessage" in global ? global : (builtin("node:worker_threads")!.parentPort as Scope);
 
 let cpu: Cpu | undefined;
 const sets = new Map<number, { settings: Settings; query: HostQuery | undefined }>();
@@ -73,6 +78,12 @@ function handled(request: Request): unknown {
             query?.free();
             sets.delete(request.set);
             return undefined;
+        }
+        case "cull": {
+            const visible = cpu!.cull(request.views);
+            const found = { objects: visible.objects(), offsets: visible.offsets(), invalid: visible.invalid() };
+            visible.free();
+            return found;
         }
         case "read": {
             if (request.what === "events") {

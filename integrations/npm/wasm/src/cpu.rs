@@ -6,11 +6,12 @@ use std::rc::Rc;
 use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Events, Pair, PairEvent, Queries, Query, Ray, Rays, Scene, Source, Statics, StepResult,
-    SweptRay, cpu,
+    SweptRay, cpu, reference,
 };
 use wasm_bindgen::prelude::*;
 
 use crate::answer::{Answer, EventAnswer};
+use crate::culling::{VisibleAnswer, views_of};
 use crate::failure::Failure;
 use crate::input::{PARTS, Part, Question, SelfQueryKind};
 use crate::settings::Settings;
@@ -142,6 +143,14 @@ impl Cpu {
         Ok(EventAnswer::from(self.events.clone()?))
     }
 
+    /// # Errors
+    /// As `reference::cull`.
+    pub fn cull(&self, views: &[u32]) -> Result<VisibleAnswer, JsValue> {
+        let input = self.input.as_ref().ok_or_else(no_step)?;
+        let seen = reference::cull(&self.settings.descriptor(), &input.scene(), &views_of(views));
+        Ok(VisibleAnswer::from(seen.map_err(Failure::from)?))
+    }
+
     /// Queries the objects of the last step when the result is read. Later steps do not change it.
     ///
     /// # Errors
@@ -226,5 +235,5 @@ impl Cpu {
 }
 
 fn no_step() -> Failure {
-    Failure::new(Failure::OTHER, "no step has been recorded yet")
+    Failure::new(Failure::NO_RESULT, "there was no step yet")
 }

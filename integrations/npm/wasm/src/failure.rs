@@ -13,6 +13,7 @@ impl Failure {
     pub const NO_DEVICE: &str = "NoDevice";
     pub const REFUSED: &str = "Refused";
     pub const LOST: &str = "Lost";
+    pub const NO_RESULT: &str = "NoResult";
     pub const OTHER: &str = "Other";
 
     pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
@@ -40,6 +41,7 @@ impl<E: Into<BroadPhaseError>> From<E> for Failure {
         let kind = match error {
             BroadPhaseError::Create(CreateError::Limit { .. }) => Self::NO_DEVICE,
             BroadPhaseError::DeviceLost => Self::LOST,
+            BroadPhaseError::NoStep => Self::NO_RESULT,
             BroadPhaseError::Descriptor(_) | BroadPhaseError::Input(_) | BroadPhaseError::TooManyResults { .. } => {
                 Self::REFUSED
             }

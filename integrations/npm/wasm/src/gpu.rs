@@ -43,6 +43,22 @@ pub enum Output {
 }
 
 #[wasm_bindgen]
+pub struct Instance(wgpu::Instance);
+
+#[wasm_bindgen]
+impl Instance {
+    /// Reads `navigator.gpu`. Panics unless there is a global `Window` or `WorkerGlobalScope`.
+    #[wasm_bindgen(constructor)]
+    #[allow(clippy::new_without_default, reason = "TypeScript calls it")]
+    pub fn new() -> Self {
+        Self(wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::BROWSER_WEBGPU,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        }))
+    }
+}
+
+#[wasm_bindgen]
 pub struct Opened {
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -54,15 +70,12 @@ pub struct Opened {
 /// Without an adapter, or if it lacks a feature or limit.
 #[wasm_bindgen]
 pub async fn open(
+    instance: Instance,
     power_preference: Option<String>,
     features: Vec<String>,
     limit_names: Vec<String>,
     limit_values: Vec<f64>,
 ) -> Result<Opened, JsValue> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-        backends: wgpu::Backends::BROWSER_WEBGPU,
-        ..wgpu::InstanceDescriptor::new_without_display_handle()
-    });
     let options = wgpu::RequestAdapterOptions {
         power_preference: match power_preference.as_deref() {
             Some("low-power") => wgpu::PowerPreference::LowPower,
@@ -72,9 +85,10 @@ pub async fn open(
         ..Default::default()
     };
     let adapter = instance
+        .0
         .request_adapter(&options)
         .await
-        .map_err(|_| Failure::new(Failure::NO_DEVICE, "the browser has WebGPU but gives no adapter"))?;
+        .map_err(|_| Failure::new(Failure::NO_DEVICE, "WebGPU has no adapter here"))?;
     let own = GpuBroadPhase::device_descriptor(&adapter);
     let mut required_features = own.required_features;
     for name in features {
@@ -209,15 +223,21 @@ struct Recorded {
 
 #[wasm_bindgen]
 impl Gpu {
-    /// Compiles the pipelines of these settings. Destroys the device on failure.
+    /// Compiles the pipelines of these settings. On failure, destroys a device that it owns.
     ///
     /// # Errors
     /// For invalid settings.
     #[wasm_bindgen(constructor)]
-    pub fn new(opened: Opened, settings: &Settings, has_events: bool) -> Result<Self, JsValue> {
+    pub fn new(opened: Opened, is_owned: bool, settings: &Settings, has_events: bool) -> Result<Self, JsValue> {
         let Opened { device, queue } = opened;
         let made = GpuBroadPhase::new(&device, &queue, &settings.descriptor());
-        let broad_phase = made.inspect_err(|_| device.destroy()).map_err(Failure::from)?;
+        let broad_phase = made
+            .inspect_err(|_| {
+                if is_owned {
+                    device.destroy();
+                }
+            })
+            .map_err(Failure::from)?;
         Ok(Self {
             device,
             queue,
@@ -370,7 +390,7 @@ impl Set {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/query"),
         });
-        let step = gpu.output.as_ref().ok_or(StepError::NoStep)?;
+        let step = gpu.last()?;
         let output = self.set.record(&mut encoder, step, input.query_input())?;
         Ok(Recorded {
             encoder,
@@ -409,7 +429,17 @@ impl Set {
     }
 }
 
-fn reading_encoder(device: &wgpu::Device) -> wgpu::CommandEncoder {
+impl Gpu {
+    pub fn last(&self) -> Result<&StepOutput, StepError> {
+        self.output.as_ref().ok_or(StepError::NoStep)
+    }
+
+    pub fn device_and_queue(&self) -> (&wgpu::Device, &wgpu::Queue) {
+        (&self.device, &self.queue)
+    }
+}
+
+pub fn reading_encoder(device: &wgpu::Device) -> wgpu::CommandEncoder {
     device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
         label: Some("gpu_broad_phase/readback"),
     })

@@ -7,10 +7,12 @@
 mod answer;
 mod buffer;
 mod cpu;
+mod culling;
 mod failure;
 mod gpu;
 mod input;
 mod settings;
+mod table_text;
 
 #[wasm_bindgen::prelude::wasm_bindgen(start)]
 fn start() {
