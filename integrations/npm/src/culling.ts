@@ -64,17 +64,13 @@ export interface Visible {
     readonly invalid: number;
 }
 
-/**
- * Finds the objects that each view sees. An object is visible unless its box, with margin, is outside one plane of the
- * view, so boxes near a corner of the region may be visible, too.
- */
+/** Finds the objects that each view sees: those whose box, with margin, is outside none of its planes. */
 export interface Culling {
     /**
      * Culls the objects of the last step. Never waits. A buffer of views must be of `createBuffer`.
      *
      * @returns The output buffers, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for invalid views. NoResultError before the first step. DisposedError,
-     * DeviceLostError, DeviceError, WorkerError.
+     * @throws As `QuerySet.query`.
      */
     cull(views: Views, options?: CullOptions): CullOutput | undefined;
     /** Returns the result of the last call. Rejects like `readRayHits`. */

@@ -212,11 +212,7 @@ export class GpuBroadPhase extends BroadPhase {
         return culling;
     }
 
-    /**
-     * Creates WGSL that searches the table of a step: see `TableShader`.
-     *
-     * @throws RangeError if the prefix cannot begin names. DeviceLostError, DisposedError.
-     */
+    /** Creates WGSL that searches the table of a step. Throws RangeError for a prefix that cannot begin names. */
     createTableShader(options: TableShaderOptions = {}): TableShader {
         this.#context.check();
         return TableShader.create(this.#context, this.#options, options);

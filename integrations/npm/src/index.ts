@@ -19,6 +19,7 @@ export type {
     Culling,
     GpuCulling,
     View,
+    ViewFilter,
     ViewMatrix,
     ViewPlanes,
     Views,

@@ -71,10 +71,7 @@ export interface CommonOptions extends QueryOptions {
 /** Options of a broad phase on the GPU. */
 export interface GpuOptions extends CommonOptions {
     readonly cpu?: false;
-    /**
-     * A device to use, such as a renderer's. It needs no features and WebGPU's default limits. Its uncaptured errors and
-     * end remain yours. Default: a device of its own.
-     */
+    /** A device to use, such as a renderer's. `dispose` leaves it as it is. Default: a new device. */
     readonly device?: GPUDevice;
     /**
      * WGSL function `fn admits_pair(a: u32, b: u32) -> bool` that returns whether two objects may pair. Its other names

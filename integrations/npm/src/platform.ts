@@ -36,9 +36,9 @@ export function startWorker(answer: (data: unknown) => void, fail: (reason: stri
         if (threads === undefined) {
             throw new WorkerError("there are no workers here: Node.js is needed in version 20.16 or later");
         }
-        // Bundlers copy the files that they find in `new URL`.
-        const file = "./worker.js";
-        const thread = new threads.Worker(new URL(file, import.meta.url), { name: "gpu-broad-phase" });
+        // Not in one expression, which bundlers would read as an asset.
+        const base = import.meta.url;
+        const thread = new threads.Worker(new URL("./worker.js", base), { name: "gpu-broad-phase" });
         thread.on("message", answer);
         thread.on("error", ({ message }) => fail(message));
         thread.on("messageerror", unread);
@@ -61,10 +61,7 @@ export function startWorker(answer: (data: unknown) => void, fail: (reason: stri
 
 const GLOBALS = ["GPUBuffer", "GPUDevice", "GPUSupportedLimits", "GPUValidationError", "GPUOutOfMemoryError"];
 
-/**
- * Returns `navigator.gpu`, else in Node.js that of the package `webgpu`. With `device`, returns a stand-in that gives
- * this device. @internal
- */
+/** Returns `navigator.gpu`, in Node.js also that of the package `webgpu`, or one that has this device. @internal */
 export async function webGpu(device?: GPUDevice): Promise<GPU> {
     const gpu = device === undefined ? await ownGpu() : undefined;
     const missing = GLOBALS.find((name) => !(name in globalThis));

@@ -19,18 +19,11 @@ const COMPUTE = 4;
 const CASTS = { none: Casts.Nothing, plain: Casts.Plain, swept: Casts.Swept };
 
 /**
- * WGSL that lets your shaders search the table of a step. `TableShader` of the Rust crate lists its functions.
+ * WGSL with which your shaders search the table of a step. The Rust crate's `TableShader` lists the functions.
  *
  * ```ts
- * const table = broadPhase.createTableShader();
- * const code = `${table.source}
- *     @group(0) @binding(0) var<storage, read_write> crowds: array<u32>;
- *     @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
- *         var walk = bp_begin_walk(bp_sphere_query(vec3f(f32(id.x), 0.0, 0.0), 1.0));
- *         while (bp_next_object(&walk)) { crowds[id.x] += 1u; }
- *     }`;
- * // In each frame, after the step; submit before the next step:
- * pass.setBindGroup(1, table.bind());
+ * const code = table.source + yours; // var walk = bp_begin_walk(bp_sphere_query(center, radius)); …
+ * pass.setBindGroup(1, table.bind()); // after each step; submit before the next one
  * ```
  */
 export class TableShader {
@@ -67,22 +60,14 @@ export class TableShader {
         }
     }
 
-    /**
-     * Creates the text for a second table in the same module, such as that of the static objects. It needs this text.
-     *
-     * @throws RangeError if the prefix cannot begin names, or both texts have a name in common.
-     */
+    /** Creates the text for a second table in the same module, such as that of static objects. Throws RangeError. */
     second(prefix: string, group: number): TableShader {
         this.#context.check();
         const text = calling(() => this.#text.second(prefix, whole("group", group)));
         return new TableShader(this.#context, text, this.#visibility);
     }
 
-    /**
-     * Creates the bind group of the last step's table. Create one after each step, which may replace buffers.
-     *
-     * @throws NoResultError without a step, or without static objects. DeviceLostError, DisposedError.
-     */
+    /** Creates the bind group of the last step's table. Throws NoResultError without a step or static objects. */
     bind(table: "objects" | "statics" = "objects"): GPUBindGroup {
         this.#context.check();
         const isOfStatics = oneOf("table", table, ["objects", "statics"]) === "statics";

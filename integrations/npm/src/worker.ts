@@ -1,4 +1,4 @@
-import { translated } from "./errors.js";
+import { WorkerError, translated } from "./errors.js";
 import { loaded } from "./module.js";
 import { builtin } from "./platform.js";
 import { settingsOf } from "./options.js";
@@ -127,5 +127,5 @@ scope.onmessage = async ({ data: request }) => {
 };
 // An error that is thrown here is reported to the page.
 scope.onmessageerror = () => {
-    throw new Error("a message could not be read");
+    throw new WorkerError("a message could not be read");
 };

@@ -503,7 +503,7 @@ for (const cpu of [false, true]) {
         const [noStep, noPairs, noQuery, radius, ...memory] = refusals;
         assert.deepEqual(
             [noStep, noPairs, noQuery],
-            ["Error: there was no step yet", "Error: there was no step yet", "Error: there was no query yet"],
+            ["step", "step", "query"].map((what) => `NoResultError: there was no ${what} yet`),
         );
         assert.equal(radius, "RangeError: neighbors.radius is -1, a finite length is needed");
         assert.ok(

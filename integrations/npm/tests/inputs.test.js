@@ -412,10 +412,10 @@ test("GPU: buffers that cannot be used are told", async () => {
         /^DeviceError: the device refused the step: /,
         // Without rays, reading hits throws nothing and returns an empty list.
         /^nothing$/,
-        /^Error: the step has no events/,
-        /^Error: the step has no events/,
-        /^Error: there was no step yet$/,
-        /^Error: there was no step yet$/,
+        /^NoResultError: the step has no events/,
+        /^NoResultError: the step has no events/,
+        /^NoResultError: there was no step yet$/,
+        /^NoResultError: there was no step yet$/,
     ];
     for (const [index, pattern] of wanted.entries()) {
         assert.match(told[index], pattern);

@@ -1,4 +1,4 @@
-// Size of what a page loads, compressed as servers do.
+// Size of what a page loads, compressed as servers do, and classes of errors.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
@@ -7,6 +7,12 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
+
+test("each refusal has a class of its own", () => {
+    for (const name of readdirSync(dist).filter((name) => name.endsWith(".js"))) {
+        assert.doesNotMatch(readFileSync(join(dist, name), "utf8"), /throw new Error\b/, name);
+    }
+});
 
 test("the package is small", () => {
     const sizes = { wasm: [0, 0], js: [0, 0] };

@@ -31,6 +31,11 @@ equal((await culling.readVisible()).objects, seen, "culling");
 const refused = await thrown(() => broadPhase.step({ objects: new Float32Array(5) }));
 equal([refused], ["TypeError: objects has 5 values, which is not a multiple of 6"]);
 if (!cpu) {
+    const gone = broadPhase.device.createBuffer({ size: 64, usage: GPUBufferUsage.COPY_SRC });
+    gone.destroy();
+    broadPhase.step({ objects: { buffer: gone, count: 2 } });
+    const error = await thrown(() => broadPhase.readPairs());
+    equal([error.slice(0, 42)], ["DeviceError: the device refused the step: "]);
     const guest = await lib.BroadPhase.create({ device: broadPhase.device, ...options });
     guest.step({ objects });
     equal(await guest.readPairs(), wanted, "on the same device");

@@ -5,13 +5,16 @@ import {
     type Boxes,
     type Counters,
     type CpuBroadPhase,
+    type Culling,
     DeviceError,
     DeviceLostError,
     DisposedError,
     EXCLUDED_OBJECT,
     type GpuBroadPhase,
     type GpuOptions,
+    ModuleError,
     NO_OBJECT,
+    NoResultError,
     NoWebGpuError,
     OverflowError,
     type QuerySet,
@@ -95,6 +98,17 @@ export async function onGpu(): Promise<void> {
         NO_OBJECT,
     ];
     set.dispose();
+    const culling = broadPhase.createCulling();
+    const seen = culling.cull([{ planes: floats, layers: 1 }, { viewProjection: floats, world: 1 }], {
+        listCapacity: 9,
+        draw: { vertices: 36 },
+    });
+    culling.cull({ buffer: own, count: 1 });
+    const visible: Uint32Array = (await culling.readVisible()).objects;
+    const table = broadPhase.createTableShader({ prefix: "bp_", group: 2, rays: "swept", visibility: 4 });
+    const group: GPUBindGroup = table.second("static_", 3).bind("statics");
+    const guest = await BroadPhase.create({ device });
+    void [seen.lists?.offsets, seen.draws, visible, table.source, table.layout, group, guest];
     broadPhase.dispose();
 }
 
@@ -119,7 +133,16 @@ export function either(broadPhase: BroadPhase, boxes: Boxes): [GPUBuffer | undef
     return [broadPhase.step({ objects: boxes })?.pairs.buffer, set, broadPhase];
 }
 
+export async function seenBy(broadPhase: BroadPhase): Promise<Uint32Array> {
+    const culling: Culling = broadPhase.createCulling();
+    culling.cull([{ planes: [] }])?.visible.destroy();
+    return (await culling.readVisible()).offsets;
+}
+
 export function handled(error: unknown): string {
+    if (error instanceof ModuleError || error instanceof NoResultError) {
+        return error.message;
+    }
     if (error instanceof DeviceLostError || error instanceof DisposedError) {
         return error.name;
     }
@@ -137,6 +160,10 @@ export async function refused(gpu: GpuBroadPhase, cpu: CpuBroadPhase): Promise<v
     gpu.step({ rays: floats });
     // @ts-expect-error unknown mode
     gpu.createQuerySet({ rayMode: "nearest" });
+    // @ts-expect-error no planes
+    gpu.createCulling().cull([{ layers: 1 }]);
+    // @ts-expect-error no shaders
+    cpu.createTableShader();
     // @ts-expect-error no buffers on the CPU
     cpu.createBuffer(16);
     // @ts-expect-error use create

@@ -131,20 +131,14 @@ impl Cpu {
         }
     }
 
-    /// # Errors
-    /// As `cpu::step_scene`.
     pub fn read(&mut self) -> Result<Answer, JsValue> {
         Ok(Answer::from(self.result()?.clone()))
     }
 
-    /// # Errors
-    /// As `cpu::step_scene`.
     pub fn read_events(&self) -> Result<EventAnswer, JsValue> {
         Ok(EventAnswer::from(self.events.clone()?))
     }
 
-    /// # Errors
-    /// As `reference::cull`.
     pub fn cull(&self, views: &[u32]) -> Result<VisibleAnswer, JsValue> {
         let input = self.input.as_ref().ok_or_else(no_step)?;
         let seen = reference::cull(&self.settings.descriptor(), &input.scene(), &views_of(views));
@@ -152,9 +146,6 @@ impl Cpu {
     }
 
     /// Queries the objects of the last step when the result is read. Later steps do not change it.
-    ///
-    /// # Errors
-    /// Before the first step.
     pub fn query(&self, settings: &Settings, asked: HostInput) -> Result<HostQuery, JsValue> {
         Ok(HostQuery {
             settings: settings.clone(),
@@ -175,8 +166,6 @@ pub struct HostQuery {
 
 #[wasm_bindgen]
 impl HostQuery {
-    /// # Errors
-    /// As `cpu::step_scene`.
     pub fn read(&mut self) -> Result<Answer, JsValue> {
         if self.result.is_none() {
             let descriptor = BroadPhaseDescriptor {

@@ -101,14 +101,10 @@ impl Culler {
         };
     }
 
-    /// # Errors
-    /// As `Culling::record`.
     pub fn cull(&mut self, gpu: &Gpu, views: &[u32]) -> Result<(), JsValue> {
         self.submitted(gpu, Source::Host(&views_of(views)))
     }
 
-    /// # Errors
-    /// As `Culling::record`.
     pub fn cull_rows(&mut self, gpu: &Gpu, views: &Buffer, count: u32, offset: f64) -> Result<(), JsValue> {
         self.submitted(gpu, Source::device(views.buffer(), count).at(offset as u64))
     }
@@ -125,8 +121,6 @@ impl Culler {
         Ok(())
     }
 
-    /// # Errors
-    /// None in a browser.
     pub fn output(&self, which: CullBuffer) -> Result<Option<JsBuffer>, JsValue> {
         let found = self.output.as_ref().and_then(|output| match which {
             CullBuffer::Visible => Some(&output.visible),
@@ -142,14 +136,11 @@ impl Culler {
         self.output.as_ref().map_or(0, |output| output.words)
     }
 
-    /// Capacity of the lists, in rows.
     pub fn capacity(&self) -> u32 {
         let lists = self.output.as_ref().and_then(|output| output.lists.as_ref());
         lists.map_or(0, |lists| lists.capacity)
     }
 
-    /// # Errors
-    /// As `Culling::record_read_back`.
     pub fn read(&self, gpu: &Gpu) -> Result<PromisedVisible, JsValue> {
         let (device, queue) = gpu.device_and_queue();
         let mut encoder = reading_encoder(device);

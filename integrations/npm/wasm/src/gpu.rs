@@ -65,9 +65,6 @@ pub struct Opened {
 }
 
 /// Opens a device. `limit_names[i]` is raised to `limit_values[i]`.
-///
-/// # Errors
-/// Without an adapter, or if it lacks a feature or limit.
 #[wasm_bindgen]
 pub async fn open(
     instance: Instance,
@@ -224,9 +221,6 @@ struct Recorded {
 #[wasm_bindgen]
 impl Gpu {
     /// Compiles the pipelines of these settings. On failure, destroys a device that it owns.
-    ///
-    /// # Errors
-    /// For invalid settings.
     #[wasm_bindgen(constructor)]
     pub fn new(opened: Opened, is_owned: bool, settings: &Settings, has_events: bool) -> Result<Self, JsValue> {
         let Opened { device, queue } = opened;
@@ -266,9 +260,6 @@ impl Gpu {
     }
 
     /// Records a step. A refused step leaves the last one unchanged. Repetitions record no events.
-    ///
-    /// # Errors
-    /// As `GpuBroadPhase::step`.
     pub fn record(&mut self, input: &Input, is_repeated: bool) -> Result<(), JsValue> {
         self.recorded = Some(self.recorded(input, is_repeated).map_err(Failure::from)?);
         Ok(())
@@ -298,8 +289,6 @@ impl Gpu {
         }
     }
 
-    /// # Errors
-    /// None in a browser.
     pub fn output(&self, which: Output) -> Result<Option<JsBuffer>, JsValue> {
         let of_events = self.event_output.as_ref().and_then(|output| match which {
             Output::EventRows => Some(&output.rows),
@@ -322,17 +311,12 @@ impl Gpu {
     }
 
     /// Resolves when the next step knows the capacities that the last one needed.
-    ///
-    /// # Errors
-    /// As `GpuBroadPhase::record_read_back`.
     pub fn settle(&self) -> Result<Settled, JsValue> {
         let mut encoder = reading_encoder(&self.device);
         let later = self.broad_phase.record_read_back(&mut encoder, Outputs::default());
         settled(&self.queue, encoder, later)
     }
 
-    /// # Errors
-    /// As `PairEvents::record_read_back`.
     pub fn read_events(&mut self) -> Result<PromisedEvents, JsValue> {
         let events = self.events.as_mut().ok_or(StepError::NoStep).map_err(Failure::from)?;
         let mut encoder = reading_encoder(&self.device);
@@ -345,8 +329,6 @@ impl Gpu {
         Ok(promise.unchecked_into())
     }
 
-    /// # Errors
-    /// As `GpuBroadPhase::query_set`.
     pub fn query_set(&self, settings: &Settings) -> Result<Set, JsValue> {
         let set = self.broad_phase.query_set("queries", &settings.descriptor().outputs);
         Ok(Set {
@@ -370,17 +352,12 @@ pub struct Set {
     device: wgpu::Device,
     queue: wgpu::Queue,
     set: QuerySet,
-    /// Recorded but not submitted.
     recorded: Option<Recorded>,
     output: Option<StepOutput>,
 }
 
 #[wasm_bindgen]
 impl Set {
-    /// Records a query. A refused query leaves the last result unchanged.
-    ///
-    /// # Errors
-    /// As `QuerySet::record`.
     pub fn record(&mut self, gpu: &Gpu, input: &Input) -> Result<(), JsValue> {
         self.recorded = Some(self.recorded(gpu, input).map_err(Failure::from)?);
         Ok(())
@@ -406,24 +383,17 @@ impl Set {
         }
     }
 
-    /// Resolves when the next recording knows the capacities that the last one needed.
-    ///
-    /// # Errors
-    /// As `QuerySet::record_read_back`.
     pub fn settle(&self) -> Result<Settled, JsValue> {
         let mut encoder = reading_encoder(&self.device);
         let later = self.set.record_read_back(&mut encoder, Outputs::default());
         settled(&self.queue, encoder, later)
     }
 
-    /// # Errors
-    /// None in a browser.
     pub fn output(&self, which: Output) -> Result<Option<JsBuffer>, JsValue> {
         let found = self.output.as_ref().and_then(|output| buffer_of(output, which));
         Ok(found.map(js_buffer).transpose()?)
     }
 
-    /// Capacity of an output, in rows.
     pub fn capacity(&self, which: Output) -> u32 {
         self.output.as_ref().map_or(0, |output| capacity_of(output, which))
     }

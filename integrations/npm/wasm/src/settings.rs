@@ -73,9 +73,6 @@ impl Settings {
     }
 
     /// Checks all settings except the text of a pair filter.
-    ///
-    /// # Errors
-    /// As `BroadPhaseDescriptor::validate`.
     pub fn check(&self) -> Result<(), JsValue> {
         let descriptor = BroadPhaseDescriptor {
             pair_filter: None,

@@ -30,8 +30,6 @@ pub struct TableText(TableShader);
 
 #[wasm_bindgen]
 impl TableText {
-    /// # Errors
-    /// As `TableShader::new`.
     #[wasm_bindgen(constructor)]
     pub fn new(settings: &Settings, prefix: &str, group: u32, casts: Casts) -> Result<Self, JsValue> {
         let make = match casts {
@@ -43,8 +41,6 @@ impl TableText {
         Ok(Self(made.map_err(Failure::from)?))
     }
 
-    /// # Errors
-    /// As `TableShader::second_table`.
     pub fn second(&self, prefix: &str, group: u32) -> Result<Self, JsValue> {
         Ok(Self(self.0.second_table(prefix, group).map_err(Failure::from)?))
     }
@@ -74,9 +70,6 @@ impl TableText {
     }
 
     /// Bindings of the last step's table, or of its table of static objects.
-    ///
-    /// # Errors
-    /// As `TableShader::bind`, or if there is no such table.
     pub fn entries(&self, gpu: &Gpu, of_statics: bool) -> Result<JsEntries, JsValue> {
         let step = gpu.last().map_err(Failure::from)?;
         let table = if of_statics {
