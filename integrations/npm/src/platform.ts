@@ -61,12 +61,12 @@ export function startWorker(answer: (data: unknown) => void, fail: (reason: stri
 
 const GLOBALS = ["GPUBuffer", "GPUDevice", "GPUSupportedLimits", "GPUValidationError", "GPUOutOfMemoryError"];
 
-/** Returns `navigator.gpu`, in Node.js also that of the package `webgpu`, or one that has this device. @internal */
+/** Returns `navigator.gpu`, in Node.js also that of the package `webgpu`, or one that gives `device`. @internal */
 export async function webGpu(device?: GPUDevice): Promise<GPU> {
     const gpu = device === undefined ? await ownGpu() : undefined;
     const missing = GLOBALS.find((name) => !(name in globalThis));
     if (missing !== undefined) {
-        throw new NoWebGpuError(`there is WebGPU but not ${missing}: make the globals of the package webgpu global, too`);
+        throw new NoWebGpuError(`there is WebGPU but not ${missing}: make the globals of the package webgpu global`);
     }
     if (device !== undefined && !(device instanceof GPUDevice)) {
         throw new TypeError("device is no GPUDevice");

@@ -22,8 +22,8 @@ const CASTS = { none: Casts.Nothing, plain: Casts.Plain, swept: Casts.Swept };
  * WGSL with which your shaders search the table of a step. The Rust crate's `TableShader` lists the functions.
  *
  * ```ts
- * const code = table.source + yours; // var walk = bp_begin_walk(bp_sphere_query(center, radius)); …
- * pass.setBindGroup(1, table.bind()); // after each step; submit before the next one
+ * const code = table.source + yours; // calls bp_begin_walk(bp_sphere_query(center, radius))
+ * pass.setBindGroup(1, table.bind()); // after each step; submit before the next
  * ```
  */
 export class TableShader {

@@ -116,8 +116,11 @@ scope.onmessage = async ({ data: request }) => {
             scope.postMessage({ id, value }, buffersOf(value));
         }
     } catch (thrown) {
-        if (id === undefined) {
+        // A module that failed once cannot be used again.
+        if (id === undefined || thrown instanceof WebAssembly.RuntimeError) {
             failure = thrown;
+        }
+        if (id === undefined) {
             return;
         }
         const error = translated(thrown);

@@ -24,7 +24,7 @@ for (const scheme of ["hierarchical", { type: "uniform", cellSize: 1.5 }]) {
             // A camera in the middle that looks along -z, as three.js makes it.
             const [near, far] = [0.1, 100];
             const depth = far / (near - far);
-            const matrix = [1, 0, 0, 0, /**/ 0, 1, 0, 0, /**/ 0, 0, depth, -1, /**/ -7, -7, near * depth - 7 * depth, 7];
+            const matrix = [1, 0, 0, 0, /**/ 0, 1, 0, 0, /**/ 0, 0, depth, -1, /**/ -7, -7, (near - 7) * depth, 7];
             views.push({ viewProjection: matrix });
             // Distance of the box's farthest corner, scaled, so that rounding may only matter near 0.
             const side = ([x, y, z, d], box) => {
@@ -60,7 +60,8 @@ for (const scheme of ["hierarchical", { type: "uniform", cellSize: 1.5 }]) {
                     equal((await download(device, output.counters)).slice(0, 1), [1], "invalid views");
                     const bits = await download(device, output.visible);
                     const first = objects.slice(0, offsets[1]);
-                    equal([...first].map((object) => (bits[object >> 5] >>> (object & 31)) & 1), first.map(() => 1), "bits");
+                    const bit = (object) => (bits[object >> 5] >>> (object & 31)) & 1;
+                    equal([...first].map(bit), first.map(() => 1), "bits");
                     // The same views as rows, in host and device memory.
                     const [words, floats] = [new Uint32Array(36 * 20), new Float32Array(36 * 20)];
                     views.slice(0, 20).forEach(({ planes, layers }, row) => {
@@ -72,7 +73,8 @@ for (const scheme of ["hierarchical", { type: "uniform", cellSize: 1.5 }]) {
                     for (const rows of [words.buffer, { buffer, count: 20 }]) {
                         culling.cull(rows);
                         const again = await culling.readVisible();
-                        equal([...again.offsets, ...again.objects], [...offsets.slice(0, 21), ...objects.slice(0, offsets[20])]);
+                        equal(again.offsets, offsets.slice(0, 21), "offsets of rows");
+                        equal(again.objects, objects.slice(0, offsets[20]), "rows");
                     }
                 }
                 culling.dispose();
@@ -88,7 +90,8 @@ for (const scheme of ["hierarchical", { type: "uniform", cellSize: 1.5 }]) {
                     const isOnLayer = (layers[box] & ((view.layers ?? 0xffffffff) >>> 16) & 0xffff) !== 0;
                     const meets = isOnLayer && ((view.layers ?? 0xffffffff) & (layers[box] >>> 16) & 0xffff) !== 0;
                     const far = meets ? Math.min(1, ...planesOf(view).map((plane) => side(plane, box))) : -1;
-                    if (Math.abs(far) > 1e-5 && lists[at].has(box) !== far > 0) throw new Error(`view ${at}, box ${box}: ${far}`);
+                    if (Math.abs(far) > 1e-5 && lists[at].has(box) !== far > 0)
+                        throw new Error(`view ${at}, box ${box}: ${far}`);
                 }
             });
             return lists.map(({ size }) => size);
@@ -189,7 +192,8 @@ for (const scheme of ["hierarchical", { type: "uniform", cellSize: 1.5 }, { type
             const searches = Float32Array.from({ length: 16 * 64 }, (_, at) => {
                 const [row, column] = [at >> 4, at & 15];
                 const [low, high] = [cast[7 * row + column - 4], cast[7 * row + column - 5]];
-                return column < 4 ? spheres[4 * row + column] : column < 7 ? low : column === 7 ? cast[7 * row + 6] : high;
+                if (column < 4) return spheres[4 * row + column];
+                return column < 7 ? low : column === 7 ? cast[7 * row + 6] : high;
             });
             const buffer = broadPhase.createBuffer(searches);
             const none = await thrown(() => table.bind());

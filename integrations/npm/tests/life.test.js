@@ -150,6 +150,7 @@ test("5,000 frames: memory of the module, buffers and the heap stay as they are"
         broadPhase.dispose();
         return marks;
     });
+    console.log(`after each 1,000 frames: ${JSON.stringify(marks)}`);
     const [early, late] = [marks[0], marks.at(-1)];
     assert.equal(late.wasm, early.wasm, "memory of the module");
     assert.ok(
@@ -158,7 +159,6 @@ test("5,000 frames: memory of the module, buffers and the heap stay as they are"
     );
     // The heap grows by a few bytes per frame for V8's compiled code, so objects are compared.
     assert.ok(Math.abs(late.objects - early.objects) <= 50, `${early.objects} objects, then ${late.objects}`);
-    console.log(`after each 1,000 frames: ${JSON.stringify(marks)}`);
 });
 
 test("broad phases that come and go leave no device and no memory of the module behind", async () => {

@@ -98,6 +98,11 @@ test("CPU: a worker that cannot start or fails is an error by name, under an ans
         told.push(await thrown(() => broadPhase.readPairs()));
         return told;
     }, other.address);
+    const reads = await tab.evaluate(async () => {
+        const broadPhase = await lib.BroadPhase.create({ cpu: true });
+        broadPhase.step({ objects: new Float32Array(6 * 33000) });
+        return [await thrown(() => broadPhase.readPairs()), await thrown(() => broadPhase.readCounters())];
+    });
     await tab.route("**/worker.js", (route) => route.abort());
     told.push(await tab.evaluate(() => thrown(() => lib.BroadPhase.create({ cpu: true }))));
     const bare = await open(browser, `${page.address}/tests/page.html`);
@@ -118,6 +123,7 @@ test("CPU: a worker that cannot start or fails is an error by name, under an ans
     const fault = `${wanted}the module has no memory left, or has a fault: unreachable`;
     assert.match(unloaded, /^ModuleError: the WebAssembly module could not be loaded: TypeError: Failed to fetch/);
     assert.equal(loaded, "nothing");
+    assert.deepEqual(reads, [fault, fault]);
     assert.deepEqual(told.slice(1), [fault, fault, fault, `${wanted}it could not be loaded`]);
 });
 

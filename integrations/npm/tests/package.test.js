@@ -27,6 +27,8 @@ test("the package is small", () => {
     console.log(`gzip and brotli, in bytes: ${JSON.stringify(sizes)}`);
     const bounds = { wasm: [480_000, 370_000], js: [48_000, 41_000] };
     for (const [kind, most] of Object.entries(bounds)) {
-        sizes[kind].forEach((size, at) => assert.ok(size > 10_000 && size <= most[at], `${kind}: ${size} of ${most[at]}`));
+        sizes[kind].forEach((size, at) =>
+            assert.ok(size > 10_000 && size <= most[at], `${kind}: ${size} of ${most[at]}`),
+        );
     }
 });
