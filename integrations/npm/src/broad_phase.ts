@@ -13,8 +13,8 @@ export interface Answers {
     /**
      * Returns the hits of the last rays.
      *
-     * Rejects with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError` if hits
-     * overflowed; on the CPU with `WorkerError`, or `RangeError` beyond 2^32 hits.
+     * Rejects with `DisposedError`, `NoResultError`; on the GPU with `DeviceLostError`, `DeviceError`, or
+     * `OverflowError` if hits overflowed; on the CPU with `WorkerError`, or `RangeError` beyond 2^32 hits.
      */
     readRayHits(): Promise<RayHits>;
     /** Returns the results of the last queries, neighbours or partners. Rejects like `readRayHits`. */
@@ -88,12 +88,7 @@ export abstract class BroadPhase implements Answers {
      */
     abstract step(input: StepInput): StepOutput | undefined;
 
-    /**
-     * Returns the pairs of the last step, each as two object indices, the smaller one first.
-     *
-     * Rejects with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError` if pairs
-     * overflowed; on the CPU with `WorkerError`, or `RangeError` beyond 2^32 pairs.
-     */
+    /** Returns the pairs of the last step: two object indices each, the smaller first. Rejects like `readRayHits`. */
     abstract readPairs(): Promise<Uint32Array>;
 
     /** Returns the number of pairs in each world. Rejects like `readPairs`. */
@@ -105,9 +100,7 @@ export abstract class BroadPhase implements Answers {
 
     abstract readCounters(): Promise<Counters>;
 
-    /**
-     * Returns the pairs that began or ended with the last step. Needs the option `events`. Rejects like `readPairs`.
-     */
+    /** Returns the pairs that began or ended with the last step. Needs the option `events`. Rejects like `readPairs`. */
     abstract readEvents(): Promise<PairEvents>;
 
     /** Creates a query set. It inherits options that are not passed from the broad phase. */

@@ -16,6 +16,8 @@ interface NodeThread extends Thread {
 
 interface Builtins {
     readonly "node:fs/promises": { readFile(file: URL): Promise<Uint8Array<ArrayBuffer>> };
+    readonly "node:module": { createRequire(file: string): { resolve(name: string): string } };
+    readonly "node:url": { pathToFileURL(file: string): URL };
     readonly "node:worker_threads": {
         readonly Worker: new (file: URL, options: { name: string }) => NodeThread;
         readonly parentPort: unknown;
@@ -91,8 +93,10 @@ async function ownGpu(): Promise<GPU> {
         throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");
     }
     try {
-        const name = "webgpu";
-        const dawn = await import(/* @vite-ignore */ /* webpackIgnore: true */ name);
+        // Bundlers would follow an import by name.
+        const file = builtin("node:module")!.createRequire(import.meta.url).resolve("webgpu");
+        const { href } = builtin("node:url")!.pathToFileURL(file);
+        const dawn = await import(/* @vite-ignore */ /* webpackIgnore: true */ href);
         Object.assign(globalThis, dawn.globals);
         return (kept ??= dawn.create([]) as GPU);
     } catch (error) {

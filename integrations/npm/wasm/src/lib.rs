@@ -1,7 +1,7 @@
 //! Internal interface for the TypeScript code of the npm package.
 //!
 //! TypeScript writes inputs to device buffers and reads outputs from them. Data never passes through this module's
-//! memory, and a step can be repeated with larger outputs. Pending futures do not borrow the broad phase.
+//! memory. Pending futures do not borrow the broad phase.
 #![cfg(target_arch = "wasm32")]
 
 mod answer;
