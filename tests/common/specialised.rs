@@ -121,9 +121,15 @@ pub fn specialised() -> Vec<Specialised> {
         let info = Validator::new(ValidationFlags::all(), capabilities)
             .validate(&module)
             .unwrap();
+        // Others follow from these.
+        let is_chosen = |declared: &naga::Override| {
+            let value = declared.init.map(|init| &module.global_expressions[init]);
+            matches!(value, None | Some(naga::Expression::Literal(_)))
+        };
         let declared: BTreeSet<_> = module
             .overrides
             .iter()
+            .filter(|(_, declared)| is_chosen(declared))
             .filter_map(|(_, declared)| declared.name.as_deref())
             .collect();
         let known = CONSTANTS.iter().filter(|(name, _)| declared.contains(name));
