@@ -59,9 +59,10 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// True if searches may find results in any order.
-    fn is_sorted(&self, capacity: Option<u32>) -> bool {
-        self.descriptor.outputs.pair_order == PairOrder::Sorted && capacity.is_none()
+    /// True if lists are sorted, so that searches may find results in any order. A capacity must keep the same rows
+    /// whether trees exist or not, which depends on earlier searches.
+    fn sorts_lists(&self, capacity: Option<u32>) -> bool {
+        capacity.is_none() || self.descriptor.outputs.pair_order == PairOrder::Sorted
     }
 
     /// Turns `counts` into offsets. Returns the number of rows to write and the row capacity.
@@ -160,7 +161,7 @@ impl<'a> Answer<'a> {
                 let walks = RayWalks {
                     params: &params,
                     tables: &tables,
-                    trees: if self.is_sorted(capacity) { &trees } else { &[] },
+                    trees: if capacity.is_none() { &trees } else { &[] },
                     overrides,
                 };
                 let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
@@ -170,7 +171,7 @@ impl<'a> Answer<'a> {
                 let [written, room] = self.scan(&HITS, capacity, &mut offsets)?;
                 let mut hits = vec![RayHit { object: 0, t: 0.0 }; written as usize];
                 lists.write(&offsets, &mut hits, &walks);
-                if self.descriptor.outputs.pair_order == PairOrder::Sorted {
+                if self.sorts_lists(capacity) {
                     sort_lists(&mut hits, &offsets, |hit| hit.object);
                 }
                 self.params.hit_capacity = room;
@@ -206,9 +207,9 @@ impl<'a> Answer<'a> {
             return Ok(());
         }
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
-        let trees = match self.is_sorted(capacity) {
-            true => self.table.trees(params.query_count),
-            false => Vec::new(),
+        let trees = match capacity {
+            None => self.table.trees(params.query_count),
+            Some(_) => Vec::new(),
         };
         let sources: Vec<_> = match trees[..] {
             [] if params.is_uniform() => vec![Source::Cells; walks.len()],
@@ -224,7 +225,7 @@ impl<'a> Answer<'a> {
         let mut offsets = take(&mut lists.counts);
         let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;
         let mut objects = lists.write(&offsets, written);
-        if self.descriptor.outputs.pair_order == PairOrder::Sorted {
+        if self.sorts_lists(capacity) {
             sort_lists(&mut objects, &offsets, |&object| object);
         }
         self.params.result_capacity = room;

@@ -7,9 +7,19 @@ use gpu_broad_phase::cpu::{CancelToken, CpuBroadPhase, compared_objects, step_sc
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, DescriptorError, Growth, OutputOptions, QueryInput, QueryMode,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, DescriptorError, Growth, OutputOptions, QueryInput, QueryMode, RayHit,
     RayMode, Scene, StepResult,
 };
+
+/// Sorts each list, cut at the end of `rows`.
+fn sorted<T: Copy>(rows: &[T], offsets: &[u32], key: fn(&T) -> u32) -> Vec<T> {
+    let mut rows = rows.to_vec();
+    for ends in offsets.windows(2) {
+        let [begin, end] = [ends[0], ends[1]].map(|end| (end as usize).min(rows.len()));
+        rows[begin..end].sort_by_key(key);
+    }
+    rows
+}
 
 #[test]
 fn a_step_answers_what_its_passes_leave() {
@@ -23,10 +33,17 @@ fn a_step_answers_what_its_passes_leave() {
         for answer in on_threads(step) {
             assert_eq!(answer.pairs, passes.pairs, "scene {number}");
             assert_eq!(answer.world_pairs, passes.world_pairs, "scene {number}");
-            assert_eq!(answer.ray_hits, passes.ray_hits, "scene {number}");
+            let by_object = |hits: &[RayHit]| sorted(hits, &passes.ray_offsets, |hit| hit.object);
+            assert_eq!(
+                by_object(&answer.ray_hits),
+                by_object(&passes.ray_hits),
+                "scene {number}"
+            );
             assert_eq!(answer.ray_offsets, passes.ray_offsets, "scene {number}");
             assert_eq!(answer.ray_any, passes.ray_any, "scene {number}");
-            assert_eq!(answer.query_objects, passes.query_objects, "scene {number}");
+            let found = |objects: &[u32]| sorted(objects, &passes.query_offsets, |&object| object);
+            let [own, others] = [&answer.query_objects, &passes.query_objects].map(|objects| found(objects));
+            assert_eq!(own, others, "scene {number}");
             assert_eq!(answer.query_offsets, passes.query_offsets, "scene {number}");
             assert_eq!(answer.query_nearest, passes.query_nearest, "scene {number}");
             let counters = answer.counters;
