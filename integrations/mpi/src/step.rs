@@ -49,11 +49,7 @@ impl<C: Communicator> Ranks<C> {
     ///
     /// # Errors
     /// As [`step`](Self::step).
-    pub fn step_where(
-        &mut self,
-        owned: &Owned,
-        admits: impl FnMut(u64, u64) -> bool,
-    ) -> Result<StepPairs, RankError> {
+    pub fn step_where(&mut self, owned: &Owned, admits: impl FnMut(u64, u64) -> bool) -> Result<StepPairs, RankError> {
         self.clock.start(&self.ranks);
         let checked = self.check(owned).and_then(|compared| {
             let excluded = Excluded::find(owned)?;

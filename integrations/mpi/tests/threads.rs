@@ -99,7 +99,9 @@ fn a_predicate_gets_each_pair_once_and_decides() {
         all.sort_unstable();
         all
     };
-    let all: Vec<_> = (0..40).flat_map(|a| (a + 1..40.min(a + 3)).map(move |b| [a, b])).collect();
+    let all: Vec<_> = (0..40)
+        .flat_map(|a| (a + 1..40.min(a + 3)).map(move |b| [a, b]))
+        .collect();
     let wanted: Vec<_> = all.iter().copied().filter(|[a, b]| (a + b) % 3 == 0).collect();
     assert!(found.iter().all(|(_, step)| step.all_pairs == wanted.len() as u64));
     assert_eq!(sorted(found.iter().map(|(seen, _)| seen.clone()).collect()), all);
