@@ -6,6 +6,7 @@ use super::query_lists::QueryLists;
 use super::query_walk::Source;
 use super::ray_search;
 use super::table::Table;
+use super::trees::Trees;
 use super::walks::{PairWalks, RayWalks, StaticPairWalks};
 use crate::api::counters::{CountedOutput, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::counters::{Counters, word};
@@ -59,10 +60,18 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// True if lists are sorted, so that searches may find results in any order. A capacity must keep the same rows
-    /// whether trees exist or not, which depends on earlier searches.
+    /// True if lists are sorted, so that their searches may use trees, which earlier searches decide.
     fn sorts_lists(&self, capacity: Option<u32>) -> bool {
         capacity.is_none() || self.descriptor.outputs.pair_order == PairOrder::Sorted
+    }
+
+    /// Trees for `count` searches. Empty if they do not pay, if box tests are counted, or with a capacity, which must keep
+    /// the same rows without trees.
+    fn trees(&self, count: u32, capacity: Option<u32>) -> Vec<&'a Trees> {
+        if capacity.is_some() || self.overrides.count_candidates {
+            return Vec::new();
+        }
+        self.table.trees(count)
     }
 
     /// Turns `counts` into offsets. Returns the number of rows to write and the row capacity.
@@ -139,12 +148,13 @@ impl<'a> Answer<'a> {
     fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let (params, overrides) = (self.params, self.overrides);
         let tables = self.table.reads(None).rays(rays);
-        let trees = if overrides.count_candidates {
-            Vec::new()
-        } else {
-            self.table.trees(params.ray_count)
+        let outputs = &self.descriptor.outputs;
+        let capacity = match outputs.ray_mode {
+            RayMode::All => fixed(self.descriptor, outputs.capacities.hits),
+            _ => None,
         };
-        match self.descriptor.outputs.ray_mode {
+        let trees = self.trees(params.ray_count, capacity);
+        match outputs.ray_mode {
             RayMode::Closest => {
                 self.result.ray_hits = closest_by(&params, &tables, &mut self.counters, |ray, closest| {
                     ray_search::walk(&params, &tables, &trees, overrides, ray, closest)
@@ -157,11 +167,10 @@ impl<'a> Answer<'a> {
                 });
             }
             RayMode::All => {
-                let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.hits);
                 let walks = RayWalks {
                     params: &params,
                     tables: &tables,
-                    trees: if capacity.is_none() { &trees } else { &[] },
+                    trees: &trees,
                     overrides,
                 };
                 let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
@@ -202,17 +211,15 @@ impl<'a> Answer<'a> {
         let reads = self.table.reads(self.admits);
         let walks = reads.queries(queries, params.self_query != self_query::NONE);
         if params.nearest > 0 {
-            let trees = self.table.trees(params.query_count);
+            let trees = self.trees(params.query_count, None);
             self.result.query_nearest = nearest(&params, &walks, &trees, overrides, &mut self.counters);
             return Ok(());
         }
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
-        let trees = match capacity {
-            None => self.table.trees(params.query_count),
-            Some(_) => Vec::new(),
-        };
+        let trees = self.trees(params.query_count, capacity);
         let sources: Vec<_> = match trees[..] {
-            [] if params.is_uniform() => vec![Source::Cells; walks.len()],
+            // To count box tests, walks are those of the passes.
+            [] if params.is_uniform() || overrides.count_candidates => vec![Source::Cells; walks.len()],
             [] => self.table.boxes().into_iter().map(Source::Boxes).collect(),
             _ => trees
                 .iter()

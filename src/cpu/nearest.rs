@@ -16,7 +16,7 @@ use crate::reference::queries::query_walk::{QueryReads, passes};
 use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{self, in_runs, map};
 
-/// Like [`query_nearest`], which it calls without `trees`, across periods, and to count box tests.
+/// Like [`query_nearest`], which it calls without `trees` and across periods.
 pub(super) fn nearest(
     params: &Params,
     walks: &[QueryReads<'_>],
@@ -25,7 +25,7 @@ pub(super) fn nearest(
     counters: &mut [u32],
 ) -> Vec<NearestObject> {
     let is_periodic = params.self_query == self_query::NEIGHBORS && periods(params) != [0.0; 3];
-    if is_periodic || trees.is_empty() || overrides.count_candidates {
+    if is_periodic || trees.is_empty() {
         return query_nearest(params, walks, overrides, counters);
     }
     let wanted = params.nearest as usize;

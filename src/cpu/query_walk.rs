@@ -17,7 +17,7 @@ pub(super) enum Source<'a> {
     Trees(&'a Trees),
 }
 
-/// Like [`walk_query`], which it calls to count box tests. Trees are searched from lane `begin` on.
+/// Like [`walk_query`]. Only walks of cells count box tests. Trees are searched from lane `begin` on.
 pub(super) fn walk(
     params: &Params,
     input: &QueryReads<'_>,
@@ -28,12 +28,12 @@ pub(super) fn walk(
     mut accept: impl FnMut(u32),
 ) -> u32 {
     let boxes = match source {
-        Source::Boxes(boxes) if !overrides.count_candidates => boxes,
-        Source::Trees(trees) if !overrides.count_candidates => {
+        Source::Boxes(boxes) => boxes,
+        Source::Trees(trees) => {
             search(params, input, trees, overrides, query, begin, accept);
             return 0;
         }
-        _ => return walk_query(params, input, overrides, query, |object, _| accept(object)),
+        Source::Cells => return walk_query(params, input, overrides, query, |object, _| accept(object)),
     };
     if !query.answers {
         return 0;
@@ -134,9 +134,8 @@ pub(super) fn distance_of(
 ) -> Option<u32> {
     match reach {
         Some(reach) if (1e-18..1e30).contains(&squared) => {
-            let is_unwanted = |querier| object == querier || (params.half != 0 && object < querier);
             let distance = squared.to_bits() + (DISTANCE_BIAS << 23);
-            (distance <= reach && !query.querier.is_some_and(is_unwanted)).then_some(distance)
+            (distance <= reach && !query.is_unwanted(params, object)).then_some(distance)
         }
         _ => distance_to(params, query, &record()),
     }

@@ -108,6 +108,12 @@ impl LoadedQuery {
         (0..3).filter(has_second).map(|axis| 1 << axis).sum()
     }
 
+    /// True for the querier itself, and in half lists for objects before it.
+    pub(crate) fn is_unwanted(&self, params: &Params, object: u32) -> bool {
+        let is_unwanted = |querier| object == querier || (params.half != 0 && object < querier);
+        self.querier.is_some_and(is_unwanted)
+    }
+
     pub(crate) fn image_of(self, params: &Params, second: u32) -> Self {
         self.at_image(params, second).with_search_bounds(params)
     }
@@ -192,8 +198,7 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         return None;
     }
     let apart = |a: i32, b: i32| flush(unordered(a)) - flush(unordered(b));
-    let is_unwanted = |querier| record.object == querier || (params.half != 0 && record.object < querier);
-    if query.querier.is_some_and(is_unwanted) {
+    if query.is_unwanted(params, record.object) {
         return None;
     }
     if query.seeks_corners {
