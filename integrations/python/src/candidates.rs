@@ -180,10 +180,7 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
         ..Scene::default()
     };
     let admits = |a: u32, b: u32| elements.are_candidates(a, b);
-    let result = finder.step(&descriptor, &scene, Some(&admits));
-    // The caller cannot query this table: it has elements, not the caller's boxes.
-    finder.has_table = false;
-    let mut pairs = result?.pairs;
+    let mut pairs = finder.step_aside(&descriptor, &scene, Some(&admits))?.pairs;
     if finder.broad_phase.gpu().is_some() {
         // The device compared in single precision, so boxes are compared again in double.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
@@ -204,9 +201,7 @@ fn found_between(finder: &mut Finder, elements: &Elements, boxes: &[Aabb], secon
         pairs: false,
         ..finder.plain
     };
-    let result = finder.step(&descriptor, &scene, None);
-    finder.has_table = false;
-    let result = result?;
+    let result = finder.step_aside(&descriptor, &scene, None)?;
     let of_query = |a: usize| {
         let objects = &result.query_objects[result.query_offsets[a] as usize..result.query_offsets[a + 1] as usize];
         let candidates = objects

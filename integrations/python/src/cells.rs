@@ -297,12 +297,12 @@ impl Spaces<'_> {
 
     /// Finds pairs that may be within the radius: a point, and a point or image.
     pub fn pairs(&self, finder: &mut Finder, extents: &[Extent], radius: f64) -> PyResult<Vec<Pair>> {
-        // The caller's boxes are gone, or about to be.
-        finder.has_table = false;
         if finder.broad_phase.gpu().is_none() && self.points.len() <= 2 * MOST_TESTS * extents.len() {
             let worlds = Rows::of_worlds(self, extents.len());
             let tests = |rows: &Rows| rows.points.len() * (rows.points.len() / 2 + rows.images.len());
             if worlds.iter().map(tests).sum::<usize>() <= MOST_TESTS * self.points.len() {
+                // As after a step.
+                finder.has_table = false;
                 let find = |rows: &Rows| self.test_all(rows, extents, radius);
                 return Ok(worlds.par_iter().flat_map_iter(find).collect());
             }
@@ -340,9 +340,7 @@ impl Spaces<'_> {
             },
             ..finder.plain
         };
-        let result = finder.step(&descriptor, &scene, None);
-        finder.has_table = false;
-        Ok(result?.pairs)
+        Ok(finder.step_aside(&descriptor, &scene, None)?.pairs)
     }
 
     fn test_all(&self, rows: &Rows, extents: &[Extent], radius: f64) -> Vec<Pair> {

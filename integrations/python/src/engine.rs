@@ -293,6 +293,18 @@ impl Finder {
         Ok(result)
     }
 
+    /// Like [`step`](Self::step) with boxes of the engine's own, whose table the caller cannot query.
+    pub fn step_aside(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        scene: &Scene<'_>,
+        admits: Option<&(dyn Fn(u32, u32) -> bool + Sync)>,
+    ) -> PyResult<StepResult> {
+        let result = self.step(descriptor, scene, admits);
+        self.has_table = false;
+        result
+    }
+
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         self.plain.outputs.ray_mode = mode;
         self.broad_phase.set_ray_mode(mode);
