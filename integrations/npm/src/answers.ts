@@ -1,3 +1,6 @@
+import type { Visible } from "./culling.js";
+import type { VisibleAnswer } from "./wasm/gpu_broad_phase.js";
+
 /** Counters of a step. */
 export interface Counters {
     /** Number of input objects, static and ignored ones included. */
@@ -128,4 +131,13 @@ export function split(rows: Uint32Array): [Uint32Array, Float32Array] {
         values[row] = floats[2 * row + 1]!;
     }
     return [objects, values];
+}
+
+/** Takes the result of culling. @internal */
+export function visibleOf(answer: VisibleAnswer): Visible {
+    try {
+        return { objects: answer.objects(), offsets: answer.offsets(), invalid: answer.invalid() };
+    } finally {
+        answer.free();
+    }
 }

@@ -1,7 +1,7 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
 import { type Culling, type Views, type Visible, viewRows } from "./culling.js";
-import { DisposedError, NoResultError, WorkerError } from "./errors.js";
+import { DisposedError, NoResultError, WorkerError, demandMade } from "./errors.js";
 import {
     type Parts,
     type Question,
@@ -194,12 +194,6 @@ export class CpuBroadPhase extends BroadPhase {
 
     dispose(): void {
         this.#link.end(new DisposedError("the broad phase was disposed of"));
-    }
-}
-
-function demandMade(what: "step" | "query" | "cull", isMade: boolean): void {
-    if (!isMade) {
-        throw new NoResultError(`there was no ${what} yet`);
     }
 }
 

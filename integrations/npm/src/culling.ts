@@ -1,5 +1,6 @@
 import type { DeviceContext } from "./device_context.js";
-import { DeviceError, DisposedError, NoResultError, calling } from "./errors.js";
+import { visibleOf } from "./answers.js";
+import { DeviceError, DisposedError, calling, demandMade } from "./errors.js";
 import { type BufferRows, demandBuffer, rowWords, unfit } from "./input.js";
 import { Life } from "./life.js";
 import { demandNames, whole } from "./options.js";
@@ -174,9 +175,7 @@ export class GpuCulling implements Culling {
     cull(views: Views, options: CullOptions = {}): CullOutput {
         this.#context.check();
         this.#life.check();
-        if (!this.#hasStep()) {
-            throw new NoResultError("there was no step yet");
-        }
+        demandMade("step", this.#hasStep());
         const { buffers, device, gpu } = this.#context;
         const culler = this.#culler;
         const rows = viewRows(views);
@@ -211,21 +210,14 @@ export class GpuCulling implements Culling {
     }
 
     async #read(): Promise<Visible> {
-        if (this.#refusal === undefined) {
-            throw new NoResultError("there was no cull yet");
-        }
+        demandMade("cull", this.#refusal !== undefined);
         const reading = this.#culler.read(this.#context.gpu);
         reading.catch(() => {});
         const error = await this.#refusal;
         if (error !== undefined) {
             throw new DeviceError(`the device refused the culling: ${error.message}`);
         }
-        const answer = await reading;
-        try {
-            return { objects: answer.objects(), offsets: answer.offsets(), invalid: answer.invalid() };
-        } finally {
-            answer.free();
-        }
+        return visibleOf(await reading);
     }
 
     dispose(): void {

@@ -44,6 +44,13 @@ export class WorkerError extends Error {
     override readonly name = "WorkerError";
 }
 
+/** @internal */
+export function demandMade(what: "step" | "query" | "cull", isMade: boolean): void {
+    if (!isMade) {
+        throw new NoResultError(`there was no ${what} yet`);
+    }
+}
+
 /** Converts an exception of the WebAssembly module or the device to an error of this package. @internal */
 export function translated(error: unknown): unknown {
     if (error instanceof DOMException) {

@@ -1,7 +1,7 @@
 import { type Counters, LACKS, type PairEvents, type QueryResults, type RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
 import { GpuCulling } from "./culling.js";
-import { DisposedError, NoResultError, OverflowError, calling, translated } from "./errors.js";
+import { DisposedError, OverflowError, calling, demandMade, translated } from "./errors.js";
 import { DeviceContext } from "./device_context.js";
 import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
 import { Life } from "./life.js";
@@ -266,9 +266,7 @@ export class GpuQuerySet implements QuerySet {
     query(input: QueryInput): QueryOutput {
         this.#context.check();
         this.#life.check();
-        if (this.#recording.tableOf() === 0) {
-            throw new NoResultError("there was no step yet");
-        }
+        demandMade("step", this.#recording.tableOf() !== 0);
         return this.#recording.make(partsOfQuery(input, this.#worlds));
     }
 

@@ -3,7 +3,7 @@ import { loaded } from "./module.js";
 import { builtin } from "./platform.js";
 import { settingsOf } from "./options.js";
 import type { PlainParts, ReadKind, Request, Response } from "./cpu.js";
-import { missing } from "./answers.js";
+import { missing, visibleOf } from "./answers.js";
 import { type Answer, Cpu, HostInput, type HostQuery, type Settings } from "./wasm/gpu_broad_phase.js";
 
 interface Scope {
@@ -79,12 +79,8 @@ function handled(request: Request): unknown {
             sets.delete(request.set);
             return undefined;
         }
-        case "cull": {
-            const visible = cpu!.cull(request.views);
-            const found = { objects: visible.objects(), offsets: visible.offsets(), invalid: visible.invalid() };
-            visible.free();
-            return found;
-        }
+        case "cull":
+            return visibleOf(cpu!.cull(request.views));
         case "read": {
             if (request.what === "events") {
                 const events = cpu!.read_events();
