@@ -14,8 +14,9 @@
 @group(0) @binding(5) var<storage, read> large_table_sums: array<u32>;
 @group(0) @binding(6) var<storage, read_write> next_grid: Grid;
 
+const MOST_LANES: u32 = 128u;
 // On CPUs, few lanes with many objects each: most workgroups find no larger box and should end soon.
-override LARGE_TABLE_LANES: u32 = select(128u, 64u, SERIAL_SORT);
+override LARGE_TABLE_LANES: u32 = select(MOST_LANES, 64u, SERIAL_SORT);
 // Lanes per box: those of the narrowest processors. Most boxes have at least this number of cells.
 const LANES_A_BOX: u32 = 8u;
 // Boxes with more cells are written by all lanes, one box after the other.
@@ -23,7 +24,7 @@ const FEW_CELLS: u32 = 64u;
 // Average entries per cell beyond which reading a cell costs more than it saves.
 const CROWDED_CELL: u32 = 16u;
 
-var<workgroup> partial: array<u32, 128>;
+var<workgroup> partial: array<u32, MOST_LANES>;
 // Entered objects of the tile, each with the place of its first entry: in any order, those of few cells from the
 // begin, the others from the end.
 var<workgroup> found: array<vec2<u32>, 1024>;
