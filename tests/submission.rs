@@ -1,4 +1,4 @@
-//! A separate test binary for process-wide state: reporting of submissions, and the log.
+//! A separate test binary for process-wide state: reporting of submissions, the log, and the size of the process.
 
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
@@ -6,11 +6,11 @@ use gpu_broad_phase::internals::submission::{report_at_once, reports_at_once};
 use gpu_broad_phase::reference::{brute_force, cull};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CullOptions, Culling, Frustum,
-    GpuBroadPhase, Growth, ObjectSet, OutputOptions, Outputs, Pair, PairEvents, QueryInput, ReadBackError, Scene,
-    Source, Statics, StepError, adapters, block_on, wgpu,
+    GpuBroadPhase, Growth, ObjectSet, OutputOptions, Outputs, Pair, PairEvents, Queries, QueryInput, Ray,
+    ReadBackError, Scene, Source, Statics, StepError, adapters, block_on, wgpu,
 };
 
-/// Serialises tests that depend on how submissions are reported.
+/// Serialises all tests of this file.
 fn serial() -> MutexGuard<'static, ()> {
     static SERIAL: Mutex<()> = Mutex::new(());
     SERIAL.lock().unwrap_or_else(PoisonError::into_inner)
@@ -272,4 +272,48 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
         LOG.of("gpu_broad_phase: 3 invalid"),
         ["gpu_broad_phase: 3 invalid objects ignored"]
     );
+}
+
+/// Some loops leak in lavapipe: one in the pair walk kept 0.64 MB per step (`docs/tried.md`).
+#[cfg(target_os = "linux")]
+#[test]
+fn steps_do_not_grow_the_process() {
+    let _serial = serial();
+    let resident = || {
+        let pages = std::fs::read_to_string("/proc/self/statm").expect("statm");
+        let pages: u64 = pages
+            .split(' ')
+            .nth(1)
+            .expect("resident pages")
+            .parse()
+            .expect("a count");
+        pages * 4096
+    };
+    let objects = row(200);
+    let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], f32::INFINITY)];
+    let input = Scene {
+        rays: Source::Host(&rays).into(),
+        queries: Queries::Boxes(Source::Host(&objects)),
+        ..scene(&objects)
+    };
+    for (name, device, queue) in devices() {
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut turns = |count| {
+            for _ in 0..count {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                gpu.step(&mut encoder, input).expect("a step");
+                queue.submit([encoder.finish()]);
+                block_on(gpu.read_back()).expect("a result");
+            }
+        };
+        turns(50);
+        let before = resident();
+        turns(200);
+        let grown = resident().saturating_sub(before);
+        assert!(
+            grown < 16 << 20,
+            "{name}: 200 steps grew the process by {} kB",
+            grown >> 10
+        );
+    }
 }
