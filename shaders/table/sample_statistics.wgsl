@@ -11,8 +11,10 @@
 @group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
 @group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
-// Invocations that share a sample, since each octave waits for an atomic.
+override SERIAL_SORT: bool = false;
+// Invocations that share a sample, since each octave waits for an atomic. CPUs use one, since workgroups are costly.
 const LANES_A_SAMPLE: u32 = 4u;
+override LANES: u32 = select(LANES_A_SAMPLE, 1u, SERIAL_SORT);
 
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
@@ -47,7 +49,7 @@ fn add_extent(sample: u32) {
     }
 }
 
-// Adds a sample to the octaves from `first` on, in steps of `LANES_A_SAMPLE`.
+// Adds a sample to the octaves from `first` on, in steps of `LANES`.
 fn add_sample(sample: u32, first: u32, top: i32) {
     let object = sampled_object(sample);
     let low = objects[2u * (params.first_object + object)];
@@ -62,7 +64,7 @@ fn add_sample(sample: u32, first: u32, top: i32) {
     let position = flush_bits(low.xyz);
     let world = world_of(object);
     let slots = octave_buckets();
-    for (var octave = first; octave < OCTAVES; octave += LANES_A_SAMPLE) {
+    for (var octave = first; octave < OCTAVES; octave += LANES) {
         let exponent = octave_exponent(top, octave);
         // Objects up to twice the octave's cell size are entered: with a fraction of 1.75, they are still on the finest
         // level.
@@ -102,8 +104,8 @@ fn main(
     }
     workgroupBarrier();
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (place / LANES_A_SAMPLE < params.sample_count) {
-        add_sample(place / LANES_A_SAMPLE, place % LANES_A_SAMPLE, top_exponent(atomicLoad(&extent)));
+    if (place / LANES < params.sample_count) {
+        add_sample(place / LANES, place % LANES, top_exponent(atomicLoad(&extent)));
     }
     workgroupBarrier();
 

@@ -123,6 +123,8 @@ const LEVEL_TILE: u32 = 8 * WORKGROUP;
 const LEVEL_GROUPS: u32 = 512;
 /// Blocks of 256 entries per workgroup of `clusters`, outside of crowded scenes.
 const SPARSE_BLOCKS: u32 = 8;
+/// The same on CPUs.
+const SERIAL_BLOCKS: u32 = 64;
 
 const LANES_A_SAMPLE: u32 = number("table/sample_statistics", "LANES_A_SAMPLE");
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
@@ -285,7 +287,11 @@ impl TablePlan {
         }
         if params.is_hierarchical() {
             recorder.stage(label!("statistics"), |stage| {
-                stage.run(&SAMPLE_STATISTICS, LANES_A_SAMPLE * params.sample_count, &[]);
+                let lanes = match shape.sort {
+                    SortStrategy::SerialTiles => 1,
+                    _ => LANES_A_SAMPLE,
+                };
+                stage.run(&SAMPLE_STATISTICS, lanes * params.sample_count, &[]);
             });
         }
         recorder.stage(label!("levels"), |stage| {
@@ -336,8 +342,9 @@ impl TablePlan {
         if params.has_clusters != 0 && !is_sparse {
             let blocks = (objects + params.large_table_capacity).div_ceil(WORKGROUP);
             // Few workgroups outside of crowded scenes, where they start for nothing.
-            let groups = match params.counts_crowded() {
-                Some(true) => blocks,
+            let groups = match (params.counts_crowded(), shape.sort) {
+                (Some(true), _) => blocks,
+                (_, SortStrategy::SerialTiles) => blocks.div_ceil(SERIAL_BLOCKS),
                 _ => blocks.div_ceil(SPARSE_BLOCKS),
             };
             recorder.stage(label!("clusters"), |stage| {
