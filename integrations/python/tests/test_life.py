@@ -234,7 +234,7 @@ CALLS: dict[str, Callable[[BroadPhase, int], object]] = {
     "step": lambda mine, rows: mine.step(crowd(rows), owners=1),
     "rays": lambda mine, rows: mine.rays(np.zeros((rows, 3)), [0, 0, 1], mode="all", layers=1, masks=1),
     "query": lambda mine, rows: mine.query(boxes=crowd(rows), layers=1, masks=1),
-    "neighbors": lambda mine, rows: mine.neighbors(np.random.default_rng(1).random((rows // 6, 3)), 10.0),
+    "neighbors": lambda mine, rows: mine.neighbors(np.random.default_rng(1).random((max(rows // 6, 5000), 3)), 10.0),
     "candidates": lambda mine, rows: collision_candidates(
         np.zeros((rows, 3)), None, None, None, vertices_vertices=True, owners=np.ones(rows, int), broad_phase=mine
     ),
