@@ -22,8 +22,7 @@ pub struct Balance {
 
 impl<C: Communicator> Ranks<C> {
     /// Moves borders to even out the load, and sends each box to the rank whose region contains its lower corner. The
-    /// first call places borders freely. Later calls move each along its axis, by at most
-    /// [`max_moved`](crate::RanksDescriptor::max_moved). Collective.
+    /// first call also chooses the axes of borders. Collective.
     ///
     /// The vectors of `owned` are replaced and sorted by id, so indices of boxes change. Data in
     /// [`user`](crate::Objects::user) moves with its box.
@@ -31,19 +30,19 @@ impl<C: Communicator> Ranks<C> {
     /// # Errors
     /// If `owned` is inconsistent on any rank. Nothing has been sent then.
     pub fn balance(&mut self, owned: &mut Owned) -> Result<Balance, RankError> {
-        self.balance_within(owned, self.is_cut.then_some(self.descriptor.max_moved))
+        self.balance_by(owned, self.is_cut)
     }
 
-    /// Like [`balance`](Self::balance), but moves borders without a limit. Use it after the world changed its shape,
+    /// Like [`balance`](Self::balance), but chooses the axes of borders again. Use it after the world changed its shape,
     /// when too many boxes cross borders. Collective.
     ///
     /// # Errors
     /// As [`balance`](Self::balance).
     pub fn partition(&mut self, owned: &mut Owned) -> Result<Balance, RankError> {
-        self.balance_within(owned, None)
+        self.balance_by(owned, false)
     }
 
-    fn balance_within(&mut self, owned: &mut Owned, limit: Option<f64>) -> Result<Balance, RankError> {
+    fn balance_by(&mut self, owned: &mut Owned, keeps_axes: bool) -> Result<Balance, RankError> {
         self.clock.start(&self.ranks);
         let checked = self.check(owned);
         let [moving, statics] = agree(&self.ranks, checked, &mut [])?;
@@ -61,7 +60,7 @@ impl<C: Communicator> Ranks<C> {
                 compared.iter().enumerate().filter_map(dot)
             })
             .collect();
-        let kept = limit.map(|limit| (&self.partition, limit));
+        let kept = keeps_axes.then_some(&self.partition);
         let (partition, load) = self.bisection.cut(&self.ranks, dots, kept);
         self.is_cut = true;
         let are_moved = self.partition != partition;

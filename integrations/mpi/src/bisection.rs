@@ -63,9 +63,8 @@ impl<C: Communicator> Bisection<C> {
         Self { groups: Vec::new() }
     }
 
-    /// Cuts space. Returns the partition and this rank's load. Borders of the partition `kept` keep their axes, and at
-    /// most the share `kept.1` of a group's load changes sides. Collective.
-    pub fn cut(&mut self, ranks: &C, mut dots: Vec<WeightedBox>, kept: Option<(&Partition, f64)>) -> (Partition, u64) {
+    /// Cuts space. Returns the partition and this rank's load. Borders keep the axes of the partition `kept`. Collective.
+    pub fn cut(&mut self, ranks: &C, mut dots: Vec<WeightedBox>, kept: Option<&Partition>) -> (Partition, u64) {
         let rank = ranks.rank();
         let (mut first, mut end) = (0, ranks.size());
         let mut own = Partition::undivided(1).cuts[0];
@@ -76,7 +75,7 @@ impl<C: Communicator> Bisection<C> {
             let middle = middle(first, end);
             let is_upper = rank >= middle;
             let group = depth.checked_sub(1).map_or(ranks, |depth| &self.groups[depth]);
-            let kept = kept.map(|(old, limit)| (old.cuts[middle], limit));
+            let kept = kept.map(|old| old.cuts[middle]);
             let cut = find_cut(group, &dots, [middle - first, end - first], kept);
             dots = swap(group, dots, cut, middle - first);
             if rank == middle {
@@ -97,35 +96,20 @@ impl<C: Communicator> Bisection<C> {
 }
 
 /// Finds the border with `share[0] / share[1]` of the group's load below it.
-fn find_cut<C: Communicator>(group: &C, dots: &[WeightedBox], share: [usize; 2], kept: Option<(Cut, f64)>) -> Cut {
-    let mut loads = [0; 2];
-    for dot in dots {
-        loads[0] += u64::from(dot.weight);
-        if kept.is_some_and(|(old, _)| !is_upper(dot, old)) {
-            loads[1] += u64::from(dot.weight);
-        }
-    }
-    group.sum(&mut loads);
-    let [all, below] = loads;
+fn find_cut<C: Communicator>(group: &C, dots: &[WeightedBox], share: [usize; 2], kept: Option<Cut>) -> Cut {
+    let mut load = [dots.iter().map(|dot| u64::from(dot.weight)).sum()];
+    group.sum(&mut load);
+    let [all] = load;
     let part =
         |numerator: usize, denominator: usize| (u128::from(all) * numerator as u128 / denominator as u128) as u64;
     let wanted = part(share[0], share[1]);
-    if let Some((old, limit)) = kept {
-        let slack = (limit * all as f64) as u64;
-        let below_border = wanted.clamp(below.saturating_sub(slack), below.saturating_add(slack));
-        if all == 0 || below_border == below {
-            return old;
-        }
+    if let Some(old) = kept {
         let axis = old.axis as usize;
-        let place = places(
-            group,
-            dots,
-            &[Quantile {
-                axis,
-                below: below_border,
-            }],
-        )[0];
-        return place.border(axis, below_border).0;
+        let quantile = Quantile { axis, below: wanted };
+        return match all {
+            0 => old,
+            _ => places(group, dots, &[quantile])[0].border(axis, wanted).0,
+        };
     }
     let quantiles: Vec<_> = (0..3)
         .flat_map(|axis| [part(1, 8), wanted, part(7, 8)].map(|below| Quantile { axis, below }))

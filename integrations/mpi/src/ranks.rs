@@ -28,9 +28,6 @@ pub struct RanksDescriptor {
     pub box_load: u32,
     /// Load of a pair of the last step, added to the box whose lower corner is larger on more axes. Default: 1.
     pub pair_load: u32,
-    /// Largest share, from 0 to 1, of the load on both sides of a border that may change sides in one
-    /// [`balance`](Ranks::balance). Default: 0.1.
-    pub max_moved: f64,
 }
 
 impl Default for RanksDescriptor {
@@ -41,7 +38,6 @@ impl Default for RanksDescriptor {
             user_bytes: 0,
             box_load: 4,
             pair_load: 1,
-            max_moved: 0.1,
         }
     }
 }

@@ -108,6 +108,24 @@ fn a_predicate_gets_each_pair_once_and_decides() {
     assert_eq!(sorted(found.into_iter().map(|(_, step)| step.pairs).collect()), wanted);
 }
 
+#[test]
+fn one_balance_evens_the_load_after_boxes_have_jumped() {
+    on_ranks(8, |ranks, rank| {
+        let mut owned = Owned::default();
+        owned.moving.ids = (0..800).filter(|id| id % 8 == rank as u64).collect();
+        let boxed = |&id: &u64| Aabb::new([3.0 * id as f32, 0.0, 0.0], [3.0 * id as f32 + 1.0, 1.0, 1.0]);
+        owned.moving.boxes = owned.moving.ids.iter().map(boxed).collect();
+        ranks.balance(&mut owned).unwrap();
+        ranks.step(&owned).unwrap();
+        for object in &mut owned.moving.boxes {
+            object.min[0] *= object.min[0];
+            object.max[0] = object.min[0] + 1.0;
+        }
+        let balance = ranks.balance(&mut owned).unwrap();
+        assert_eq!((balance.boxes, owned.moving.len()), (1.0, 100));
+    });
+}
+
 type Spoil = fn(&mut Owned);
 
 #[test]
