@@ -6,7 +6,7 @@ use gpu_broad_phase::Aabb;
 /// `GlobalTransform`. Bevy creates the `Aabb` of meshes. Insert one for other entities, which are ignored without it.
 ///
 /// `Visibility` does not affect overlaps. Bevy's `Disabled` removes the entity while present. So does any component
-/// that is registered with `World::register_disabling_component` before the app's plugins are finished.
+/// that is registered with `World::register_disabling_component` before the first update.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[require(Transform)]
 pub struct BroadPhaseObject;

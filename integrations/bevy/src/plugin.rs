@@ -1,4 +1,4 @@
-use bevy::app::{App, Plugin, PostUpdate, PreUpdate};
+use bevy::app::{App, Plugin, PostUpdate, PreStartup, PreUpdate};
 use bevy::camera::visibility::VisibilitySystems;
 use bevy::ecs::schedule::IntoScheduleConfigs;
 use bevy::transform::TransformSystems;
@@ -39,7 +39,7 @@ pub struct GpuBroadPhasePlugin {
 impl Plugin for GpuBroadPhasePlugin {
     fn build(&self, app: &mut App) {
         let descriptor = engine::descriptor(self.dimensions, self.margin);
-        app.insert_resource(BroadPhase::new(descriptor))
+        app.insert_resource(BroadPhase::new(descriptor, self.force_cpu))
             .init_resource::<Overlaps>()
             .init_resource::<BroadPhaseDiagnostics>()
             .init_resource::<collect::Toggled>()
@@ -58,7 +58,14 @@ impl Plugin for GpuBroadPhasePlugin {
                     .chain()
                     .in_set(BroadPhaseSystems::SendEvents),
             )
-            .add_systems(PostUpdate, collect::collect.in_set(BroadPhaseSystems::Collect));
+            .add_systems(PreStartup, (collect::watch_disabling, state::open))
+            .add_systems(
+                PostUpdate,
+                (
+                    collect::collect.in_set(BroadPhaseSystems::Collect),
+                    state::step.in_set(BroadPhaseSystems::Step),
+                ),
+            );
         queries::build(app);
         #[cfg(feature = "picking")]
         crate::picking::build(app);
@@ -66,19 +73,12 @@ impl Plugin for GpuBroadPhasePlugin {
         crate::gizmos::build(app);
     }
 
+    #[cfg(feature = "render")]
     fn finish(&self, app: &mut App) {
-        collect::watch_disabling(app.world_mut());
-        #[cfg(feature = "render")]
         if !self.force_cpu && crate::render::build(app) {
+            app.world_mut().resource_mut::<BroadPhase>().is_rendered = true;
             #[cfg(feature = "gizmos")]
             crate::gizmos::build_render(app);
-            return;
-        }
-        app.add_systems(PostUpdate, state::step.in_set(BroadPhaseSystems::Step));
-        let mut broad_phase = app.world_mut().resource_mut::<BroadPhase>();
-        match self.force_cpu {
-            true => broad_phase.open_cpu(),
-            false => broad_phase.open_own(),
         }
     }
 }

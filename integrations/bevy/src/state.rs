@@ -45,10 +45,13 @@ pub(crate) struct BroadPhase {
     /// Batch results that arrived in this frame.
     pub answers: Vec<Answer>,
     pub descriptor: BroadPhaseDescriptor<'static>,
+    pub force_cpu: bool,
+    /// True if the renderer opens the device and runs the steps.
+    pub is_rendered: bool,
 }
 
 impl BroadPhase {
-    pub fn new(descriptor: BroadPhaseDescriptor<'static>) -> Self {
+    pub fn new(descriptor: BroadPhaseDescriptor<'static>, force_cpu: bool) -> Self {
         Self {
             objects: Objects::default(),
             engine: Engine::Closed,
@@ -56,6 +59,8 @@ impl BroadPhase {
             batch: Batch::default(),
             answers: Vec::new(),
             descriptor,
+            force_cpu,
+            is_rendered: false,
         }
     }
 
@@ -70,7 +75,7 @@ impl BroadPhase {
         self.take_over(opened);
     }
 
-    pub fn open_cpu(&mut self) {
+    fn open_cpu(&mut self) {
         self.engine = Engine::Cpu(Cpu::default());
         self.objects.has_changed = true;
     }
@@ -126,8 +131,19 @@ impl BroadPhase {
     }
 }
 
+/// Runs at the first update, so that apps work which never call `App::finish`.
+pub(crate) fn open(mut broad_phase: ResMut<BroadPhase>) {
+    match (broad_phase.is_rendered, broad_phase.force_cpu) {
+        (true, _) => {}
+        (false, true) => broad_phase.open_cpu(),
+        (false, false) => broad_phase.open_own(),
+    }
+}
+
 pub(crate) fn step(mut broad_phase: ResMut<BroadPhase>) {
-    broad_phase.step();
+    if !broad_phase.is_rendered {
+        broad_phase.step();
+    }
 }
 
 pub(crate) fn update_diagnostics(broad_phase: Res<BroadPhase>, mut diagnostics: ResMut<BroadPhaseDiagnostics>) {

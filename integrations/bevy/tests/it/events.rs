@@ -271,6 +271,26 @@ fn a_box_that_is_not_valid_is_left_out_and_counted() {
     assert_eq!(state(&mut app), (false, 1, 0));
 }
 
+#[test]
+fn an_app_that_never_finishes_its_plugins_finds_overlaps() {
+    let mut app = App::new();
+    app.add_plugins((
+        MinimalPlugins,
+        TransformPlugin,
+        GpuBroadPhasePlugin {
+            force_cpu: true,
+            ..default()
+        },
+    ));
+    let [a, b] = [0.0, 0.5].map(|x| {
+        let at = Transform::from_xyz(x, 0.0, 0.0);
+        app.world_mut().spawn((BroadPhaseObject, unit_box(), at)).id()
+    });
+    app.update();
+    app.update();
+    assert!(app.world().resource::<Overlaps>().contains(a, b));
+}
+
 /// Hides its entity from queries, like Bevy's `Disabled`.
 #[derive(Component)]
 struct Dormant;

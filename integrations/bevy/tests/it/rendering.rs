@@ -102,7 +102,9 @@ fn passes_see_the_step_of_their_frame(pipelined: bool) {
     wait(&app);
     app.update();
     wait(&app);
-    let seen = std::mem::take(&mut *seen.0.lock().unwrap());
+    let mut seen = std::mem::take(&mut *seen.0.lock().unwrap());
+    // A renderer on another thread may not have submitted the last frame.
+    seen.pop();
     assert!(seen.len() >= 38, "{}", seen.len());
     let mut compared = 0;
     for (copied, output, expected) in seen {
