@@ -9,8 +9,7 @@ cd "$(dirname "$0")"
 export PATH="$PWD/.venv/bin:$PATH"
 pip install --quiet --disable-pip-version-check "$(grep maturin tests/requirements.txt)" auditwheel==6.8.2 twine==7.0.0 \
     ziglang==0.17.1
-cargo install --quiet --locked --root .venv --features cli cargo-about@0.9.3
-cargo about generate --locked --fail --output-file LICENSE-LINKED about.hbs
+../../.ci/licences Cargo.toml LICENSE-LINKED
 # zig has an unwinder of its own, which crashes when Python ends a thread.
 export RUSTFLAGS="-C link-arg=$(gcc -print-file-name=libgcc_s.so.1)"
 rm -rf dist
