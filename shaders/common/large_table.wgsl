@@ -44,7 +44,6 @@ fn lookup_cell(low: vec3<f32>) -> vec3<i32> {
 }
 
 struct LargeCellBounds {
-    inverse: vec3<f32>,
     shifts: vec3<u32>,
     // First and last table cell that objects read.
     first: vec3<i32>,
@@ -58,15 +57,25 @@ fn covering_of(shift: u32) -> LargeCellBounds {
     let rest = select(vec3<u32>(0u), shifts, grid.large_table_shift == 0u);
     let first = vec3<i32>(grid.large_table.lower_x, grid.large_table.lower_y, grid.large_table.lower_z) >> rest;
     let last = vec3<i32>(grid.large_table.upper_x, grid.large_table.upper_y, grid.large_table.upper_z) >> rest;
-    return LargeCellBounds(large_table_inverse(), shifts, first, last);
+    return LargeCellBounds(shifts, first, last);
 }
 
-fn large_cells_of(low: vec3<u32>, high: vec3<u32>, covering: LargeCellBounds) -> LargeCells {
+// Cells of level `large_table_below - 1` whose objects may overlap an entered box.
+struct FineCells {
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+}
+
+fn fine_cells_of(low: vec3<u32>, high: vec3<u32>) -> FineCells {
+    let inverse = large_table_inverse();
     let reach = vec3<i32>(1i << X_DETAIL, 1, 1);
-    let lower = (cell_of(flush_bits(low), covering.inverse) - reach) >> covering.shifts;
-    let upper = cell_of(flush_bits(high), covering.inverse) >> covering.shifts;
-    let clipped = max(lower, covering.first);
-    return LargeCells(clipped, vec3<u32>(max(min(upper, covering.last) - clipped + vec3<i32>(1), vec3<i32>(0))));
+    return FineCells(cell_of(flush_bits(low), inverse) - reach, cell_of(flush_bits(high), inverse));
+}
+
+fn large_cells_of(fine: FineCells, covering: LargeCellBounds) -> LargeCells {
+    let lower = max(fine.lower >> covering.shifts, covering.first);
+    let upper = min(fine.upper >> covering.shifts, covering.last);
+    return LargeCells(lower, vec3<u32>(max(upper - lower + vec3<i32>(1), vec3<i32>(0))));
 }
 
 fn large_cell_count(cover: LargeCells) -> u32 {

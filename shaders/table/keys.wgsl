@@ -51,9 +51,6 @@ fn main(
     // The last choice has the largest cells and enters boxes of the most levels.
     let larger = larger_keys(LARGE_TABLE_SHIFTS);
     let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
-    let by_2 = covering_of(1u);
-    let by_4 = covering_of(2u);
-    let by_8 = covering_of(3u);
     workgroupBarrier();
     let end = min((tile + 1u) * params.large_table_tile, params.object_count);
     for (var object = tile * params.large_table_tile + local; object < end; object += WORKGROUP) {
@@ -63,15 +60,12 @@ fn main(
         keys[object] = key;
         count_next(key, object);
         if (grid.large_table_below > 0u && key >= larger.x && key < larger.y) {
-            let counts = vec3<u32>(
-                large_cell_count(large_cells_of(low.xyz, high.xyz, by_2)),
-                large_cell_count(large_cells_of(low.xyz, high.xyz, by_4)),
-                large_cell_count(large_cells_of(low.xyz, high.xyz, by_8)),
-            );
-            let entered = select(vec3<u32>(0u), counts, vec3<u32>(key) >= begins);
-            atomicAdd(&sums[0], entered.x);
-            atomicAdd(&sums[1], entered.y);
-            atomicAdd(&sums[2], entered.z);
+            let fine = fine_cells_of(low.xyz, high.xyz);
+            // Three copies in place of the loop take FXC 45 s.
+            for (var choice = 0u; choice < LARGE_TABLE_SHIFTS; choice += 1u) {
+                let cells = large_cells_of(fine, covering_of(choice + 1u));
+                atomicAdd(&sums[choice], select(0u, large_cell_count(cells), key >= begins[choice]));
+            }
         }
     }
     workgroupBarrier();

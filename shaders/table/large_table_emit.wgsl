@@ -122,7 +122,7 @@ fn write_entries(k: u32, lane: u32, lanes: u32, covering: LargeCellBounds, level
 
 fn own_large_cells(object: u32, covering: LargeCellBounds) -> LargeCells {
     let name = params.first_object + object;
-    return large_cells_of(objects[2u * name].xyz, objects[2u * name + 1u].xyz, covering);
+    return large_cells_of(fine_cells_of(objects[2u * name].xyz, objects[2u * name + 1u].xyz), covering);
 }
 
 @compute @workgroup_size(LARGE_TABLE_LANES)

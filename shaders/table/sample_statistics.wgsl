@@ -13,8 +13,8 @@
 
 override SERIAL_SORT: bool = false;
 // Invocations that share a sample, since each octave waits for an atomic. CPUs use one, since workgroups are costly.
-const LANES_A_SAMPLE: u32 = 4u;
-override LANES: u32 = select(LANES_A_SAMPLE, 1u, SERIAL_SORT);
+const LANES_PER_SAMPLE: u32 = 4u;
+override LANES: u32 = select(LANES_PER_SAMPLE, 1u, SERIAL_SORT);
 
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
