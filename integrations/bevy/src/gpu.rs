@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use crate::engine::{Engine, descriptor};
     use crate::overlaps::{OverlapEvents, Overlaps};
-    use crate::state::BroadPhase;
+    use crate::state::{BroadPhase, Runner};
     use bevy::ecs::entity::Entity;
     use bevy::ecs::world::World;
     use gpu_broad_phase::{Aabb, Dimensions, Query};
@@ -309,7 +309,7 @@ mod tests {
 
     /// Results arrive in bursts, up to eight steps late. No event is lost, and no batch gets results of another.
     fn nothing_is_lost_while_the_device_is_behind(skips_frames: bool) {
-        let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0), false);
+        let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0), Runner::OwnDevice);
         broad_phase.open_own();
         gpu(&mut broad_phase).skips_frames = skips_frames;
         let mut world = World::new();

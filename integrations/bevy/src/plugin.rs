@@ -6,7 +6,7 @@ use gpu_broad_phase::Dimensions;
 
 use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps};
 use crate::schedule::BroadPhaseSystems;
-use crate::state::{self, BroadPhase, BroadPhaseDiagnostics};
+use crate::state::{self, BroadPhase, BroadPhaseDiagnostics, Runner};
 use crate::{collect, engine, queries, tell};
 
 /// Finds overlapping entities with a [`BroadPhaseObject`](crate::BroadPhaseObject), and runs queries and picking.
@@ -39,7 +39,11 @@ pub struct GpuBroadPhasePlugin {
 impl Plugin for GpuBroadPhasePlugin {
     fn build(&self, app: &mut App) {
         let descriptor = engine::descriptor(self.dimensions, self.margin);
-        app.insert_resource(BroadPhase::new(descriptor, self.force_cpu))
+        let runner = match self.force_cpu {
+            true => Runner::Cpu,
+            false => Runner::OwnDevice,
+        };
+        app.insert_resource(BroadPhase::new(descriptor, runner))
             .init_resource::<Overlaps>()
             .init_resource::<BroadPhaseDiagnostics>()
             .init_resource::<collect::Toggled>()
@@ -76,7 +80,7 @@ impl Plugin for GpuBroadPhasePlugin {
     #[cfg(feature = "render")]
     fn finish(&self, app: &mut App) {
         if !self.force_cpu && crate::render::build(app) {
-            app.world_mut().resource_mut::<BroadPhase>().is_rendered = true;
+            app.world_mut().resource_mut::<BroadPhase>().runner = Runner::Renderer;
             #[cfg(feature = "gizmos")]
             crate::gizmos::build_render(app);
         }

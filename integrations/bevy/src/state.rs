@@ -45,13 +45,20 @@ pub(crate) struct BroadPhase {
     /// Batch results that arrived in this frame.
     pub answers: Vec<Answer>,
     pub descriptor: BroadPhaseDescriptor<'static>,
-    pub force_cpu: bool,
-    /// True if the renderer opens the device and runs the steps.
-    pub is_rendered: bool,
+    pub runner: Runner,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Runner {
+    /// Opens the device and runs the steps between frames.
+    #[cfg_attr(not(feature = "render"), allow(dead_code))]
+    Renderer,
+    OwnDevice,
+    Cpu,
 }
 
 impl BroadPhase {
-    pub fn new(descriptor: BroadPhaseDescriptor<'static>, force_cpu: bool) -> Self {
+    pub fn new(descriptor: BroadPhaseDescriptor<'static>, runner: Runner) -> Self {
         Self {
             objects: Objects::default(),
             engine: Engine::Closed,
@@ -59,8 +66,7 @@ impl BroadPhase {
             batch: Batch::default(),
             answers: Vec::new(),
             descriptor,
-            force_cpu,
-            is_rendered: false,
+            runner,
         }
     }
 
@@ -131,17 +137,17 @@ impl BroadPhase {
     }
 }
 
-/// Runs at the first update, so that apps work which never call `App::finish`.
+/// Runs at the first update, so that apps that never call `App::finish` work.
 pub(crate) fn open(mut broad_phase: ResMut<BroadPhase>) {
-    match (broad_phase.is_rendered, broad_phase.force_cpu) {
-        (true, _) => {}
-        (false, true) => broad_phase.open_cpu(),
-        (false, false) => broad_phase.open_own(),
+    match broad_phase.runner {
+        Runner::Renderer => {}
+        Runner::OwnDevice => broad_phase.open_own(),
+        Runner::Cpu => broad_phase.open_cpu(),
     }
 }
 
 pub(crate) fn step(mut broad_phase: ResMut<BroadPhase>) {
-    if !broad_phase.is_rendered {
+    if broad_phase.runner != Runner::Renderer {
         broad_phase.step();
     }
 }

@@ -273,22 +273,21 @@ fn a_box_that_is_not_valid_is_left_out_and_counted() {
 
 #[test]
 fn an_app_that_never_finishes_its_plugins_finds_overlaps() {
-    let mut app = App::new();
-    app.add_plugins((
-        MinimalPlugins,
-        TransformPlugin,
-        GpuBroadPhasePlugin {
-            force_cpu: true,
-            ..default()
-        },
-    ));
-    let [a, b] = [0.0, 0.5].map(|x| {
-        let at = Transform::from_xyz(x, 0.0, 0.0);
-        app.world_mut().spawn((BroadPhaseObject, unit_box(), at)).id()
-    });
-    app.update();
-    app.update();
-    assert!(app.world().resource::<Overlaps>().contains(a, b));
+    for force_cpu in [true, false] {
+        let mut app = App::new();
+        let plugin = GpuBroadPhasePlugin { force_cpu, ..default() };
+        app.add_plugins((MinimalPlugins, TransformPlugin, plugin));
+        let [a, b] = [0.0, 0.5].map(|x| {
+            let at = Transform::from_xyz(x, 0.0, 0.0);
+            app.world_mut().spawn((BroadPhaseObject, unit_box(), at)).id()
+        });
+        // Results of a GPU arrive some frames later.
+        let found = (0..1000).any(|_| {
+            app.update();
+            app.world().resource::<Overlaps>().contains(a, b)
+        });
+        assert!(found, "force_cpu: {force_cpu}");
+    }
 }
 
 /// Hides its entity from queries, like Bevy's `Disabled`.
