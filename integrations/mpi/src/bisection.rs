@@ -63,7 +63,8 @@ impl<C: Communicator> Bisection<C> {
         Self { groups: Vec::new() }
     }
 
-    /// Cuts space. Returns the partition and this rank's load. Borders keep the axes of the partition `kept`. Collective.
+    /// Cuts space. Returns the partition and this rank's load. Borders keep the axes of the partition `kept`.
+    /// Collective.
     pub fn cut(&mut self, ranks: &C, mut dots: Vec<WeightedBox>, kept: Option<&Partition>) -> (Partition, u64) {
         let rank = ranks.rank();
         let (mut first, mut end) = (0, ranks.size());
@@ -97,19 +98,26 @@ impl<C: Communicator> Bisection<C> {
 
 /// Finds the border with `share[0] / share[1]` of the group's load below it.
 fn find_cut<C: Communicator>(group: &C, dots: &[WeightedBox], share: [usize; 2], kept: Option<Cut>) -> Cut {
-    let mut load = [dots.iter().map(|dot| u64::from(dot.weight)).sum()];
-    group.sum(&mut load);
-    let [all] = load;
+    let load_of = |holds: &dyn Fn(&WeightedBox) -> bool| {
+        let held = dots.iter().filter(|&dot| holds(dot));
+        held.map(|dot| u64::from(dot.weight)).sum()
+    };
+    let below_old = kept.map_or(0, |old| load_of(&|dot| !is_upper(dot, old)));
+    let mut loads = [load_of(&|_| true), below_old];
+    group.sum(&mut loads);
+    let [all, below_old] = loads;
     let part =
         |numerator: usize, denominator: usize| (u128::from(all) * numerator as u128 / denominator as u128) as u64;
     let wanted = part(share[0], share[1]);
     if let Some(old) = kept {
+        if below_old == wanted {
+            return old;
+        }
         let axis = old.axis as usize;
         let quantile = Quantile { axis, below: wanted };
-        return match all {
-            0 => old,
-            _ => places(group, dots, &[quantile])[0].border(axis, wanted).0,
-        };
+        let (new, uneven) = places(group, dots, &[quantile])[0].border(axis, wanted);
+        // A border that moves has static boxes sent again.
+        return if below_old.abs_diff(wanted) <= uneven { old } else { new };
     }
     let quantiles: Vec<_> = (0..3)
         .flat_map(|axis| [part(1, 8), wanted, part(7, 8)].map(|below| Quantile { axis, below }))
