@@ -94,6 +94,8 @@ pub struct Bench {
     pub round: Cell<Round>,
     pub base: Cell<Round>,
     pub sweeps: Cell<bool>,
+    /// Passes run as with serial tiles, the sort of CPUs.
+    pub serial: Cell<bool>,
     /// True if the pair count stores partners during its walk, false if after it.
     pub stores_in_loop: bool,
     pub scheme: u32,
@@ -116,6 +118,7 @@ impl Bench {
             round: Cell::new(ONE_ROUND),
             base: Cell::new(ONE_ROUND),
             sweeps: Cell::new(false),
+            serial: Cell::new(false),
             stores_in_loop: true,
             scheme: 0,
             fold: 65_535,
@@ -135,7 +138,7 @@ impl Bench {
             ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
             ("SWEPT", self.sweeps.get().into()),
             ("STORES_IN_LOOP", self.stores_in_loop.into()),
-            ("SERIAL_SORT", 0),
+            ("SERIAL_SORT", self.serial.get().into()),
             ("EXCLUDES", excludes.into()),
             ("DRIVER_CUTS_LOOPS", self.device.cuts_loops().into()),
         ];

@@ -21,12 +21,14 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
         sample_count: trace.params.object_count / 3,
         ..trace.params
     };
-    for params in [trace.params, sampled] {
+    for (params, serial) in [(trace.params, false), (sampled, false), (sampled, true)] {
         let statistics = sample_statistics::sample_statistics(&params, objects, worlds);
         let slots = params.octave_buckets() as usize;
+        let lanes = if serial { 1 } else { 4 };
+        bench.serial.set(serial);
         let found = bench.run(
             &shaders::SAMPLE_STATISTICS,
-            groups(4 * params.sample_count as usize),
+            groups(lanes * params.sample_count as usize),
             uniform(&params),
             &[
                 ("objects", bytes(objects)),
@@ -35,6 +37,7 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
                 ("worlds", bytes(worlds)),
             ],
         );
+        bench.serial.set(false);
         found.check("sample_statistics", &statistics);
         // Reference passes write no hash tables, so the statistics are checked against the device's tables.
         let tables: Vec<u32> = found.take("density_buckets", 24 * slots);

@@ -123,10 +123,10 @@ const LEVEL_TILE: u32 = 8 * WORKGROUP;
 const LEVEL_GROUPS: u32 = 512;
 /// Blocks of 256 entries per workgroup of `clusters`, outside of crowded scenes.
 const SPARSE_BLOCKS: u32 = 8;
-/// The same on CPUs.
+/// Blocks per workgroup of `clusters` on CPUs, where each workgroup is costly.
 const SERIAL_BLOCKS: u32 = 64;
 
-const LANES_A_SAMPLE: u32 = number("table/sample_statistics", "LANES_A_SAMPLE");
+const LANES_PER_SAMPLE: u32 = number("table/sample_statistics", "LANES_PER_SAMPLE");
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
 /// Number of cell sizes considered for the large-object table.
 const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
@@ -289,7 +289,7 @@ impl TablePlan {
             recorder.stage(label!("statistics"), |stage| {
                 let lanes = match shape.sort {
                     SortStrategy::SerialTiles => 1,
-                    _ => LANES_A_SAMPLE,
+                    _ => LANES_PER_SAMPLE,
                 };
                 stage.run(&SAMPLE_STATISTICS, lanes * params.sample_count, &[]);
             });
