@@ -98,12 +98,13 @@ impl<C: Communicator> Bisection<C> {
 
 /// Finds the border with `share[0] / share[1]` of the group's load below it.
 fn find_cut<C: Communicator>(group: &C, dots: &[WeightedBox], share: [usize; 2], kept: Option<Cut>) -> Cut {
-    let load_of = |holds: &dyn Fn(&WeightedBox) -> bool| {
-        let held = dots.iter().filter(|&dot| holds(dot));
-        held.map(|dot| u64::from(dot.weight)).sum()
-    };
-    let below_old = kept.map_or(0, |old| load_of(&|dot| !is_upper(dot, old)));
-    let mut loads = [load_of(&|_| true), below_old];
+    let mut loads = [0; 2];
+    for dot in dots {
+        loads[0] += u64::from(dot.weight);
+        if kept.is_some_and(|old| !is_upper(dot, old)) {
+            loads[1] += u64::from(dot.weight);
+        }
+    }
     group.sum(&mut loads);
     let [all, below_old] = loads;
     let part =
