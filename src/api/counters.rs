@@ -43,7 +43,7 @@ pub struct Status(u32);
 impl Status {
     /// Cell entries overflowed the cell table. Rows may be missing in any output.
     pub const ENTRIES: Self = Self(1);
-    /// Pairs overflowed their buffer.
+    /// Pairs overflowed their buffer, or the copy of a read-back.
     pub const PAIRS: Self = Self(2);
     /// Hits of rays overflowed their buffer.
     pub const HITS: Self = Self(4);
