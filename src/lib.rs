@@ -21,7 +21,7 @@
 //!
 //! # Which type to use
 //!
-//! - [`BroadPhase`] returns vectors. It runs on a GPU if there is one, else on the CPU.
+//! - [`BroadPhase`] returns vectors. It runs on a hardware GPU, else on the CPU.
 //! - [`GpuBroadPhase`] is for renderers and simulations. [`step`](GpuBroadPhase::step) records into your encoder and
 //!   returns the buffers that your next pass binds ([`StepOutput`]). It never submits or waits.
 //! - [`cpu::step_scene`] runs on the CPU and blocks.

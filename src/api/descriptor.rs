@@ -114,7 +114,7 @@ pub enum Growth {
     Fixed,
 }
 
-/// Number of rows that each output can hold: the initial number with [`Growth::Grow`], a permanent one with
+/// Number of rows, above 0, that each output can hold: the initial number with [`Growth::Grow`], a permanent one with
 /// [`Growth::Fixed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
