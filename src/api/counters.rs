@@ -35,7 +35,8 @@ pub(crate) mod word {
     }
 }
 
-/// Incomplete outputs of a step, as bits of a counter word. No bit is set if the result is complete.
+/// Incomplete outputs of a step, or of their copy by a read-back, as bits of a counter word. No bit is set if the result
+/// is complete.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Status(u32);
@@ -43,7 +44,7 @@ pub struct Status(u32);
 impl Status {
     /// Cell entries overflowed the cell table. Rows may be missing in any output.
     pub const ENTRIES: Self = Self(1);
-    /// Pairs overflowed their buffer, or the copy of a read-back.
+    /// Pairs overflowed their buffer.
     pub const PAIRS: Self = Self(2);
     /// Hits of rays overflowed their buffer.
     pub const HITS: Self = Self(4);

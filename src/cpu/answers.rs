@@ -65,8 +65,8 @@ impl<'a> Answer<'a> {
         capacity.is_none() || self.descriptor.outputs.pair_order == PairOrder::Sorted
     }
 
-    /// Trees for `count` searches. Empty if they do not pay, if box tests are counted, or with a capacity, which must keep
-    /// the same rows without trees.
+    /// Trees for `count` searches. Empty if they do not pay, if box tests are counted, or with a capacity, which must
+    /// keep the same rows without trees.
     fn trees(&self, count: u32, capacity: Option<u32>) -> Vec<&'a Trees> {
         if capacity.is_some() || self.overrides.count_candidates {
             return Vec::new();

@@ -51,7 +51,7 @@ pub(crate) struct BroadPhase {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Runner {
     /// Opens the device and runs the steps between frames.
-    #[cfg_attr(not(feature = "render"), allow(dead_code))]
+    #[cfg_attr(not(feature = "render"), allow(dead_code, reason = "only the renderer asks for it"))]
     Renderer,
     OwnDevice,
     Cpu,

@@ -33,8 +33,8 @@ impl<C: Communicator> Ranks<C> {
         self.balance_by(owned, self.is_cut)
     }
 
-    /// Like [`balance`](Self::balance), but chooses the axes of borders again. Use it after the world changed its shape,
-    /// when too many boxes cross borders. Collective.
+    /// Like [`balance`](Self::balance), but chooses the axes of borders again. Use it after the world changed its
+    /// shape, when too many boxes cross borders. Collective.
     ///
     /// # Errors
     /// As [`balance`](Self::balance).

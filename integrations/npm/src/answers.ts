@@ -1,4 +1,3 @@
-import type { Visible } from "./culling.js";
 import type { VisibleAnswer } from "./wasm/gpu_broad_phase.js";
 
 /** Counters of a step. */
@@ -131,6 +130,16 @@ export function split(rows: Uint32Array): [Uint32Array, Float32Array] {
         values[row] = floats[2 * row + 1]!;
     }
     return [objects, values];
+}
+
+/** Visible objects of each view. */
+export interface Visible {
+    /** Object indices, view by view, ascending. */
+    readonly objects: Uint32Array;
+    /** View v sees the objects `offsets[v]` to `offsets[v + 1] - 1`. Length: views + 1. */
+    readonly offsets: Uint32Array;
+    /** Number of invalid views, which see nothing. */
+    readonly invalid: number;
 }
 
 /** Takes the result of culling. @internal */

@@ -1,6 +1,6 @@
-import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
+import type { Counters, PairEvents, QueryResults, RayHits, Visible } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
-import { type Culling, type Views, type Visible, viewRows } from "./culling.js";
+import { type Culling, type Views, viewRows } from "./culling.js";
 import { DisposedError, NoResultError, WorkerError, demandMade } from "./errors.js";
 import {
     type Parts,

@@ -1,5 +1,5 @@
 import type { DeviceContext } from "./device_context.js";
-import { visibleOf } from "./answers.js";
+import { type Visible, visibleOf } from "./answers.js";
 import { DeviceError, DisposedError, calling, demandMade } from "./errors.js";
 import { type BufferRows, demandBuffer, rowWords, unfit } from "./input.js";
 import { Life } from "./life.js";
@@ -53,16 +53,6 @@ export interface CullOutput {
     readonly draws: GPUBuffer | null;
     /** 40 `u32`. Word 0: invalid views, 2: list rows needed (64 bits), 8 + v: objects that view v sees. */
     readonly counters: GPUBuffer;
-}
-
-/** Visible objects of each view. */
-export interface Visible {
-    /** Object indices, view by view, ascending. */
-    readonly objects: Uint32Array;
-    /** View v sees the objects `offsets[v]` to `offsets[v + 1] - 1`. Length: views + 1. */
-    readonly offsets: Uint32Array;
-    /** Number of invalid views, which see nothing. */
-    readonly invalid: number;
 }
 
 /** Finds the objects that each view sees: those whose box, with margin, is outside none of its planes. */

@@ -10,6 +10,7 @@ export {
     type QueryResults,
     type RayHits,
     STATIC_NAME,
+    type Visible,
 } from "./answers.js";
 export { type Answers, BroadPhase, type QuerySet } from "./broad_phase.js";
 export type { CpuBroadPhase, CpuCulling, CpuQuerySet } from "./cpu.js";
@@ -23,7 +24,6 @@ export type {
     ViewMatrix,
     ViewPlanes,
     Views,
-    Visible,
 } from "./culling.js";
 export {
     DeviceError,

@@ -123,7 +123,7 @@ const LEVEL_TILE: u32 = 8 * WORKGROUP;
 const LEVEL_GROUPS: u32 = 512;
 /// Blocks of 256 entries per workgroup of `clusters`, outside of crowded scenes.
 const SPARSE_BLOCKS: u32 = 8;
-/// Blocks per workgroup of `clusters` on CPUs, where each workgroup is costly.
+/// Blocks per workgroup of `clusters` on CPUs, outside of crowded scenes.
 const SERIAL_BLOCKS: u32 = 64;
 
 const LANES_PER_SAMPLE: u32 = number("table/sample_statistics", "LANES_PER_SAMPLE");
@@ -264,6 +264,8 @@ impl TablePlan {
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableUniforms) -> KeyValueBuffers {
         let params = &shape.params;
         let objects = params.object_count;
+        // The sort of CPUs, where each workgroup is costly.
+        let is_serial = shape.sort == SortStrategy::SerialTiles;
         if params.is_hierarchical() {
             recorder.clear(buffer::SAMPLE_STATISTICS);
             recorder.clear(buffer::DENSITY_BUCKETS);
@@ -287,17 +289,14 @@ impl TablePlan {
         }
         if params.is_hierarchical() {
             recorder.stage(label!("statistics"), |stage| {
-                let lanes = match shape.sort {
-                    SortStrategy::SerialTiles => 1,
-                    _ => LANES_PER_SAMPLE,
-                };
+                let lanes = if is_serial { 1 } else { LANES_PER_SAMPLE };
                 stage.run(&SAMPLE_STATISTICS, lanes * params.sample_count, &[]);
             });
         }
         recorder.stage(label!("levels"), |stage| {
-            let groups = match shape.sort {
-                SortStrategy::SerialTiles => objects.div_ceil(LEVEL_TILE),
-                _ => objects.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
+            let groups = match is_serial {
+                true => objects.div_ceil(LEVEL_TILE),
+                false => objects.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
             };
             stage.run_groups(&LEVEL_STATISTICS, groups.max(1), &[]);
             if params.is_uniform() {
@@ -342,9 +341,9 @@ impl TablePlan {
         if params.has_clusters != 0 && !is_sparse {
             let blocks = (objects + params.large_table_capacity).div_ceil(WORKGROUP);
             // Few workgroups outside of crowded scenes, where they start for nothing.
-            let groups = match (params.counts_crowded(), shape.sort) {
-                (Some(true), _) => blocks,
-                (_, SortStrategy::SerialTiles) => blocks.div_ceil(SERIAL_BLOCKS),
+            let groups = match params.counts_crowded() {
+                Some(true) => blocks,
+                _ if is_serial => blocks.div_ceil(SERIAL_BLOCKS),
                 _ => blocks.div_ceil(SPARSE_BLOCKS),
             };
             recorder.stage(label!("clusters"), |stage| {
