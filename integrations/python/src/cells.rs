@@ -13,7 +13,7 @@ const SHARE: usize = 1024;
 /// Bound of shifts, so that their sums fit `i32`.
 const MOST_CELLS: f64 = (1 << 29) as f64;
 /// Tests per point up to which brute force is faster than the CPU engine.
-const MOST_TESTS: usize = 500;
+const MOST_TESTS: usize = 800;
 /// Low word of a [`Spaces::link`] without an image.
 const DIRECT: u32 = 1 << 31;
 
@@ -368,8 +368,8 @@ impl Spaces<'_> {
             axis.resize(all.len().next_multiple_of(LANES), f64::NAN);
         }
         let [x, y, z] = &places;
-        let mut pairs = Vec::new();
-        for (place, &a) in rows.points.iter().enumerate() {
+        let add = |mut pairs: Vec<Pair>, place: usize| {
+            let a = rows.points[place];
             let first = (place + 1) / LANES * LANES;
             let own = [x[place], y[place], z[place]];
             let blocks = x[first..]
@@ -394,8 +394,13 @@ impl Spaces<'_> {
                     }
                 }
             }
-        }
-        pairs
+            pairs
+        };
+        let places = (0..rows.points.len()).into_par_iter().with_min_len(64);
+        places.fold(Vec::new, add).reduce(Vec::new, |mut pairs, others| {
+            pairs.extend(others);
+            pairs
+        })
     }
 
     /// Points of a pair, and number of the second one's image, or 0.

@@ -43,11 +43,13 @@ struct Lists {
     objects: Vec<i64>,
     distances: Vec<f64>,
     shifts: Vec<[i32; 3]>,
+    /// Empty unless requested.
+    vectors: Vec<Vector>,
 }
 
 impl Lists {
     /// Lists pairs within the radius by row and shift.
-    fn new(spaces: &Spaces<'_>, pairs: &[Pair], radius: f64, half: bool) -> Self {
+    fn new(spaces: &Spaces<'_>, pairs: &[Pair], radius: f64, half: bool, has_vectors: bool) -> Self {
         let limit = radius * radius;
         let is_near = |offset: Vector| {
             let squared = dot(offset, offset);
@@ -102,14 +104,19 @@ impl Lists {
             objects: vec![0; count],
             distances: vec![0.0; count],
             shifts: vec![[0; 3]; count],
+            vectors: vec![[0.0; 3]; if has_vectors { count } else { 0 }],
             offsets,
         };
         let offsets = &lists.offsets;
         let objects = shares(&mut lists.objects, offsets);
         let distances = shares(&mut lists.distances, offsets);
         let shifts = shares(&mut lists.shifts, offsets);
-        let shares = objects.into_par_iter().zip(distances).zip(shifts).enumerate();
-        shares.for_each(|(share, ((objects, distances), shifts))| {
+        let vectors = match has_vectors {
+            true => shares(&mut lists.vectors, offsets),
+            false => objects.iter().map(|_| &mut [][..]).collect(),
+        };
+        let shares = (objects, distances, shifts, vectors).into_par_iter().enumerate();
+        shares.for_each(|(share, (objects, distances, shifts, vectors))| {
             let first = share * SHARE;
             let mut sorted = Vec::new();
             for row in first..(first + SHARE).min(rows) {
@@ -121,6 +128,9 @@ impl Lists {
                     let (other, shift, offset) = spaces.follow(row, *link);
                     objects[at] = i64::from(other);
                     distances[at] = distance(offset);
+                    if has_vectors {
+                        vectors[at] = offset;
+                    }
                     if !spaces.homes.is_empty() {
                         shifts[at] = shift;
                     }
@@ -136,10 +146,11 @@ type ListArrays<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray2<i32>>,
+    Option<Bound<'py, PyArray2<f64>>>,
 );
 
 #[pyfunction]
-#[pyo3(signature = (engine, points, *, radius, cells, worlds, half, progress))]
+#[pyo3(signature = (engine, points, *, radius, cells, worlds, half, vectors, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn neighbors<'py>(
     py: Python<'py>,
@@ -149,6 +160,7 @@ pub fn neighbors<'py>(
     cells: PyReadonlyArray3<'py, f64>,
     worlds: Option<PyReadonlyArray1<'py, u32>>,
     half: bool,
+    vectors: bool,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<ListArrays<'py>> {
     let mut state = engine.lock(py)?;
@@ -197,13 +209,15 @@ pub fn neighbors<'py>(
             spaces.add_images(&extents, radius).map_err(many)?;
         }
         let pairs = spaces.pairs(finder, &extents, radius)?;
-        Ok(Lists::new(&spaces, &pairs, radius, half))
+        Ok(Lists::new(&spaces, &pairs, radius, half, vectors))
     })??;
     let shape = [lists.shifts.len(), 3];
+    let vectors = vectors.then(|| PyArray1::from_vec(py, bytemuck::allocation::cast_vec(lists.vectors)).reshape(shape));
     Ok((
         PyArray1::from_vec(py, lists.offsets),
         PyArray1::from_vec(py, lists.objects),
         PyArray1::from_vec(py, lists.distances),
         PyArray1::from_vec(py, bytemuck::allocation::cast_vec(lists.shifts)).reshape(shape)?,
+        vectors.transpose()?,
     ))
 }

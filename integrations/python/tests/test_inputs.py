@@ -450,7 +450,7 @@ def test_results_are_taken_by_other_libraries_without_a_copy(backend: str) -> No
     pairs = mine.step(BOXES).pairs
     lists = mine.rays(LOWER, [1, 0, 0], mode="all")
     distances, rows = mine.query(points=LOWER, k=2)
-    near = mine.neighbors(LOWER, 2.0, cell=9.0)
+    near = mine.neighbors(LOWER, 2.0, cell=9.0, vectors=True)
     for array in (pairs, lists.offsets, lists.objects, lists.t, distances, rows, *vars(near).values()):
         assert array.flags.writeable
         assert np.shares_memory(np.from_dlpack(array), array)

@@ -69,8 +69,9 @@ def test_results_can_be_pickled() -> None:
     mine = BroadPhase(backend="cpu")
     objects = ObjectSet()
     objects.insert(BOXES)
-    results: list[Any] = [mine.neighbors(LOWER, 0.5, cell=9.0), mine.neighbors(LOWER, 0.5), mine.step(objects)]
+    results: list[Any] = [mine.neighbors(LOWER, 0.5, cell=9.0, vectors=True), mine.neighbors(LOWER, 0.5)]
     results += [
+        mine.step(objects),
         mine.step(BOXES, worlds=np.arange(500) % 3),
         mine.rays(LOWER, LOWER),
         mine.rays(LOWER, LOWER, mode="all"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 
 def check(found: Any, points: Any, radius: float, cell: Any = None, *, half: bool = False, worlds: Any = None) -> None:
-    """Compares lists, distances and shifts with brute force in float64."""
+    """Compares lists, distances, shifts and vectors with brute force in float64."""
     points = np.asarray(points, np.float64)
     rows, axes = points.shape
     cell = np.asarray(0.0 if cell is None else cell, float)
@@ -40,6 +40,10 @@ def check(found: Any, points: Any, radius: float, cell: Any = None, *, half: boo
         assert expected[key] >= radius * (1 - 1e-12) - 8 * rounding, key
     np.testing.assert_allclose(found.distances, [expected[key] for key in mine], rtol=1e-12, atol=8 * rounding)
     assert (found.distances <= radius).all()
+    if found.vectors is not None:
+        images = points[found.j] - points[found.i] + found.shifts @ cell
+        assert found.vectors.shape == found.shifts.shape
+        np.testing.assert_allclose(found.vectors, images, rtol=1e-12, atol=8 * rounding)
 
 
 @given(
@@ -90,8 +94,11 @@ def test_neighbors_are_those_of_brute_force(
         cell = cells[cell]
     if cell is not None and radius > 1.0:
         points = points[:12]
-    found = broad_phase(backend, dimensions=dimensions).neighbors(points, radius, cell=cell, half=half)
+    mine = broad_phase(backend, dimensions=dimensions)
+    found = mine.neighbors(points, radius, cell=cell, half=half, vectors=True)
     check(found, points, radius, cell, half=half)
+    assert found.vectors is not None
+    assert mine.neighbors(points, radius, cell=cell, half=half).vectors is None
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
@@ -181,9 +188,9 @@ def test_warp_finds_the_same(backend: str, monkeypatch: pytest.MonkeyPatch, tmp_
 def test_both_backends_give_the_same_bytes(gpu: str) -> None:
     points = np.random.default_rng(5).random((20_000, 3)) * 20
     for cell in (None, 20.0, [[20.0, 0, 0], [7.0, 20.0, 0], [0, -3.0, 20.0]]):
-        answers = [broad_phase(name).neighbors(points, 0.8, cell=cell) for name in ("cpu", gpu)]
+        answers = [broad_phase(name).neighbors(points, 0.8, cell=cell, vectors=True) for name in ("cpu", gpu)]
         assert len(answers[0].objects) > 50_000
-        for name in ("offsets", "objects", "distances", "shifts"):
+        for name in ("offsets", "objects", "distances", "shifts", "vectors"):
             one, other = (getattr(answer, name) for answer in answers)
             assert one.tobytes() == other.tobytes(), name
 

@@ -104,8 +104,15 @@ def neighbors(
     cells: npt.NDArray[np.float64],
     worlds: npt.NDArray[np.uint32] | None,
     half: bool,
+    vectors: bool,
     progress: Any,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
+) -> tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int32],
+    npt.NDArray[np.float64] | None,
+]: ...
 def candidates(
     engine: Engine,
     start: Any,

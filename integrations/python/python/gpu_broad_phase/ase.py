@@ -9,7 +9,6 @@ from typing import Any, Literal, Protocol, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import cells
 from .broad_phase import BroadPhase
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -136,8 +135,10 @@ def neighbor_list(
     elif broad_phase.dimensions != 3:
         raise ValueError("broad_phase is in 2D, and one in 3D is needed")
     limit = _Limit.of(cutoff, len(positions), a)
-    near = broad_phase.neighbors(positions, max(limit.largest, 0.0), cell=a.cell, pbc=a.pbc)
+    near = broad_phase.neighbors(positions, max(limit.largest, 0.0), cell=a.cell, pbc=a.pbc, vectors="D" in quantities)
     arrays: dict[str, npt.NDArray[Any]] = {"i": near.i, "j": near.j, "d": near.distances, "S": near.shifts}
+    if near.vectors is not None:
+        arrays["D"] = near.vectors
     is_near = near.distances < limit.of_pairs(arrays["i"], near.j)
     if not is_near.all():
         arrays = {letter: array[is_near] for letter, array in arrays.items()}
@@ -145,11 +146,8 @@ def neighbor_list(
         atoms = np.arange(len(positions))
         own = atoms[limit.of_pairs(atoms, atoms) > 0.0]
         at, none = np.searchsorted(arrays["i"], own), np.zeros((len(own), 3))
-        of_own = {"i": own, "j": own, "d": none[:, 0], "S": none}
+        of_own = {"i": own, "j": own, "d": none[:, 0], "D": none, "S": none}
         arrays = {letter: np.insert(array, at, of_own[letter], axis=0) for letter, array in arrays.items()}
-    if "D" in quantities:
-        to_image = arrays["S"] @ cells(a.cell, a.pbc, 3, None)[0]
-        arrays["D"] = positions[arrays["j"]] - positions[arrays["i"]] + to_image
     arrays["S"] = arrays["S"].astype(np.int64)
     answer = tuple(arrays[letter] for letter in quantities)
     return answer[0] if len(answer) == 1 else answer

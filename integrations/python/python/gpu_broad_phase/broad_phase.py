@@ -463,6 +463,7 @@ class BroadPhase:
         pbc: npt.ArrayLike | None = None,
         worlds: npt.ArrayLike | None = None,
         half: bool = False,
+        vectors: bool = False,
     ) -> Neighbors:
         """Finds the points within a radius of each other, including all periodic images.
 
@@ -486,6 +487,8 @@ class BroadPhase:
         half : bool
             True to list each pair once, for the point with the smaller row. Of the images of a point itself, half are
             listed: those whose first nonzero shift is positive.
+        vectors : bool
+            True to return the vectors to the images, too.
 
         Returns
         -------
@@ -512,10 +515,19 @@ class BroadPhase:
         world_words, world_count = arrays.worlds(worlds, len(places))
         cells = arrays.cells(cell, pbc, axes, None if worlds is None else world_count)
         with bar("neighbors", self._progress) as progress:
-            offsets, objects, distances, shifts = _native.neighbors(
-                self._engine, places, radius=radius, cells=cells, worlds=world_words, half=half, progress=progress
+            offsets, objects, distances, shifts, to_images = _native.neighbors(
+                self._engine,
+                places,
+                radius=radius,
+                cells=cells,
+                worlds=world_words,
+                half=half,
+                vectors=vectors,
+                progress=progress,
             )
-        return Neighbors(offsets, objects, distances, shifts[:, :axes])
+        return Neighbors(
+            offsets, objects, distances, shifts[:, :axes], None if to_images is None else to_images[:, :axes]
+        )
 
     def why(self, a: int, b: int) -> str:
         """Returns a sentence that names the rule by which two boxes of the last step are a pair or not.

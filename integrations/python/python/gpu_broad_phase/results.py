@@ -109,6 +109,8 @@ class Neighbors:
     """Shape (m, 3): shift of each image, in cells per axis, ascending for images of one neighbour. The vector from
     ``i`` to the image is ``points[j] + shifts @ cell - points[i]``. All shifts are 0 without a cell.
     """
+    vectors: npt.NDArray[np.float64] | None = None
+    """Shape (m, 3): vectors to the images, if requested."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
