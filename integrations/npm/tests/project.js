@@ -1,14 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Creates a folder with the packed package and files. */
+/** Creates a folder with the packed package and files, until this process ends. */
 export function project(files) {
     const folder = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
+    process.once("exit", () => rmSync(folder, { recursive: true }));
     const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
         cwd: root,
         encoding: "utf8",

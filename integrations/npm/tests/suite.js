@@ -1,6 +1,6 @@
 // A browser, a server of this package and test pages, shared by the tests of a file.
 import { after, before } from "node:test";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +22,7 @@ export function suite(options = {}) {
     after(async () => {
         await browser?.close();
         server?.close();
+        rmSync(data, { recursive: true });
     });
     const run = async (call, argument, { silent = true } = {}) => {
         const page = await open(browser, `${server.address}/tests/page.html`);
