@@ -120,11 +120,11 @@ impl std::ops::BitOr for Status {
     }
 }
 
-/// Prints `whole` if no bit is set, else the names of the bits, such as `pairs+hits`.
+/// Prints `complete` if no bit is set, else the names of the bits, such as `pairs+hits`.
 impl std::fmt::Display for Status {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.is_complete() {
-            return formatter.write_str("whole");
+            return formatter.write_str("complete");
         }
         let names = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
         let mut names: Vec<_> = names.map(|(_, name)| (*name).to_owned()).collect();
