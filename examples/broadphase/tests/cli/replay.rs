@@ -76,7 +76,10 @@ fn what_a_command_keeps_is_what_it_was_asked() {
     let (rows, counted) = kept(&["pairs", "boxes.csv", "--scheme", "uniform", "--order", "sorted"]);
     assert_eq!(
         (rows, &counted[..]),
-        (3, &["6", "2", "1", "3", "0", "0", "-", "complete"].map(String::from)[..])
+        (
+            3,
+            &["6", "2", "1", "3", "0", "0", "-", "complete"].map(String::from)[..]
+        )
     );
     for (mode, hits) in [("closest", "2"), ("any", "2"), ("all", "4")] {
         let (_, counted) = kept(&["rays", "boxes.csv", "rays.csv", "--mode", mode]);
@@ -100,7 +103,10 @@ fn what_a_command_keeps_is_what_it_was_asked() {
     let (rows, counted) = kept(&["neighbors", "points.csv", "--radius", "1", "--period", "10,0"]);
     assert_eq!(
         (rows, &counted[..]),
-        (2, &["4", "1", "0", "0", "0", "2", "-", "complete"].map(String::from)[..])
+        (
+            2,
+            &["4", "1", "0", "0", "0", "2", "-", "complete"].map(String::from)[..]
+        )
     );
 }
 
