@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** Creates a folder with the packed package and files, until this process ends. */
 export function project(files) {
     const folder = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
-    process.once("exit", () => rmSync(folder, { recursive: true }));
+    process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
     const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
         cwd: root,
         encoding: "utf8",

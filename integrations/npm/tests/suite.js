@@ -20,9 +20,12 @@ export function suite(options = {}) {
         browser = await launch(options);
     });
     after(async () => {
-        await browser?.close();
-        server?.close();
-        rmSync(data, { recursive: true });
+        try {
+            await browser?.close();
+        } finally {
+            server?.close();
+            rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+        }
     });
     const run = async (call, argument, { silent = true } = {}) => {
         const page = await open(browser, `${server.address}/tests/page.html`);

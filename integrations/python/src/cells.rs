@@ -12,7 +12,7 @@ use crate::engine::Finder;
 const SHARE: usize = 1024;
 /// Bound of shifts, so that their sums fit `i32`.
 const MOST_CELLS: f64 = (1 << 29) as f64;
-/// Tests per point up to which brute force is faster than the CPU engine.
+/// Tests per point up to which brute force is faster than the CPU engine, measured on 2 cores.
 const MOST_TESTS: usize = 800;
 /// Low word of a [`Spaces::link`] without an image.
 const DIRECT: u32 = 1 << 31;
@@ -396,8 +396,8 @@ impl Spaces<'_> {
             }
             pairs
         };
-        let places = (0..rows.points.len()).into_par_iter().with_min_len(64);
-        places.fold(Vec::new, add).reduce(Vec::new, |mut pairs, others| {
+        let every = (0..rows.points.len()).into_par_iter().with_min_len(64);
+        every.fold(Vec::new, add).reduce(Vec::new, |mut pairs, others| {
             pairs.extend(others);
             pairs
         })

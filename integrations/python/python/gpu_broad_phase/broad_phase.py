@@ -493,7 +493,7 @@ class BroadPhase:
         Returns
         -------
         Neighbors
-            Lists per point (CSR), with distances and shifts.
+            Lists per point (CSR), with distances, shifts and, if requested, vectors.
 
         Raises
         ------

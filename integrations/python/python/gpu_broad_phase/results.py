@@ -106,11 +106,13 @@ class Neighbors:
     distances: npt.NDArray[np.float64]
     """Shape (m,): distances to the images."""
     shifts: npt.NDArray[np.int32]
-    """Shape (m, 3): shift of each image, in cells per axis, ascending for images of one neighbour. The vector from
-    ``i`` to the image is ``points[j] + shifts @ cell - points[i]``. All shifts are 0 without a cell.
+    """Shape (m, 3): shift of each image, in cells per axis, ascending for images of one neighbour. All are 0 without a
+    cell.
     """
     vectors: npt.NDArray[np.float64] | None = None
-    """Shape (m, 3): vectors to the images, if requested."""
+    """Shape (m, 3): vector from each point to the image, ``points[j] + shifts @ cell - points[i]``. None unless
+    requested.
+    """
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
