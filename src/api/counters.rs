@@ -35,8 +35,8 @@ pub(crate) mod word {
     }
 }
 
-/// Incomplete outputs of a step, or of their copy by a read-back, as bits of a counter word. No bit is set if the result
-/// is complete.
+/// Incomplete outputs of a step, or of their copy by a read-back, as bits of a counter word. No bit is set if the
+/// result is complete.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Status(u32);
