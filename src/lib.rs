@@ -207,6 +207,7 @@ pub use api::error::{
 };
 pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxLayout, BoxWords, Queries, Rays, Source};
+pub use api::local_origin::LocalOrigin;
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{NearestObject, Query, QueryMode, SelfQuery};

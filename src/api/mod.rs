@@ -6,6 +6,7 @@ pub(crate) mod descriptor;
 pub(crate) mod error;
 pub(crate) mod frustum;
 pub(crate) mod input;
+pub(crate) mod local_origin;
 pub(crate) mod memory;
 pub(crate) mod output;
 pub(crate) mod pair_filter;
