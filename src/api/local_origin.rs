@@ -42,8 +42,14 @@ impl LocalOrigin {
     /// on an axis do not count there.
     pub fn for_boxes(boxes: impl IntoIterator<Item = [[f64; 3]; 2]>, cell: Option<f64>) -> Self {
         let boxes: Vec<_> = boxes.into_iter().collect();
-        let position = std::array::from_fn(|axis| Extent::new(&boxes, axis).map_or(0.0, |extent| extent.origin(cell)));
-        Self { position }
+        Self::of_extents(&std::array::from_fn(|axis| Extent::new(&boxes, axis)), cell)
+    }
+
+    fn of_extents(extents: &[Option<Extent>; 3], cell: Option<f64>) -> Self {
+        let origin = |extent: &Option<Extent>| extent.as_ref().map_or(0.0, |extent| extent.origin(cell));
+        Self {
+            position: extents.each_ref().map(origin),
+        }
     }
 
     /// Returns this origin while it serves the boxes about as well as a new one of [`for_boxes`](Self::for_boxes), else
@@ -51,11 +57,13 @@ impl LocalOrigin {
     #[must_use]
     pub fn updated(self, boxes: impl IntoIterator<Item = [[f64; 3]; 2]>, cell: Option<f64>) -> Self {
         let boxes: Vec<_> = boxes.into_iter().collect();
-        let fresh = Self::for_boxes(boxes.iter().copied(), cell);
+        let extents: [_; 3] = std::array::from_fn(|axis| Extent::new(&boxes, axis));
+        let fresh = Self::of_extents(&extents, cell);
         let serves = |axis: usize| {
-            let reach =
-                |origin: Self| Extent::new(&boxes, axis).map_or(0.0, |extent| extent.reach(origin.position[axis]));
-            reach(self) <= LEAST_GAIN * reach(fresh)
+            extents[axis].as_ref().is_none_or(|extent| {
+                let reach = |origin: Self| extent.reach(origin.position[axis]);
+                reach(self) <= LEAST_GAIN * reach(fresh)
+            })
         };
         if (0..3).all(serves) { self } else { fresh }
     }
@@ -90,6 +98,7 @@ impl LocalOrigin {
     ///
     /// The box is on all layers and has no owner. Infinite bounds stay infinite. On an axis with a NaN or with
     /// `min > max`, the box stays invalid.
+    #[inline]
     pub fn aabb(self, min: [f64; 3], max: [f64; 3]) -> Aabb {
         let mut bounds = Aabb::new([0.0; 3], [0.0; 3]);
         for axis in 0..3 {
@@ -139,37 +148,42 @@ impl LocalOrigin {
     }
 
     /// Largest `f32` up to the exact difference.
+    #[inline]
     fn below(self, number: f64, axis: usize) -> f32 {
-        -rounded_up(-number, -self.position[axis])
+        rounded::<false>(number, self.position[axis])
     }
 
     /// Smallest `f32` from the exact difference on.
+    #[inline]
     fn above(self, number: f64, axis: usize) -> f32 {
-        rounded_up(number, self.position[axis])
+        rounded::<true>(number, self.position[axis])
     }
 }
 
-/// Rounds to the smallest `f32` that is not below `number`.
+/// Smallest `f32` that is not below `number`.
 fn round_up(number: f64) -> f32 {
-    rounded_up(number, 0.0)
+    rounded::<true>(number, 0.0)
 }
 
-/// Rounds the exact `number - origin` up to a float.
-fn rounded_up(number: f64, origin: f64) -> f32 {
-    let difference = number - origin;
+/// Rounds the exact `number - origin` up or down to a float. Branches on digits would be mispredicted, so there are none.
+#[inline]
+fn rounded<const UP: bool>(number: f64, origin: f64) -> f32 {
+    let mut difference = number - origin;
     if difference.is_infinite() && number.is_finite() {
-        return if difference > 0.0 { f32::INFINITY } else { f32::MIN };
+        difference = f64::MAX.copysign(difference);
     }
     // The rounding error of the difference, exactly (Knuth's two-sum). NaN for infinite numbers, which compare false.
     let part = number - difference;
     let error = (number - (difference + part)) + (part - origin);
     let nearest = difference as f32;
-    let rounding = f64::from(nearest) - difference;
-    if rounding < 0.0 || (rounding == 0.0 && error > 0.0) {
-        nearest.next_up()
-    } else {
-        nearest
-    }
+    let sign = if UP { 1.0 } else { -1.0 };
+    let rounding = sign * (f64::from(nearest) - difference);
+    let is_inside = (rounding < 0.0) | ((rounding == 0.0) & (sign * error > 0.0));
+    // The next float outward. It never crosses 0, since rounding keeps the sign. Bits of negative floats ascend as the
+    // floats descend.
+    let bits = nearest.to_bits() as i32;
+    let step = i32::from(is_inside) * (1 | (bits >> 31));
+    f32::from_bits((if UP { bits + step } else { bits - step }) as u32)
 }
 
 /// Range of most boxes along an axis.
@@ -294,7 +308,7 @@ mod tests {
         let zero = LocalOrigin::default();
         assert!(zero.aabb([f64::NAN; 3], [1.0; 3]).min[2].is_nan());
         let bits = |aabb: Aabb| [aabb.min, aabb.max].map(|corner| corner.map(f32::to_bits));
-        let exact = [[-0.0, 1e-45, f32::NEG_INFINITY], [0.0, f32::MAX, 3.0]];
+        let exact = [[-0.0, 1e-45, 0.0], [0.0, f32::MAX, -0.0]];
         let [min, max] = exact.map(|corner| corner.map(f64::from));
         assert_eq!(bits(zero.aabb(min, max)), exact.map(|corner| corner.map(f32::to_bits)));
         // Rounding must not order the bounds.

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use gpu_broad_phase::{BroadPhaseDescriptor, Dimensions};
+use gpu_broad_phase::{BroadPhaseDescriptor, Dimensions, LocalOrigin};
 use measure::Gpu;
 use measure::bench::{
     self, Bench, Block, COUNTS, Options, Rays, ReportOptions, Scene, scaling_text, write_csv, write_markdown,
@@ -44,8 +44,8 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut faults = Vec::new();
     for source in &sources {
-        let scene = source.load(args, reporter)?;
-        let rays = rays(&scene, args, reporter)?;
+        let (scene, origin) = source.load(args, reporter)?;
+        let rays = rays(&scene, origin, args, reporter)?;
         let scheme = scheme_from_args(&args.scheme, &scene.boxes, scene.dimensions, reporter)?;
         let (block, wrong) = bench.scene(&scene, rays.as_ref(), scheme)?;
         faults.extend(wrong.into_iter().map(|fault| format!("{}: {fault}", block.title())));
@@ -165,14 +165,16 @@ impl Source {
         Ok(sources)
     }
 
-    fn load(&self, args: &BenchArgs, reporter: Reporter) -> Result<Scene> {
+    /// Returns the scene and the origin of its boxes.
+    fn load(&self, args: &BenchArgs, reporter: Reporter) -> Result<(Scene, LocalOrigin)> {
         match self {
             &Self::Random(distribution, count) => {
                 let dimensions = match args.reading.dimensions {
                     Some(2) => Dimensions::Two,
                     _ => Dimensions::Three,
                 };
-                Scene::random(distribution, count, dimensions, args.seed)
+                let scene = Scene::random(distribution, count, dimensions, args.seed)?;
+                Ok((scene, LocalOrigin::default()))
             }
             Self::Folder(path) => {
                 let reading = ReadingArgs {
@@ -187,17 +189,18 @@ impl Source {
     }
 }
 
-fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
+fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<(Scene, LocalOrigin)> {
     let scene = input::scene(path, reading, reporter)?;
     let stem = named.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().replace(',', " ");
-    Scene::of_boxes(name, &scene.boxes, dimensions(&scene)).with_context(|| named.display().to_string())
+    let measured = Scene::of_boxes(name, &scene.boxes, dimensions(&scene));
+    Ok((measured.with_context(|| named.display().to_string())?, scene.origin))
 }
 
-fn rays(scene: &Scene, args: &BenchArgs, reporter: Reporter) -> Result<Option<Rays>> {
+fn rays(scene: &Scene, origin: LocalOrigin, args: &BenchArgs, reporter: Reporter) -> Result<Option<Rays>> {
     if let Some(path) = &args.rays {
         let rays = input::rays(path, scene.dimensions.count() as u8, reporter)?;
-        return Rays::of_rays(rays)
+        return Rays::of_rays(rays.at(origin).into_plain())
             .with_context(|| path.display().to_string())
             .map(Some);
     }

@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::Aabb;
+use gpu_broad_phase::{Aabb, LocalOrigin};
 use measure::bench::is_finite;
 use measure::grouped;
 
@@ -42,7 +42,7 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
         short(grid.cell),
         grid.most()
     ));
-    let canvas = picture(&grid, boxes.len());
+    let canvas = picture(&grid, scene.origin, boxes.len());
     output.save(|file| write_png(file, &canvas))?;
     Ok(Status::Done)
 }
@@ -145,7 +145,7 @@ fn median_side(boxes: &[&Aabb], axes: [usize; 2]) -> f64 {
     *sides.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-fn picture(grid: &Grid, boxes: usize) -> Canvas {
+fn picture(grid: &Grid, origin: LocalOrigin, boxes: usize) -> Canvas {
     let [columns, rows] = grid.size;
     let pixels = (MAP / columns.max(rows)).max(1);
     let map = Rectangle {
@@ -174,18 +174,26 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     }
     canvas.frame(map);
 
+    let label = |side: usize, local: f64| match origin.position[grid.axes[side]] {
+        0.0 => short(local),
+        // Short numbers would be the same at both ends.
+        origin => {
+            let decimals = 3.0 - (grid.high[side] - grid.low[side]).log10().floor();
+            format!("{:.*}", decimals.clamp(0.0, 9.0) as usize, local + origin)
+        }
+    };
     let names = grid.axes.map(|axis| ["x", "y", "z"][axis]);
     let title = format!("{} boxes, cells of {}", grouped(boxes as u64), short(grid.cell));
     canvas.text(map.x, MARGIN - 32, &title, Align::Left);
     let below = map.y + map.height + 12;
-    canvas.text(map.x, below, &short(grid.low[0]), Align::Left);
+    canvas.text(map.x, below, &label(0, grid.low[0]), Align::Left);
     canvas.text(map.x + map.width / 2, below, names[0], Align::Middle);
-    canvas.text(map.x + map.width, below, &short(grid.high[0]), Align::Right);
+    canvas.text(map.x + map.width, below, &label(0, grid.high[0]), Align::Right);
     let left = map.x - 12 - TEXT_HEIGHT;
     canvas.text_up(left, map.y + map.height / 2, names[1], Align::Middle);
     if map.height >= LEAST_HEIGHT {
-        canvas.text_up(left, map.y + map.height, &short(grid.low[1]), Align::Left);
-        canvas.text_up(left, map.y, &short(grid.high[1]), Align::Right);
+        canvas.text_up(left, map.y + map.height, &label(1, grid.low[1]), Align::Left);
+        canvas.text_up(left, map.y, &label(1, grid.high[1]), Align::Right);
     }
 
     let bar = Rectangle {

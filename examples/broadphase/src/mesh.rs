@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use gpu_broad_phase::Aabb;
+use gpu_broad_phase::{Aabb, LocalOrigin};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Kind {
@@ -234,15 +234,16 @@ impl Elements {
     }
 }
 
-/// Boxes around elements in one or two frames: vertices, edges, then faces.
-pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<(Vec<Aabb>, Elements)> {
-    let corners: Vec<_> = match next {
-        Some(next) => {
-            let frames = mesh.positions.iter().zip(&next.positions);
-            frames.map(|(&from, &to)| [from, to]).map(vertex_box).collect()
-        }
-        None => mesh.positions.iter().map(|&at| vertex_box([at, at])).collect(),
-    };
+/// Boxes around elements in one or two frames, measured from `origin`: vertices, edges, then faces.
+pub fn boxes(
+    mesh: &Mesh,
+    next: Option<&Mesh>,
+    selection: &Selection,
+    origin: LocalOrigin,
+) -> Result<(Vec<Aabb>, Elements)> {
+    let later = next.unwrap_or(mesh);
+    let frames = mesh.positions.iter().zip(&later.positions);
+    let corners: Vec<_> = frames.map(|(&from, &to)| vertex_box([from, to], origin)).collect();
     let edges = mesh.unique_edges();
     let totals = [corners.len(), edges.len(), mesh.faces.len()];
     // The library reserves the largest id for "none".
@@ -285,13 +286,40 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     Ok((boxes, elements))
 }
 
+/// Bounds `[min, max]` of at most `most` elements of the largest kind that the mesh has, evenly chosen.
+pub fn sample(mesh: &Mesh, most: usize) -> Vec<[[f64; 3]; 2]> {
+    let bounds = |vertices: &[u32]| {
+        let positions = vertices.iter().map(|&vertex| mesh.positions[vertex as usize]);
+        let empty = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+        positions.fold(empty, |[low, high], position| {
+            [
+                std::array::from_fn(|axis| low[axis].min(position[axis])),
+                std::array::from_fn(|axis| high[axis].max(position[axis])),
+            ]
+        })
+    };
+    let stride = |count: usize| count / most + 1;
+    if !mesh.faces.is_empty() {
+        return mesh
+            .faces
+            .iter()
+            .step_by(stride(mesh.faces.len()))
+            .map(bounds)
+            .collect();
+    }
+    if !mesh.edges.is_empty() {
+        let edges = mesh.edges.iter().step_by(stride(mesh.edges.len()));
+        return edges.map(|edge| bounds(edge)).collect();
+    }
+    let positions = mesh.positions.iter().step_by(stride(mesh.positions.len()));
+    positions.map(|&position| [position; 2]).collect()
+}
+
 /// Bounds are rounded to f32, then moved outward by one float, as in the known answers of published scenes.
-fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
+fn vertex_box(frames: [[f64; 3]; 2], origin: LocalOrigin) -> Aabb {
     let [from, to] = frames.map(|at| {
-        Aabb::new(
-            at.map(|value| (value as f32).next_down()),
-            at.map(|value| (value as f32).next_up()),
-        )
+        let at: [f32; 3] = std::array::from_fn(|axis| (at[axis] - origin.position[axis]) as f32);
+        Aabb::new(at.map(f32::next_down), at.map(f32::next_up))
     });
     union(from, to)
 }
@@ -364,7 +392,7 @@ mod tests {
     #[test]
     fn ids_keep_their_numbers_when_kinds_are_left_out() {
         let selection = Selection::new(&[], &[(Kind::Vertices, Kind::Faces)]).unwrap();
-        let (boxes, elements) = boxes(&square(), None, &selection).unwrap();
+        let (boxes, elements) = boxes(&square(), None, &selection, LocalOrigin::default()).unwrap();
         assert_eq!(boxes.len(), 5);
         assert_eq!((elements.id(3), elements.id(4)), (3, 8));
         assert_eq!((elements.local_id(3), elements.local_id(4)), (3, 0));
@@ -405,7 +433,7 @@ mod tests {
         let mut mesh = square();
         mesh.positions[1][0] = f64::NAN;
         let selection = Selection::new(&[Kind::Vertices, Kind::Edges, Kind::Faces], &[]).unwrap();
-        let (boxes, _) = boxes(&mesh, Some(&square()), &selection).unwrap();
+        let (boxes, _) = boxes(&mesh, Some(&square()), &selection, LocalOrigin::default()).unwrap();
         let invalid: Vec<_> = (0..boxes.len()).filter(|&at| boxes[at].min[0].is_nan()).collect();
         assert_eq!(invalid, [1, 4, 5, 8]);
     }

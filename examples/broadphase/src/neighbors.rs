@@ -2,7 +2,7 @@
 //! original numbers.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Scene, SelfQuery, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, NONE, NearestObject, Scene, SelfQuery, Source};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::Status;
@@ -37,6 +37,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
         boxes,
         dimensions: points.dimensions,
         elements: None,
+        origin: LocalOrigin::default(),
     };
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&candidates),

@@ -7,7 +7,7 @@ use measure::verify::answer::sort_pairs;
 
 use crate::Status;
 use crate::args::{PairsArgs, between_name};
-use crate::engine::{dimensions, has_too_many_pairs, scheme};
+use crate::engine::{cell, dimensions, has_too_many_pairs, scheme};
 use crate::input;
 use crate::mesh::{Between, Elements};
 use crate::output::{Target, is_device, print};
@@ -26,7 +26,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let mut targets = targets(args, &between)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
-    let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
+    let scene = input::scene_of_pairs(&args.scene, &args.which, cell(&args.scheme), reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &between)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),

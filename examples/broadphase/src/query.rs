@@ -4,7 +4,7 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Query, Qu
 use crate::Status;
 use crate::args::QueryArgs;
 use crate::distance::between_boxes;
-use crate::engine::{dimensions, scheme};
+use crate::engine::{cell, dimensions, scheme};
 use crate::input;
 use crate::output::Target;
 use crate::report::{self, Reporter, results};
@@ -17,9 +17,12 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let mut target = Target::unless(args.step.count_only, &args.output)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let wide = input::wide_scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let wide_boxes = input::boxes(&args.boxes, wide.dimensions, reporter)?;
+    let origin = wide.origin(wide_boxes.is_exact(), cell(&args.scheme), reporter);
+    let scene = wide.at(origin, reporter)?;
+    let boxes = wide_boxes.at(origin);
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
-    let boxes = input::boxes(&args.boxes, scene.dimensions, reporter)?;
     // Written after all inputs are read, to overwrite none.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {

@@ -3,7 +3,7 @@ use gpu_broad_phase::{BroadPhaseDescriptor, NONE, OutputOptions, RayMode, Scene,
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
-use crate::engine::{dimensions, scheme};
+use crate::engine::{cell, dimensions, scheme};
 use crate::input;
 use crate::output::Target;
 use crate::report::{self, Reporter, hits};
@@ -18,9 +18,12 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let mut target = Target::unless(args.step.count_only, &args.output)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let wide = input::wide_scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let wide_rays = input::rays(&args.rays, wide.dimensions, reporter)?;
+    let origin = wide.origin(wide_rays.is_exact(), cell(&args.scheme), reporter);
+    let scene = wide.at(origin, reporter)?;
+    let rays = wide_rays.at(origin);
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
-    let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
     // Written after all inputs are read, to overwrite none.
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
@@ -40,12 +43,12 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     };
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
-        rays: rays.as_slice().into(),
+        rays: rays.as_rays(),
         ..Scene::default()
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    report::rays(reporter, &result, rays.len(), answer.duration);
+    report::rays(reporter, &result, wide_rays.len(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {
@@ -62,11 +65,11 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
                 };
                 [f64::from(ray), object, f64::from(hit.t)]
             });
-            target.write(rays.len(), 3, values, reporter)?;
+            target.write(wide_rays.len(), 3, values, reporter)?;
         }
         Mode::Any => {
             let values = result.ray_any.iter().zip(0_u32..).flat_map(|(&hit, ray)| [ray, hit]);
-            target.write(rays.len(), 2, values, reporter)?;
+            target.write(wide_rays.len(), 2, values, reporter)?;
         }
         Mode::All => {
             let spinner = reporter.spinner("sorting");

@@ -7,13 +7,14 @@ use measure::stats::Stats;
 
 use crate::Status;
 use crate::args::StatsArgs;
-use crate::engine::{Engine, dimensions, scheme};
+use crate::engine::{Engine, cell, dimensions, scheme};
 use crate::input;
 use crate::output::print;
 use crate::report::Reporter;
 
 pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let wide = input::wide_scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let scene = wide.alone(cell(&args.scheme), reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,

@@ -1,11 +1,11 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Scheme, Source};
+use gpu_broad_phase::{BroadPhaseDescriptor, Rays, Scene, Scheme, Source};
 use measure::verify::{Case, Verified, compare, compare_random, table, verified};
 
 use crate::Status;
 use crate::args::{Backend, VerifyArgs};
 use crate::engine::{backends, dimensions, names_no_backend};
-use crate::input;
+use crate::input::{self, RayList, WideRays};
 use crate::output::print;
 use crate::report::Reporter;
 
@@ -16,16 +16,20 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
     let mut adapters = open(args, reporter)?;
     let mut status = Status::Done;
     if let Some(path) = &args.scene.scene {
-        let scene = input::scene(path, &args.scene.reading, reporter)?;
-        let rays = match &args.rays {
-            Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
-            None => Vec::new(),
-        };
+        let wide = input::wide_scene(path, &args.scene.reading, reporter)?;
+        let wide_rays = args
+            .rays
+            .as_ref()
+            .map(|rays| input::rays(rays, wide.dimensions, reporter));
+        let wide_rays = wide_rays.transpose()?;
+        let origin = wide.origin(wide_rays.as_ref().is_none_or(WideRays::is_exact), None, reporter);
+        let scene = wide.at(origin, reporter)?;
+        let rays = wide_rays.map(|rays| rays.at(origin));
         let dimensions = dimensions(&scene);
         let case = Case {
             scene: Scene {
                 objects: Source::Host(&scene.boxes),
-                rays: rays.as_slice().into(),
+                rays: rays.as_ref().map_or(Rays::Plain(Source::Host(&[])), RayList::as_rays),
                 ..Scene::default()
             },
             descriptor: BroadPhaseDescriptor {

@@ -6,14 +6,15 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::{PairRule, pair_rule};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, Ray, RayHit, RayMode, Scene as Step, Source, cpu,
+    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, RayHit, RayMode, Rays, Scene as Step, Source, SweptRay,
+    cpu,
 };
 
 use crate::Status;
 use crate::args::{Mode, WhyArgs};
 use crate::distance::between_boxes;
 use crate::engine::dimensions;
-use crate::input::{self, Scene, invalid};
+use crate::input::{self, Scene, WideBoxes, WideRays, invalid};
 use crate::mesh::{Between, Elements, Kind};
 use crate::output::print;
 use crate::report::Reporter;
@@ -39,7 +40,16 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         }
     }
     let between = args.which.checked()?;
-    let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
+    let wide = input::wide_scene_of_pairs(&args.scene, &args.which, reporter)?;
+    let axes = wide.dimensions;
+    let rays = args.rays.as_ref().map(|file| input::rays(file, axes, reporter));
+    let rays = rays.transpose()?;
+    let queries = args.boxes.as_ref().map(|file| input::boxes(file, axes, reporter));
+    let queries = queries.transpose()?;
+    let others_are_exact =
+        rays.as_ref().is_none_or(WideRays::is_exact) && queries.as_ref().is_none_or(WideBoxes::is_exact);
+    let origin = wide.origin(others_are_exact, None, reporter);
+    let scene = input::with_owners(wide.at(origin, reporter)?, &args.which, reporter)?;
     let names = Names::new(args, &scene, &between)?;
     let explainer = Explainer {
         args,
@@ -57,10 +67,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         },
     };
     let a = names.index_of(args.a, 0)?;
-    let text = match (args.b, &args.rays, &args.boxes) {
+    let text = match (args.b, rays, queries) {
         (Some(b), ..) => explainer.pair(a, names.index_of(b, 1)?)?,
-        (None, Some(file), _) => explainer.ray(file, args.ray.unwrap_or_default(), a)?,
-        (None, None, Some(file)) => explainer.query(file, args.query.unwrap_or_default(), a)?,
+        (None, Some(rays), _) => explainer.ray(&rays, args.ray.unwrap_or_default(), a)?,
+        (None, None, Some(queries)) => explainer.query(&queries, args.query.unwrap_or_default(), a)?,
         (None, None, None) => unreachable!("arguments were checked"),
     };
     print(|out| writeln!(out, "{text}"))?;
@@ -105,16 +115,13 @@ impl Explainer<'_> {
         Ok(sentence(&format!("{first} and {second} {verdict} a pair: {reason}")))
     }
 
-    fn ray(&self, file: &Path, row: u32, object: u32) -> Result<String> {
-        let rays = input::rays(file, self.scene.dimensions, self.reporter)?;
-        check_row(file, "ray", row, rays.len())?;
-        let ray = rays[row as usize];
+    fn ray(&self, rays: &WideRays, row: u32, object: u32) -> Result<String> {
+        check_row(rays.path(), "ray", row, rays.len())?;
+        let ray = rays.at(self.scene.origin).get(row as usize);
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
-        let endless = Ray {
-            t_max: f32::INFINITY,
-            ..ray
-        };
+        let mut endless = ray;
+        endless.ray.t_max = f32::INFINITY;
         let hits = |t: f32| Ok(sentence(&format!("ray {row} hits {name} at t = {t}")));
         let reason = if let Some(t) = self.hit(bounds, ray)? {
             if self.args.mode != Mode::Closest {
@@ -132,21 +139,21 @@ impl Explainer<'_> {
             }
         } else if let Some(reason) = self.left_out(object) {
             reason
-        } else if let Some(fault) = invalid::of_ray(&ray) {
+        } else if let Some(fault) = invalid::of_ray(&ray.ray) {
             format!("the ray is invalid: {fault}")
         } else if self.hit(in_all_layers(bounds), ray)?.is_some() {
             "the object's layers exclude rays".to_owned()
         } else if let Some(t) = self.hit(in_all_layers(bounds), endless)? {
-            format!("it enters the box at t = {t}, and its t_max is {}", ray.t_max)
+            format!("it enters the box at t = {t}, and its t_max is {}", ray.ray.t_max)
         } else {
             "it misses the box".to_owned()
         };
         Ok(sentence(&format!("ray {row} does not hit {name}: {reason}")))
     }
 
-    fn query(&self, file: &Path, row: u32, object: u32) -> Result<String> {
-        let boxes = input::boxes(file, self.scene.dimensions, self.reporter)?;
-        check_row(file, "query", row, boxes.len())?;
+    fn query(&self, queries: &WideBoxes, row: u32, object: u32) -> Result<String> {
+        let boxes = queries.at(self.scene.origin);
+        check_row(queries.path(), "query", row, boxes.len())?;
         let asked = boxes[row as usize];
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
@@ -172,12 +179,12 @@ impl Explainer<'_> {
         Ok(sentence(&format!("query {row} does not find {name}: {reason}")))
     }
 
-    fn hit(&self, bounds: Aabb, ray: Ray) -> Result<Option<f32>> {
-        let result = cpu::step(&self.descriptor, &[bounds], &[ray])?;
+    fn hit(&self, bounds: Aabb, ray: SweptRay) -> Result<Option<f32>> {
+        let result = cpu::step_scene(&self.descriptor, &with_ray(&[bounds], &[ray]))?;
         Ok(result.ray_hits.first().map(|hit| hit.t))
     }
 
-    fn closest(&self, ray: Ray) -> Result<RayHit> {
+    fn closest(&self, ray: SweptRay) -> Result<RayHit> {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
             outputs: OutputOptions {
@@ -186,7 +193,7 @@ impl Explainer<'_> {
             },
             ..self.descriptor
         };
-        Ok(cpu::step(&descriptor, &self.scene.boxes, &[ray])?.ray_hits[0])
+        Ok(cpu::step_scene(&descriptor, &with_ray(&self.scene.boxes, &[ray]))?.ray_hits[0])
     }
 
     fn finds(&self, asked: Aabb, bounds: Aabb) -> Result<bool> {
@@ -218,6 +225,14 @@ impl Explainer<'_> {
             return Some(format!("{name} has the flag EXCLUDED"));
         }
         invalid::of_box(&bounds).map(|fault| format!("{name} is invalid: {fault}"))
+    }
+}
+
+fn with_ray<'a>(boxes: &'a [Aabb], ray: &'a [SweptRay; 1]) -> Step<'a> {
+    Step {
+        objects: Source::Host(boxes),
+        rays: Rays::Swept(Source::Host(ray)),
+        ..Step::default()
     }
 }
 

@@ -2,22 +2,22 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::{Format, Input, MESHES, Scene, gltf, name, obj, ply, stl, warn_all};
+use super::{Format, Input, MESHES, WideScene, gltf, name, obj, ply, stl, warn_all};
 use crate::args::ReadingArgs;
-use crate::mesh::{Mesh, Selection, boxes};
+use crate::mesh::{Mesh, Selection};
 use crate::report::{Reporter, counted};
 
 pub fn scene(
     path: &Path,
     input: Input,
     reading: &ReadingArgs,
-    selection: &Selection,
+    selection: Selection,
     reporter: Reporter,
-) -> Result<Scene> {
+) -> Result<WideScene> {
     let dimensions = reading.dimensions.unwrap_or(3);
-    let mut mesh = read(path, input, selection, dimensions)?;
+    let mut mesh = read(path, input, &selection, dimensions)?;
     let mut next = match &reading.next {
-        Some(next) => Some(second(path, &mesh, next, selection, dimensions, reporter)?),
+        Some(next) => Some(second(path, &mesh, next, &selection, dimensions, reporter)?),
         None => None,
     };
     if dimensions == 2 {
@@ -32,17 +32,7 @@ pub fn scene(
         let edges = counted(points as u64, "edge");
         warn_all(path, [format!("skipped {edges} from a vertex to itself")]);
     }
-    let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| name(path))?;
-    let [vertices, edges, faces] = elements.totals;
-    reporter.say(format!(
-        "{}: {vertices} vertices, {edges} edges, {faces} faces",
-        name(path)
-    ));
-    Ok(Scene {
-        boxes,
-        dimensions,
-        elements: Some(elements),
-    })
+    Ok(WideScene::of_mesh(path, mesh, next, selection, dimensions))
 }
 
 pub fn frames(paths: [&Path; 2], selection: &Selection, reporter: Reporter) -> Result<[Mesh; 2]> {

@@ -10,6 +10,7 @@ mod ply;
 mod ply_header;
 mod stl;
 mod text;
+mod wide;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -18,20 +19,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::{Aabb, Pair, Ray, Snapshot};
+use gpu_broad_phase::{Aabb, LocalOrigin, Pair, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::{PairArgs, ReadingArgs, SceneArgs};
-use crate::mesh::{Between, Elements, Kind, Mesh, Selection, round_down, round_up};
+use crate::mesh::{Between, Elements, Kind, Mesh, Selection};
 use crate::output::{Output, is_output};
 use crate::report::Reporter;
 use npy::Length;
+pub use wide::{RayList, WideBoxes, WideRays, WideScene};
 
 pub struct Scene {
+    /// Measured from `origin`.
     pub boxes: Vec<Aabb>,
     pub dimensions: u8,
     /// `None` for a table of boxes, whose row numbers are the ids.
     pub elements: Option<Elements>,
+    pub origin: LocalOrigin,
 }
 
 pub struct Points {
@@ -61,35 +65,53 @@ impl Table {
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.values.chunks_exact(self.columns)
     }
+
+    fn len(&self) -> usize {
+        self.values.len() / self.columns
+    }
 }
 
 /// Reads boxes or a mesh; errors name the file.
 pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
-    scene_between(path, reading, &[], false, reporter)
+    wide_scene(path, reading, reporter)?.alone(None, reporter)
 }
 
-/// Like [`scene`], but also applies `--between`, `--free` and `--groups`.
-pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
-    let mut scene = scene_between(&args.scene, &args.reading, &which.between, which.free, reporter)?;
+/// Like [`scene`], but also applies `--between`, `--free` and `--groups`. The origin is a multiple of `cell`.
+pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, cell: Option<f64>, reporter: Reporter) -> Result<Scene> {
+    let scene = wide_scene_of_pairs(args, which, reporter)?.alone(cell, reporter)?;
+    with_owners(scene, which, reporter)
+}
+
+/// Applies `--groups`.
+pub fn with_owners(mut scene: Scene, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     if let Some(groups) = &which.groups {
         set_owners(&mut scene, groups, reporter)?;
     }
     Ok(scene)
 }
 
-/// Like [`scene`], with layers for the kinds in `between`. `free` requires a mesh.
-pub fn scene_between(
+/// Like [`scene`], with coordinates in f64, so that other inputs can have the same origin.
+pub fn wide_scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<WideScene> {
+    wide_scene_between(path, reading, &[], false, reporter)
+}
+
+/// Like [`wide_scene`], with layers for the kinds in `--between`. `--free` requires a mesh.
+pub fn wide_scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) -> Result<WideScene> {
+    wide_scene_between(&args.scene, &args.reading, &which.between, which.free, reporter)
+}
+
+fn wide_scene_between(
     path: &Path,
     reading: &ReadingArgs,
     between: &[Between],
     free: bool,
     reporter: Reporter,
-) -> Result<Scene> {
+) -> Result<WideScene> {
     let named = || name(path);
     let input = Input::open(path, reporter).with_context(named)?;
     let scene = if input.format.is_mesh() {
         let selection = Selection::new(&reading.elements, between)?;
-        mesh::scene(path, input, reading, &selection, reporter)?
+        mesh::scene(path, input, reading, selection, reporter)?
     } else {
         for (given, option) in [
             (!reading.elements.is_empty(), "--elements"),
@@ -101,7 +123,7 @@ pub fn scene_between(
                 bail!("{}: {option} needs a mesh ({MESHES})", name(path));
             }
         }
-        let scene = table_of(path, input).and_then(boxes_of_table);
+        let scene = table_of(path, input).and_then(|table| WideScene::of_table(path, table));
         scene.with_context(named)?
     };
     if let Some(asked) = reading.dimensions
@@ -113,19 +135,12 @@ pub fn scene_between(
             scene.dimensions
         );
     }
-    let what = if scene.elements.is_some() { "elements" } else { "boxes" };
-    warn_of(path, what, &scene.boxes, invalid::of_box, |index| {
-        match &scene.elements {
-            Some(elements) => format!("element {}", elements.id(index as u32)),
-            None => row(index),
-        }
-    });
     Ok(scene)
 }
 
 /// Gives all boxes of a body the same owner. The file has the body of each box, or of each vertex of a mesh; -1 means
 /// none.
-pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
+fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
     let mut set = || {
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
             bail!("--groups conflicts with the scene's owner column: remove one");
@@ -209,7 +224,7 @@ pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::new(&[Kind::Faces], &[])?, reporter)
 }
 
-pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>> {
+pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideRays> {
     let read = || {
         let table = table(path, reporter)?;
         if table.filters.is_some() {
@@ -225,43 +240,35 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
         if rays_dimensions != dimensions {
             bail!("the rays are {rays_dimensions}D and the scene is {dimensions}D");
         }
-        let axes = usize::from(dimensions);
-        let has_end = table.columns > 2 * axes;
-        if !has_end {
+        if table.columns == 2 * usize::from(dimensions) {
             reporter.say(format!("{}: no t_max column: rays are infinite", name(path)));
         }
-        Ok(table
-            .rows()
-            .map(|row| {
-                let vector =
-                    |from: usize| std::array::from_fn(|axis| if axis < axes { row[from + axis] as f32 } else { 0.0 });
-                let t_max = if has_end { row[2 * axes] as f32 } else { f32::INFINITY };
-                Ray::new(vector(0), vector(axes), t_max)
-            })
-            .collect())
+        Ok(WideRays::new(path, table, dimensions))
     };
-    let rays: Vec<_> = read().with_context(|| name(path))?;
-    warn_of(path, "rays", &rays, invalid::of_ray, row);
-    Ok(rays)
+    read().with_context(|| name(path))
 }
 
-pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb>> {
+pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideBoxes> {
     let read = || {
         let table = table(path, reporter)?;
         // The number of columns distinguishes boxes from points.
-        let scene = match table.columns {
-            2 | 3 => points_of_table(&table)?.scene(),
-            4 | 6 => boxes_of_table(table)?,
+        let (boxes, boxes_dimensions) = match table.columns {
+            2 | 3 => {
+                let points = points_of_table(&table)?;
+                (WideBoxes::of_points(path, points.positions), points.dimensions)
+            }
+            4 | 6 => {
+                let dimensions = dimensions_of_boxes(&table)?;
+                (WideBoxes::of_table(path, &table), dimensions)
+            }
             columns => bail!("{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2"),
         };
-        if scene.dimensions != dimensions {
-            bail!("the queries are {}D and the scene is {dimensions}D", scene.dimensions);
+        if boxes_dimensions != dimensions {
+            bail!("the queries are {boxes_dimensions}D and the scene is {dimensions}D");
         }
-        Ok(scene.boxes)
+        Ok(boxes)
     };
-    let boxes = read().with_context(|| name(path))?;
-    warn_of(path, "queries", &boxes, invalid::of_box, row);
-    Ok(boxes)
+    read().with_context(|| name(path))
 }
 
 pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
@@ -286,17 +293,6 @@ fn row(place: usize) -> String {
 /// Warns of ignored rows, which otherwise only show as missing results.
 fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
     warn_all(path, invalid::warning(what, rows, why, name_of));
-}
-
-impl Points {
-    fn scene(&self) -> Scene {
-        let point = |position: &[f64; 3]| Aabb::point(position.map(|value| value as f32));
-        Scene {
-            boxes: self.positions.iter().map(point).collect(),
-            dimensions: self.dimensions,
-            elements: None,
-        }
-    }
 }
 
 fn points_of_table(table: &Table) -> Result<Points> {
@@ -332,33 +328,14 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
 /// is no limit, because worlds take none of its bytes.
 const MOST_WORLDS: u32 = 1 << 25;
 
-fn boxes_of_table(table: Table) -> Result<Scene> {
-    let dimensions: u8 = match table.columns {
-        6 => 3,
-        4 => 2,
+fn dimensions_of_boxes(table: &Table) -> Result<u8> {
+    match table.columns {
+        6 => Ok(3),
+        4 => Ok(2),
         columns => {
             bail!("{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and optionally two named layers,owner")
         }
-    };
-    let axes = usize::from(dimensions);
-    let mut boxes: Vec<_> = table
-        .rows()
-        .map(|row| {
-            let corner = |from: usize, round: fn(f64) -> f32| {
-                std::array::from_fn(|axis| if axis < axes { round(row[from + axis]) } else { 0.0 })
-            };
-            Aabb::new(corner(0, round_down), corner(axes, round_up))
-        })
-        .collect();
-    for (boxed, &[layers, owner]) in boxes.iter_mut().zip(table.filters.iter().flatten()) {
-        boxed.layers = layers;
-        boxed.owner = owner;
     }
-    Ok(Scene {
-        boxes,
-        dimensions,
-        elements: None,
-    })
 }
 
 fn table(path: &Path, reporter: Reporter) -> Result<Table> {
@@ -383,7 +360,7 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
         mesh => bail!("{}; use a table ({TABLES})", mesh.name()),
     };
     // The library reserves the largest id for "none".
-    if table.values.len() / table.columns >= u32::MAX as usize {
+    if table.len() >= u32::MAX as usize {
         bail!("too many rows: ids have 32 bits");
     }
     warn_all(path, notes);

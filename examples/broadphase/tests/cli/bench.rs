@@ -163,7 +163,7 @@ fn brute_force_runs_where_it_is_asked_for() {
 #[test]
 fn rays_files_schemes_dimensions_and_the_sort_are_measured() {
     let folder = Folder::new();
-    folder.generate(&["planar", "--count", "400", "--dimensions", "2", "-o", "flat.csv"]);
+    folder.generate(&["planar", "--count", "400", "--dimensions", "2", "-o", "flat.npy"]);
     folder.generate(&[
         "rays",
         "--count",
@@ -175,12 +175,12 @@ fn rays_files_schemes_dimensions_and_the_sort_are_measured() {
         "--t-max",
         "9",
         "-o",
-        "rays.csv",
+        "rays.npy",
     ]);
-    let all = folder.cpu(&["rays", "flat.csv", "rays.csv", "--mode", "all"]);
+    let all = folder.cpu(&["rays", "flat.npy", "rays.npy", "--mode", "all"]);
     for scheme in ["hierarchical", "uniform"] {
         let ran = folder.run(&[
-            "bench", "flat.csv", "rays.csv", "--scheme", scheme, "--runs", "1", "--sort",
+            "bench", "flat.npy", "rays.npy", "--scheme", scheme, "--runs", "1", "--sort",
         ]);
         let rows = rows(&ran);
         let hits: Vec<_> = rows.iter().filter(|row| row.stage == "rays_all").collect();
