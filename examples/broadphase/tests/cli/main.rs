@@ -4,6 +4,7 @@ mod bad_input;
 mod bench;
 mod commands;
 mod exporters;
+mod far;
 mod inputs;
 mod meshes;
 mod outputs;
