@@ -366,11 +366,11 @@ const SCENE_FORMATS: &str = "\
     edges from a vertex to itself are left out and get no numbers; invalid elements keep theirs.\n\n\
     STL: corners with equal positions are one vertex, numbered by first appearance. Bytes after the triangles are \
     ignored, and the last solid needs no endsolid.\n\n\
-    glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph \
-    targets. Vertices are numbered in file order, primitive by primitive; primitives of a mesh with the same \
-    positions share them. Lines are loose edges. Primitives without positions or corners are left out. Required \
-    extensions that pack or move vertices cause an error, unknown ones a warning. Meshes may repeat to 100 times the \
-    file's size, or 64 MiB.\n\n\
+    glTF: triangles and lines of all meshes of the default scene, placed by their nodes, skins and morph targets in \
+    the rest pose; animations cause a warning. Skin weights are divided by their sum. Vertices are numbered in file \
+    order, primitive by primitive; primitives of a mesh with the same positions, joints and targets share them. Lines \
+    are loose edges. Primitives without positions or corners are left out. Required extensions that pack or move \
+    vertices cause an error, unknown ones a warning. Meshes may repeat to 100 times the file's size, or 64 MiB.\n\n\
     Unpack compressed files (gzip, bzip2, xz, zstd) first.";
 
 #[derive(Args)]
