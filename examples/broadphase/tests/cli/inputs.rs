@@ -553,7 +553,7 @@ fn hostile_gltf_is_refused() {
         ),
         (
             with("\"count\":7,", "\"count\":7,\"sparse\":{\"count\":1},"),
-            "accessor 0: sparse",
+            "invalid JSON: missing field `indices`",
         ),
         (with("{\"bufferView\":0,", "{"), "accessor 0: no buffer view"),
         (
@@ -586,6 +586,7 @@ fn hostile_gltf_is_refused() {
         (uri("out.bin"), "out.bin: truncated: 132 bytes stated, 100 found"),
         (uri("empty.bin"), "empty.bin: the file is empty"),
         (uri("none.bin"), "none.bin: No such file"),
+        (uri(&"n".repeat(5000)), "buffer 0: nnnnnnnn"),
         (uri("../out.bin"), "must be in the file's folder"),
         (uri("%2e%2e/out.bin"), "must be in the file's folder"),
         (uri("/etc/passwd"), "must be in the file's folder"),
@@ -653,6 +654,7 @@ fn broken_files_of_every_format_are_refused() {
             "b.glb",
             [&glb(&(gltf("", "") + "\0\0\0\0"), &gltf_buffer())[..], &[0; 5]].concat(),
         ),
+        ("skin.gltf", crate::skins::chain("0,0,0").into_bytes()),
         ("b.npy", [&old_array()[..], &[0; 5]].concat()),
         ("c.stl", [&stl_bytes()[..], &[0; 5]].concat()),
         ("d.stl", stl_attributes()),

@@ -10,6 +10,7 @@ mod meshes;
 mod outputs;
 mod queries;
 mod replay;
+mod skins;
 mod streams;
 mod tables;
 mod why;

@@ -75,6 +75,14 @@ impl Elements<'_> {
         }
     }
 
+    /// Bytes of memory that are not those of the scene file.
+    pub fn owned(&self) -> u64 {
+        match &self.bytes {
+            Cow::Owned(bytes) => bytes.len() as u64,
+            Cow::Borrowed(_) => 0,
+        }
+    }
+
     pub fn vector(&self, place: usize) -> [f64; 3] {
         std::array::from_fn(|axis| self.number(place, axis))
     }
@@ -274,7 +282,7 @@ impl<'a> Accessors<'a> {
             file.read_exact(&mut bytes)?;
             Ok(bytes)
         };
-        read().with_context(|| path.display().to_string())
+        read().with_context(|| shortened(uri))
     }
 
     fn beside(&self, uri: &str) -> Result<PathBuf> {

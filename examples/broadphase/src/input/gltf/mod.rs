@@ -343,8 +343,8 @@ impl<'a> Reader<'a> {
         }
         if weights.is_some() || !sources.targets.is_empty() {
             let is_finite = |position: [f64; 3]| position.iter().all(|value| value.is_finite());
-            let is_lost = |&vertex: &usize| !is_finite(positions[vertex]) && is_finite(found.vector(vertex));
-            if let Some(vertex) = (0..count).find(is_lost) {
+            let became_infinite = |&vertex: &usize| !is_finite(positions[vertex]) && is_finite(found.vector(vertex));
+            if let Some(vertex) = (0..count).find(became_infinite) {
                 bail!("vertex {vertex}: not finite after skin and morph targets");
             }
         }

@@ -68,17 +68,15 @@ impl Skins {
 }
 
 fn matrix(matrices: &Elements<'_>, place: usize) -> Result<Transform> {
-    // Exporters invert in f32, so the last row may be inexact; the format states its values.
+    const LAST_ROW: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
+    // The format prescribes the last row, but exporters invert in f32.
     const TOLERANCE: f64 = 1e-4;
     let at = |column: usize, row: usize| matrices.number(place, 4 * column + row);
-    let is_close = |column: usize| (at(column, 3) - IDENTITY_ROW[column]).abs() <= TOLERANCE;
-    if !(0..4).all(is_close) {
+    if !(0..4).all(|column| (at(column, 3) - LAST_ROW[column]).abs() <= TOLERANCE) {
         bail!("unsupported matrix: not affine");
     }
     Ok(std::array::from_fn(|column| std::array::from_fn(|row| at(column, row))))
 }
-
-const IDENTITY_ROW: [f64; 4] = [0.0, 0.0, 0.0, 1.0];
 
 /// Weights of a primitive's vertices, in sets of four.
 pub struct Weights<'a> {
@@ -97,8 +95,9 @@ impl<'a> Weights<'a> {
             ];
             for (accessor, elements) in [joints, weights].into_iter().zip(&found) {
                 super::check_count(accessor, elements, count)?;
+                accessors.room(8, count)?;
+                accessors.room(1, elements.owned())?;
             }
-            accessors.room(20, count)?;
             Ok(found)
         };
         Ok(Self {
@@ -122,7 +121,8 @@ impl<'a> Weights<'a> {
         Ok(weightless)
     }
 
-    /// Mean of a vertex's places at its joints. Weights are divided by their sum, since quantized and old files miss 1.
+    /// Returns the weighted mean of a vertex's positions at its joints, `None` if all weights are 0. The sum of weights
+    /// may differ from 1: quantized and old files miss it, and three.js and Blender normalize, too.
     fn moved(&self, joints: &[Transform], vertex: usize, position: [f64; 3]) -> Result<Option<[f64; 3]>> {
         let (mut moved, mut total) = ([0.0; 3], 0.0);
         for (set, [_, weights]) in self.sets.iter().enumerate() {
