@@ -4,6 +4,8 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use gpu_broad_phase::{Aabb, LocalOrigin};
 
+use crate::report::counted;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Kind {
     Vertices,
@@ -83,6 +85,8 @@ pub struct Selection {
     kinds: Vec<Kind>,
     /// Empty if all kinds may form pairs.
     between: Vec<Between>,
+    /// Option to name in errors; `None` if the user cannot select kinds.
+    option: Option<&'static str>,
 }
 
 impl Selection {
@@ -110,25 +114,47 @@ impl Selection {
         Ok(Self {
             kinds,
             between: between.to_vec(),
+            option: Some(if between.is_empty() { "--elements" } else { "--between" }),
         })
+    }
+
+    /// Faces, for a caller without options to select kinds.
+    pub fn fixed_faces() -> Self {
+        Self {
+            kinds: vec![Kind::Faces],
+            between: Vec::new(),
+            option: None,
+        }
+    }
+
+    pub fn is_only(&self, kind: Kind) -> bool {
+        self.kinds == [kind]
     }
 
     fn contains(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
     }
 
-    pub fn check(&self, mesh: &Mesh) -> Result<()> {
+    /// Fails if a selected kind is missing. `notes` of the file's reader may explain why.
+    pub fn check(&self, mesh: &Mesh, notes: &[String]) -> Result<()> {
+        let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
         if mesh.positions.is_empty() {
-            bail!("no vertices");
+            bail!("no vertices{notes}");
         }
         let loose = mesh.edges.len();
-        match mesh.faces.is_empty() {
+        let (missing, present) = match mesh.faces.is_empty() {
             true if self.contains(Kind::Faces) && loose > 0 => {
-                bail!("no faces, {loose} edges: use --elements edges")
+                (format!("no faces, {}", counted(loose as u64, "edge")), Kind::Edges)
             }
-            true if self.contains(Kind::Faces) => bail!("no faces"),
-            true if self.contains(Kind::Edges) && loose == 0 => bail!("no edges and no faces"),
-            _ => Ok(()),
+            true if self.contains(Kind::Faces) => ("no faces".to_owned(), Kind::Vertices),
+            true if self.contains(Kind::Edges) && loose == 0 => ("no edges and no faces".to_owned(), Kind::Vertices),
+            _ => return Ok(()),
+        };
+        let kind = present.name();
+        match self.option {
+            Some("--between") => bail!("{missing}{notes}; use --between {kind},{kind}"),
+            Some(option) => bail!("{missing}{notes}; use {option} {kind}"),
+            None => bail!("{missing}{notes}"),
         }
     }
 

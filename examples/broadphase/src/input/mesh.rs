@@ -1,10 +1,10 @@
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
-use super::{Format, Input, MESHES, WideScene, gltf, name, obj, ply, stl, warn_all};
+use super::{Format, Input, MESHES, Points, WideScene, gltf, name, obj, ply, stl, warn_all};
 use crate::args::ReadingArgs;
-use crate::mesh::{Mesh, Selection};
+use crate::mesh::{Kind, Mesh, Selection};
 use crate::report::{Reporter, counted};
 
 pub fn scene(
@@ -15,7 +15,7 @@ pub fn scene(
     reporter: Reporter,
 ) -> Result<WideScene> {
     let dimensions = reading.dimensions.unwrap_or(3);
-    let mut mesh = read(path, input, &selection, dimensions)?;
+    let mut mesh = read(path, input, &selection, dimensions, reporter)?;
     let mut next = match &reading.next {
         Some(next) => Some(second(path, &mesh, next, &selection, dimensions, reporter)?),
         None => None,
@@ -38,7 +38,7 @@ pub fn scene(
 pub fn frames(paths: [&Path; 2], selection: &Selection, reporter: Reporter) -> Result<[Mesh; 2]> {
     let [mesh_path, next_path] = paths;
     let input = Input::open(mesh_path, reporter).with_context(|| name(mesh_path))?;
-    let mesh = read(mesh_path, input, selection, 3)?;
+    let mesh = read(mesh_path, input, selection, 3, reporter)?;
     let next = second(mesh_path, &mesh, next_path, selection, 3, reporter)?;
     Ok([mesh, next])
 }
@@ -52,30 +52,76 @@ fn second(
     reporter: Reporter,
 ) -> Result<Mesh> {
     let input = Input::open(path, reporter).with_context(|| name(path))?;
-    let next = read(path, input, selection, dimensions)?;
+    let next = read(path, input, selection, dimensions, reporter)?;
     check_frames(mesh, &next).with_context(|| format!("{} against {}", name(path), name(mesh_path)))?;
     Ok(next)
 }
 
-fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) -> Result<Mesh> {
-    let mut notes = Vec::new();
-    let mut read = || {
-        let mesh = match input.format {
-            Format::Ply => ply::read(&mut input, dimensions, &mut notes)?,
-            Format::Obj => obj::read(&mut input.reader, dimensions, &mut notes)?,
-            Format::Stl => stl::read(&mut input, &mut notes)?,
-            Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
-            table => bail!("{}; use a mesh ({MESHES})", table.name()),
-        };
-        // The error includes the reader's notes, which may explain why the wanted elements are missing.
-        selection
-            .check(&mesh)
-            .map_err(|error| notes.iter().fold(error, |error, note| anyhow!("{error}; {note}")))?;
-        Ok(mesh)
+/// Vertices of a mesh or point cloud, and the numbers of its edges and faces. Errors do not name the file. Points are 2D
+/// if `dimensions` is 2 or vertices of a PLY lack z.
+pub fn points(
+    path: &Path,
+    mut input: Input,
+    dimensions: Option<u8>,
+    reporter: Reporter,
+) -> Result<(Points, [usize; 2])> {
+    let selection = Selection::new(&[Kind::Vertices], &[])?;
+    let (mut mesh, lacks_z) = parse(
+        path,
+        &mut input,
+        &selection,
+        dimensions.filter(|&axes| axes == 2),
+        reporter,
+    )?;
+    let is_flat = lacks_z || dimensions == Some(2);
+    if is_flat {
+        let level = mesh.positions[0][2];
+        flatten(&mut mesh, level)?;
+    }
+    if mesh.positions.len() >= u32::MAX as usize {
+        bail!("too many vertices: ids have 32 bits");
+    }
+    let points = Points {
+        positions: mesh.positions,
+        dimensions: if is_flat { 2 } else { 3 },
+        period: None,
     };
-    let mesh = read().with_context(|| name(path))?;
-    warn_all(path, notes);
+    Ok((points, [mesh.edges.len(), mesh.faces.len()]))
+}
+
+fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8, reporter: Reporter) -> Result<Mesh> {
+    let parsed = parse(path, &mut input, selection, Some(dimensions), reporter);
+    let (mesh, _) = parsed.with_context(|| name(path))?;
     Ok(mesh)
+}
+
+/// Returns the mesh, and true if it is a PLY without z, which fails if `dimensions` is 3. Errors do not name the file.
+fn parse(
+    path: &Path,
+    input: &mut Input,
+    selection: &Selection,
+    dimensions: Option<u8>,
+    reporter: Reporter,
+) -> Result<(Mesh, bool)> {
+    let mut notes = Vec::new();
+    let (mut lacks_z, mut remark) = (false, None);
+    let mesh = match input.format {
+        Format::Ply => {
+            let contents = ply::read(input, dimensions, selection.is_only(Kind::Vertices), &mut notes)?;
+            (lacks_z, remark) = (contents.lacks_z, contents.remark);
+            contents.mesh
+        }
+        Format::Obj => obj::read(&mut input.reader, dimensions.unwrap_or(3), &mut notes)?,
+        Format::Stl => stl::read(input, &mut notes)?,
+        Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
+        table => bail!("{}; use a mesh ({MESHES})", table.name()),
+    };
+    selection.check(&mesh, &notes)?;
+    warn_all(path, notes);
+    if let Some(remark) = remark {
+        reporter.say(format!("{}: {remark}", name(path)));
+    }
+    Ok((mesh, lacks_z))
 }
 
 /// Sets z to 0. Fails if it differs from `level`.
@@ -137,6 +183,10 @@ impl Short {
 
     pub fn lines() -> Self {
         Self::of("line", 2)
+    }
+
+    pub fn strips() -> Self {
+        Self::of("strip", 3)
     }
 
     fn of(what: &'static str, least: usize) -> Self {

@@ -23,9 +23,9 @@ use gpu_broad_phase::{Aabb, LocalOrigin, Pair, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::{PairArgs, ReadingArgs, SceneArgs};
-use crate::mesh::{Between, Elements, Kind, Mesh, Selection};
+use crate::mesh::{Between, Elements, Mesh, Selection};
 use crate::output::{Output, is_output};
-use crate::report::Reporter;
+use crate::report::{Reporter, counted};
 use npy::Length;
 pub use wide::{RayList, WideBoxes, WideRays, WideScene};
 
@@ -221,7 +221,7 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
 
 /// Reads two mesh frames; errors name the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
-    mesh::frames(paths, &Selection::new(&[Kind::Faces], &[])?, reporter)
+    mesh::frames(paths, &Selection::fixed_faces(), reporter)
 }
 
 pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideRays> {
@@ -250,18 +250,24 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideRays>
 
 pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideBoxes> {
     let read = || {
-        let table = table(path, reporter)?;
-        // The number of columns distinguishes boxes from points.
-        let (boxes, boxes_dimensions) = match table.columns {
-            2 | 3 => {
-                let points = points_of_table(&table)?;
-                (WideBoxes::of_points(path, points.positions), points.dimensions)
+        let input = Input::open(path, reporter)?;
+        let (boxes, boxes_dimensions) = if input.format.is_mesh() {
+            let points = query_points(path, input, dimensions, reporter)?;
+            (WideBoxes::of_points(path, points.positions, vertex), points.dimensions)
+        } else {
+            let table = table_of(path, input)?;
+            // The number of columns distinguishes boxes from points.
+            match table.columns {
+                2 | 3 => {
+                    let points = points_of_table(&table)?;
+                    (WideBoxes::of_points(path, points.positions, row), points.dimensions)
+                }
+                4 | 6 => {
+                    let dimensions = dimensions_of_boxes(&table)?;
+                    (WideBoxes::of_table(path, &table), dimensions)
+                }
+                columns => bail!("{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2"),
             }
-            4 | 6 => {
-                let dimensions = dimensions_of_boxes(&table)?;
-                (WideBoxes::of_table(path, &table), dimensions)
-            }
-            columns => bail!("{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2"),
         };
         if boxes_dimensions != dimensions {
             bail!("the queries are {boxes_dimensions}D and the scene is {dimensions}D");
@@ -271,9 +277,37 @@ pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideBoxe
     read().with_context(|| name(path))
 }
 
+/// Points of a point cloud. A mesh is refused, since its vertices or the boxes of its faces could be meant.
+fn query_points(path: &Path, input: Input, dimensions: u8, reporter: Reporter) -> Result<Points> {
+    let (points, [edges, faces]) = mesh::points(path, input, Some(dimensions), reporter)?;
+    for (count, what) in [(faces, "face"), (edges, "edge")] {
+        if count > 0 {
+            let elements = counted(count as u64, what);
+            bail!("a mesh with {elements}; queries need a table of boxes or points, or a file with vertices only");
+        }
+    }
+    Ok(points)
+}
+
+/// Reads points from a table, or the vertices of a mesh.
 pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
-    let read = || {
-        let points = points_of_table(&table(path, reporter)?)?;
+    let mut place: fn(usize) -> String = row;
+    let mut read = || {
+        let input = Input::open(path, reporter)?;
+        let points = if input.format.is_mesh() {
+            place = vertex;
+            let (points, [edges, faces]) = mesh::points(path, input, dimensions, reporter)?;
+            if edges + faces > 0 {
+                let vertices = points.positions.len();
+                reporter.say(format!(
+                    "{}: the points are its {vertices} vertices; faces and edges are ignored",
+                    name(path)
+                ));
+            }
+            points
+        } else {
+            points_of_table(&table_of(path, input)?)?
+        };
         if let Some(asked) = dimensions
             && asked != points.dimensions
         {
@@ -282,12 +316,16 @@ pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result
         Ok(points)
     };
     let points = read().with_context(|| name(path))?;
-    warn_of(path, "points", &points.positions, invalid::of_point, row);
+    warn_of(path, "points", &points.positions, invalid::of_point, place);
     Ok(points)
 }
 
 fn row(place: usize) -> String {
     format!("row {place}")
+}
+
+fn vertex(place: usize) -> String {
+    format!("vertex {place}")
 }
 
 /// Warns of ignored rows, which otherwise only show as missing results.

@@ -10,12 +10,28 @@ use ply_rs_bw::ply::{
 use super::mesh::{Short, check_vertices};
 use super::text::real;
 use super::{Input, ply_header, shortened};
-use crate::mesh::Mesh;
+use crate::mesh::{Lists, Mesh};
+use crate::report::counted;
 
-/// In two dimensions, vertices may lack z.
-pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
+pub struct Contents {
+    pub mesh: Mesh,
+    pub lacks_z: bool,
+    /// Names skipped elements whose loss leaves the mesh whole.
+    pub remark: Option<String>,
+}
+
+/// Vertices need z if `dimensions` is 3. Without faces and edges (`only_vertices`), elements that list them are no loss.
+pub fn read(
+    input: &mut Input,
+    dimensions: Option<u8>,
+    only_vertices: bool,
+    notes: &mut Vec<String>,
+) -> Result<Contents> {
     let mut mesh = Mesh::default();
     let mut short = Short::faces();
+    let mut strips = Strips::default();
+    let mut lacks_z = false;
+    let (mut lost, mut spared) = (Vec::new(), Vec::new());
     let header = ply_header::read(&mut input.reader)?;
     let mut left = input.length.saturating_sub(input.reader.stream_position()?);
     let mut elements = Elements::new(&mut input.reader, header.encoding);
@@ -40,12 +56,16 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
         }
         match element.name.as_str() {
             "vertex" => {
-                for axis in &["x", "y", "z"][..dimensions.into()] {
-                    if !matches!(
-                        element.properties.get(*axis).map(|p| &p.data_type),
-                        Some(PropertyType::Scalar(_))
-                    ) {
-                        bail!("vertices need a number {axis}");
+                lacks_z = !element.properties.contains_key("z");
+                let axes = if lacks_z { dimensions.unwrap_or(2) } else { 3 };
+                for axis in &["x", "y", "z"][..axes.into()] {
+                    if !is_number(element, axis) {
+                        let hint = if lacks_z && *axis == "z" {
+                            ", or --dimensions 2"
+                        } else {
+                            ""
+                        };
+                        bail!("vertices need a number {axis}{hint}");
                     }
                 }
                 elements.each::<Vertex>(element, |_, vertex| {
@@ -54,19 +74,19 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
                 })?;
             }
             "face" => {
-                if !FACE_LISTS.iter().any(|name| {
-                    matches!(
-                        element.properties.get(*name).map(|p| &p.data_type),
-                        Some(PropertyType::List(..))
-                    )
-                }) {
-                    bail!("faces need a list {}", FACE_LISTS.join(" or "));
-                }
+                check_list(element, "faces")?;
                 elements.each::<Face>(element, |row, face| {
                     let vertices = face.vertices()?;
                     if !short.takes(row, &vertices) {
                         mesh.faces.push(&vertices);
                     }
+                    Ok(())
+                })?;
+            }
+            "tristrips" => {
+                check_list(element, "tristrips")?;
+                elements.each::<Face>(element, |row, strip| {
+                    strips.push(row, &strip.strip()?);
                     Ok(())
                 })?;
             }
@@ -84,17 +104,123 @@ pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Resul
                     Ok(())
                 })?;
             }
-            _ => elements.each::<Skipped>(element, |_, _| Ok(()))?,
+            name => {
+                let is_needed = !only_vertices || is_number(element, "x");
+                let is_lost = is_needed && !WITHOUT_GEOMETRY.contains(&name);
+                if is_lost { &mut lost } else { &mut spared }.push(element);
+                elements.each::<Skipped>(element, |_, _| Ok(()))?;
+            }
         }
     }
     elements.finish()?;
     check_vertices(&mesh, &short)?;
+    strips.check(mesh.positions.len())?;
+    strips.append_to(&mut mesh.faces);
     short.report("face", notes);
-    Ok(mesh)
+    strips.short.report("tristrips", notes);
+    notes.extend(skipped(&lost));
+    Ok(Contents {
+        mesh,
+        lacks_z,
+        remark: skipped(&spared),
+    })
 }
 
 const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 const NO_VERTEX: &str = "a vertex index must be an integer of 0 or more";
+const NO_STRIP_VERTEX: &str = "a vertex index must be an integer of 0 or more; -1 ends a strip";
+/// Elements of known programs that add no vertices, edges or faces.
+const WITHOUT_GEOMETRY: [&str; 6] = [
+    "camera",
+    "material",
+    "materials",
+    "multi_texture_face",
+    "multi_texture_vertex",
+    "texture",
+];
+
+fn is_number(element: &ElementDef, name: &str) -> bool {
+    let property = element.properties.get(name).map(|property| &property.data_type);
+    matches!(property, Some(PropertyType::Scalar(_)))
+}
+
+fn check_list(element: &ElementDef, what: &str) -> Result<()> {
+    let is_list = |name: &&str| {
+        let property = element.properties.get(*name).map(|property| &property.data_type);
+        matches!(property, Some(PropertyType::List(..)))
+    };
+    if !FACE_LISTS.iter().any(is_list) {
+        bail!("{what} need a list {}", FACE_LISTS.join(" or "));
+    }
+    Ok(())
+}
+
+/// Names the first two kinds of `elements`; `None` if there are none.
+fn skipped(elements: &[&ElementDef]) -> Option<String> {
+    const NAMED: usize = 2;
+    let named = |element: &&ElementDef| format!("{} {:?}", element.count, shortened(&element.name));
+    let mut kinds: Vec<_> = elements.iter().take(NAMED).map(named).collect();
+    if elements.len() > NAMED {
+        kinds.push(counted((elements.len() - NAMED) as u64, "more kind"));
+    }
+    (!kinds.is_empty()).then(|| format!("skipped elements: {}", kinds.join(", ")))
+}
+
+/// Triangles of strips. They follow the faces, wherever the file has them.
+struct Strips {
+    faces: Lists,
+    short: Short,
+    /// Largest vertex index, with its row. Triangles that are dropped count too.
+    largest: Option<(u32, u64)>,
+}
+
+impl Default for Strips {
+    fn default() -> Self {
+        Self {
+            faces: Lists::default(),
+            short: Short::strips(),
+            largest: None,
+        }
+    }
+}
+
+impl Strips {
+    /// Adds the triangles of the strips in `row`, which [`RESTART`] separates.
+    fn push(&mut self, row: u64, members: &[u32]) {
+        for strip in members.split(|&vertex| vertex == RESTART) {
+            self.largest = strip.iter().map(|&vertex| (vertex, row)).chain(self.largest).max();
+            if strip.is_empty() || self.short.takes(row, strip) {
+                continue;
+            }
+            for (place, corners) in strip.windows(3).enumerate() {
+                let [a, b, c] = [corners[0], corners[1], corners[2]];
+                // Strippers repeat vertices to join strips.
+                if a == b || b == c || c == a {
+                    continue;
+                }
+                // Every other triangle is reversed to keep its orientation.
+                self.faces.push(&if place % 2 == 0 { [a, b, c] } else { [a, c, b] });
+            }
+        }
+    }
+
+    fn check(&self, vertices: usize) -> Result<()> {
+        match self.largest {
+            Some((vertex, row)) if vertex as usize >= vertices => {
+                bail!("tristrips {row}: unknown vertex {vertex}: there are {vertices}, from 0")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn append_to(&mut self, faces: &mut Lists) {
+        let triangles = std::mem::take(&mut self.faces);
+        match faces.is_empty() {
+            true => *faces = triangles,
+            false => triangles.iter().for_each(|triangle| faces.push(triangle)),
+        }
+    }
+}
 const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
 struct Elements<'a, R> {
@@ -362,13 +488,34 @@ enum Face {
     Other(Property),
 }
 
+/// Ends a strip: -1, also as an unsigned integer. No vertex has this index, since ids have 32 bits.
+const RESTART: u32 = u32::MAX;
+
 impl Face {
-    fn vertices(self) -> Result<Vec<u32>> {
-        let list = match self {
+    fn list(self) -> Property {
+        match self {
             Self::Int(list) => Property::ListInt(list),
             Self::Other(property) => property,
+        }
+    }
+
+    fn vertices(self) -> Result<Vec<u32>> {
+        self.list().to_u32_list().context(NO_VERTEX)
+    }
+
+    /// Like [`vertices`](Self::vertices), with [`RESTART`] for -1.
+    fn strip(self) -> Result<Vec<u32>> {
+        let member = |index: i32| match index {
+            -1 => Some(RESTART),
+            _ => u32::try_from(index).ok(),
         };
-        list.to_u32_list().context(NO_VERTEX)
+        let members = match self.list() {
+            Property::ListChar(list) => list.into_iter().map(|index| member(index.into())).collect(),
+            Property::ListShort(list) => list.into_iter().map(|index| member(index.into())).collect(),
+            Property::ListInt(list) => list.into_iter().map(member).collect(),
+            list => list.to_u32_list(),
+        };
+        members.context(NO_STRIP_VERTEX)
     }
 }
 

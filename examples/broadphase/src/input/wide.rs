@@ -131,6 +131,8 @@ pub struct WideBoxes {
     path: PathBuf,
     corners: Vec<[[f64; 3]; 2]>,
     filters: Vec<[u32; 2]>,
+    /// Name of a row or vertex in warnings.
+    place: fn(usize) -> String,
 }
 
 impl WideBoxes {
@@ -139,14 +141,16 @@ impl WideBoxes {
             path: path.to_owned(),
             corners: table.rows().map(corners).collect(),
             filters: table.filters.clone().unwrap_or_default(),
+            place: row,
         }
     }
 
-    pub(super) fn of_points(path: &Path, points: Vec<[f64; 3]>) -> Self {
+    pub(super) fn of_points(path: &Path, points: Vec<[f64; 3]>, place: fn(usize) -> String) -> Self {
         Self {
             path: path.to_owned(),
             corners: points.into_iter().map(|point| [point; 2]).collect(),
             filters: Vec::new(),
+            place,
         }
     }
 
@@ -161,7 +165,7 @@ impl WideBoxes {
     pub fn at(&self, origin: LocalOrigin) -> Vec<Aabb> {
         let boxes = self.corners.iter().map(|&[min, max]| origin.aabb(min, max)).collect();
         let boxes = filtered(boxes, &self.filters);
-        warn_of(&self.path, "queries", &boxes, invalid::of_box, row);
+        warn_of(&self.path, "queries", &boxes, invalid::of_box, self.place);
         boxes
     }
 }

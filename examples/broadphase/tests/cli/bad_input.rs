@@ -322,7 +322,7 @@ fn ply_meshes() {
     let overflow = binary.replace("vertex 3", "vertex 18446744073709551615") + "end_header\n";
     let nothing = "ply\nformat ascii 1.0\nelement thing 99999999999\nend_header\n";
     for (name, text, needle) in [
-        ("no_faces.ply", no_faces, "no faces"),
+        ("no_faces.ply", no_faces, "no faces; use --elements vertices"),
         (
             "range.ply",
             faces("1", "3 0 1 3\n"),
@@ -358,7 +358,7 @@ fn ply_meshes() {
             "truncated: 4000000000 \"face\" elements",
         ),
         ("word.ply", faces("1", "3 0 one 2\n"), "face 0"),
-        ("flat.ply", flat, "vertices need a number z"),
+        ("flat.ply", flat, "vertices need a number z, or --dimensions 2"),
         ("huge.ply", huge, "truncated: 99999999999 \"vertex\" elements"),
         ("overflow.ply", overflow, "truncated"),
         (
@@ -424,6 +424,159 @@ fn ply_meshes() {
 }
 
 #[test]
+fn ply_strips() {
+    let folder = Folder::new();
+    let strips = |format: &str, list: &str, count: u32| {
+        let vertices = PLY_VERTICES.replace("ascii", format);
+        format!("{vertices}element tristrips {count}\nproperty list {list} vertex_indices\nend_header\n")
+    };
+    let text = |list: &str, rows: &str| {
+        let head = strips("ascii", list, rows.lines().count() as u32);
+        format!("{head}0 0 0\n1 0 0\n0 1 0\n{rows}").into_bytes()
+    };
+    let binary = |format: &str, members: &[u8]| {
+        let mut bytes = strips(format, "int int", 1).into_bytes();
+        bytes.extend([0; 36]);
+        bytes.extend(members);
+        bytes
+    };
+    let many = [&i32::MAX.to_le_bytes()[..], &[0; 40]].concat();
+    let far = [4, 0, 1, 2, 3].map(i32::to_be_bytes).concat();
+    for (name, bytes, needle) in [
+        (
+            "range.ply",
+            text("int int", "3 0 1 2\n5 0 1 2 -1 3\n"),
+            "tristrips 1: unknown vertex 3: there are 3, from 0",
+        ),
+        (
+            "joined.ply",
+            text("int int", "6 0 1 2 2 9 9\n"),
+            "tristrips 0: unknown vertex 9: there are 3, from 0",
+        ),
+        (
+            "range_be.ply",
+            binary("binary_big_endian", &far),
+            "tristrips 0: unknown vertex 3: there are 3, from 0",
+        ),
+        (
+            "negative.ply",
+            text("char short", "4 0 1 2 -2\n"),
+            "tristrips 0: a vertex index must be an integer of 0 or more; -1 ends a strip",
+        ),
+        (
+            "real.ply",
+            text("int float", "3 0 1 2\n"),
+            "tristrips 0: a vertex index must be",
+        ),
+        (
+            "name.ply",
+            String::from_utf8(text("int int", "3 0 1 2\n"))
+                .unwrap()
+                .replace("vertex_indices", "strip")
+                .into_bytes(),
+            "tristrips need a list vertex_indices or vertex_index",
+        ),
+        (
+            "fewer.ply",
+            text("int int", "2000000000 0 1 2\n"),
+            "tristrips 0: truncated",
+        ),
+        (
+            "less.ply",
+            text("int int", "-3 0 1 2\n"),
+            "tristrips 0: \"-3\" is not a number",
+        ),
+        (
+            "many.ply",
+            binary("binary_little_endian", &many),
+            "tristrips 0: truncated",
+        ),
+        (
+            "minus.ply",
+            binary("binary_little_endian", &[255; 8]),
+            "tristrips 0: List length cannot be negative",
+        ),
+        (
+            "rows.ply",
+            [
+                strips("binary_little_endian", "uint uint", 4_000_000_000).into_bytes(),
+                vec![0; 40],
+            ]
+            .concat(),
+            "truncated: 4000000000 \"tristrips\" elements",
+        ),
+        (
+            "short.ply",
+            text("int int", "3 0 1 -1\n"),
+            "no faces; skipped 1 strip of fewer than 3 vertices, the first in tristrips 0",
+        ),
+    ] {
+        folder.write(name, bytes);
+        let said = folder.refuses(&["pairs", name], &[name, needle]);
+        assert!(said.len() < 200, "{said}");
+    }
+}
+
+#[test]
+fn meshes_without_the_wanted_elements() {
+    let folder = Folder::new();
+    let cloud = format!("{PLY_VERTICES}end_header\n0 0 0\n1 0 0\n0 1 0\n");
+    folder.write("cloud.ply", &cloud);
+    folder.write("boxes.csv", BOXES);
+    folder.write("cloud.obj", "v 0 0 0\nv 1 0 0\n");
+    let cloud_of_gltf = r#"{"asset":{"version":"2.0"},"nodes":[{"mesh":0}],
+"meshes":[{"primitives":[{"attributes":{"POSITION":0},"mode":0}]}],
+"accessors":[{"bufferView":0,"componentType":5126,"count":1,"type":"VEC3"}],
+"bufferViews":[{"buffer":0,"byteLength":12}],
+"buffers":[{"byteLength":12,"uri":"data:;base64,AAAAAAAAAAAAAAAA"}]}"#;
+    folder.write("cloud.gltf", cloud_of_gltf);
+    for name in ["cloud.ply", "cloud.obj", "cloud.gltf"] {
+        for command in [
+            &["pairs", name][..],
+            &["rays", name, "boxes.csv"],
+            &["query", name, "boxes.csv"],
+            &["stats", name],
+            &["verify", name],
+            &["why", name, "0", "1"],
+            &["heatmap", name, "-o", "a.png"],
+        ] {
+            let ran = folder.run(command);
+            let expected = format!("broadphase: {name}: no faces; use --elements vertices\n");
+            assert_eq!((ran.status, ran.stderr), (2, expected), "{command:?}");
+        }
+        for (options, hint) in [
+            (
+                ["--elements", "edges"],
+                "no edges and no faces; use --elements vertices",
+            ),
+            (["--elements", "vertices,faces"], "no faces; use --elements vertices"),
+            (
+                ["--between", "edges,edges"],
+                "no edges and no faces; use --between vertices,vertices",
+            ),
+            (
+                ["--between", "vertices,faces"],
+                "no faces; use --between vertices,vertices",
+            ),
+        ] {
+            folder.refuses(&[&["pairs", name], &options[..]].concat(), &[name, hint]);
+        }
+        folder.cpu(&["pairs", name, "--elements", "vertices"]);
+        folder.cpu(&["pairs", name, "--between", "vertices,vertices"]);
+    }
+    folder.write("wire.obj", "v 0 0 0\nv 1 0 0\nl 1 2\n");
+    for (options, hint) in [
+        (["--elements", "faces"], "no faces, 1 edge; use --elements edges"),
+        (
+            ["--between", "vertices,faces"],
+            "no faces, 1 edge; use --between edges,edges",
+        ),
+    ] {
+        folder.refuses(&[&["pairs", "wire.obj"], &options[..]].concat(), &[hint]);
+    }
+}
+
+#[test]
 fn obj_meshes() {
     let folder = Folder::new();
     for (name, text, needles) in [
@@ -467,7 +620,11 @@ fn obj_meshes() {
         ),
         ("joined.obj", "v 0 \\\n 0 0\nv 1 \\\n0 zero\n", ["line 3", "\"zero\""]),
         ("goes_on.obj", "v 0 0 0\nf 1 1 1 \\\n", ["line 2", "truncated"]),
-        ("no_faces.obj", "v 0 0 0\n", ["no_faces.obj", "no faces"]),
+        (
+            "no_faces.obj",
+            "v 0 0 0\n",
+            ["no_faces.obj", "no faces; use --elements vertices"],
+        ),
         ("nothing.obj", "# nothing\n", ["nothing.obj", "no vertices"]),
     ] {
         folder.write(name, text);

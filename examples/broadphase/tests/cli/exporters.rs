@@ -1,6 +1,10 @@
 //! Meshes as other programs write them. Skipped content always causes a warning.
 
+use std::path::Path;
+
 use crate::support::Folder;
+use broadphase::input;
+use broadphase::report::Reporter;
 
 /// Two triangles with edges 4 to 8, and faces 9 and 10.
 const CORNERS: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 5.0]];
@@ -228,6 +232,161 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
         let said = folder.refuses(&["pairs", name], &[name, needle]);
         assert!(said.len() < 300, "{said}");
     }
+}
+
+/// Vertices of the faces, in order of id.
+fn faces(path: &Path) -> Vec<Vec<u32>> {
+    let [mesh, _] = input::frames([path; 2], Reporter { quiet: true }).unwrap();
+    mesh.faces.iter().map(<[u32]>::to_vec).collect()
+}
+
+const SIZES: [(&str, usize); 6] = [
+    ("char", 1),
+    ("uchar", 1),
+    ("short", 2),
+    ("ushort", 2),
+    ("int", 4),
+    ("uint", 4),
+];
+
+fn strips(format: &str, types: [(&str, usize); 2], rows: &[&[i64]]) -> Vec<u8> {
+    let [(count, _), (index, _)] = types;
+    let list = format!("property list {count} {index} vertex_indices\nend_header\n");
+    let mut bytes = format!("{PLY}element tristrips {}\n{list}", rows.len()).replace("ascii", format);
+    if format == "ascii" {
+        bytes += PLY_ROWS;
+        for row in rows {
+            let words: Vec<_> = row.iter().map(i64::to_string).collect();
+            bytes += &format!("{} {}\n", row.len(), words.join(" "));
+        }
+        return bytes.into_bytes();
+    }
+    let is_big = format == "binary_big_endian";
+    let mut bytes = bytes.into_bytes();
+    let mut add = |number: i64, size: usize| match is_big {
+        true => bytes.extend(&number.to_be_bytes()[8 - size..]),
+        false => bytes.extend(&number.to_le_bytes()[..size]),
+    };
+    for corner in CORNERS.as_flattened() {
+        add(corner.to_bits().into(), 4);
+    }
+    for row in rows {
+        add(row.len() as i64, types[0].1);
+        row.iter().for_each(|&index| add(index, types[1].1));
+    }
+    bytes
+}
+
+#[test]
+fn triangle_strips_of_ply_files_are_faces() {
+    let folder = Folder::new();
+    let expected = [[0, 1, 2], [1, 3, 2], [2, 3, 0], [3, 2, 1], [2, 0, 1]];
+    for format in ["ascii", "binary_little_endian", "binary_big_endian"] {
+        for count in SIZES {
+            for index in SIZES {
+                // Only signed integers, and the largest unsigned one, have a -1.
+                let ends_strips = !index.0.starts_with('u') || (index.0 == "uint" && format != "ascii");
+                let rows: &[&[i64]] = match ends_strips {
+                    true => &[&[0, 1, 2, 3, 0, -1, -1, 3, 2, 1, -1], &[-1, 2, 0, 1]],
+                    false => &[&[0, 1, 2, 3, 0], &[], &[3, 2, 1], &[2, 0, 1]],
+                };
+                let path = folder.write("strips.ply", strips(format, [count, index], rows));
+                assert_eq!(faces(&path), expected, "{format} {count:?} {index:?}");
+            }
+        }
+    }
+
+    let int = ("int", 4);
+    let text = |rows: &[&[i64]]| strips("ascii", [int, int], rows);
+    folder.write("strips.ply", text(&[&[0, 1, 2, 3, -1, 0, 1, 2, -1]]));
+    folder.answers(&["pairs", "strips.ply"], "9,10\n9,11\n10,11\n", "");
+    // Repeated vertices join two strips, whose second part keeps its orientation.
+    let joined = folder.write("joined.ply", text(&[&[0, 1, 2, 2, 3, 3, 1, 0]]));
+    assert_eq!(faces(&joined), [[0, 1, 2], [3, 0, 1]]);
+    folder.answers(&["pairs", "joined.ply"], "9,10\n", "");
+    folder.write("short.ply", text(&[&[0, 1], &[0, 1, 2, -1, 3], &[0, 1, 3]]));
+    folder.answers(
+        &["pairs", "short.ply"],
+        "9,10\n",
+        "short.ply: skipped 2 strips of fewer than 3 vertices, the first in tristrips 0; skipped ones get no ids",
+    );
+
+    // Triangles of strips follow the faces, wherever strips, faces and vertices are in the file.
+    let list = |element: &str| format!("element {element}\nproperty list uchar int vertex_index\n");
+    let vertices = PLY.strip_prefix("ply\nformat ascii 1.0\n").unwrap();
+    let header = format!(
+        "ply\nformat ascii 1.0\n{}{}{vertices}",
+        list("tristrips 1"),
+        list("face 3")
+    );
+    let mixed = |last: &str| format!("{header}end_header\n4 0 1 3 2\n3 0 1 2\n2 0 1\n{last}\n{PLY_ROWS}");
+    let path = folder.write("mixed.ply", mixed("4 0 1 2 3"));
+    assert_eq!(faces(&path), [&[0, 1, 2][..], &[0, 1, 2, 3], &[0, 1, 3], &[1, 2, 3]]);
+    folder.write("far.ply", mixed("3 0 1 4"));
+    folder.refuses(&["pairs", "far.ply"], &["far.ply: face 2: unknown vertex 4"]);
+}
+
+#[test]
+fn elements_of_ply_files_that_are_skipped_are_named() {
+    let folder = Folder::new();
+    let with = |elements: &str, rows: &str| {
+        let face = "element face 2\nproperty list uchar int vertex_indices\n";
+        format!("{PLY}{face}{elements}end_header\n{PLY_ROWS}3 0 1 2\n3 0 1 3\n{rows}")
+    };
+    let grid = "element range_grid 3\nproperty list uchar int vertex_indices\n";
+    let material = "element material 1\nproperty int red\nproperty list uchar float alpha\n";
+    let points = "element point 1\nproperty float x\nproperty float y\nproperty float z\n";
+    let hole = "element hole 1\nproperty int edge\n";
+    for (name, elements, rows, warning, remark) in [
+        (
+            "material.ply",
+            material.to_owned(),
+            "1 1 0.5\n",
+            "",
+            "skipped elements: 1 \"material\"\n",
+        ),
+        (
+            "grid.ply",
+            format!("{grid}{material}"),
+            "1 0\n0\n1 3\n1 0\n",
+            "grid.ply: skipped elements: 3 \"range_grid\"\n",
+            "skipped elements: 1 \"material\"\n",
+        ),
+        (
+            "four.ply",
+            format!("{grid}{points}{hole}{}", hole.replace("hole", "cell")),
+            "1 0\n0\n1 3\n0 0 0\n1\n2\n",
+            "four.ply: skipped elements: 3 \"range_grid\", 1 \"point\", 2 more kinds\n",
+            "",
+        ),
+        ("none.ply", hole.replace("hole 1", "hole 0"), "", "", ""),
+    ] {
+        folder.write(name, with(&elements, rows));
+        folder.answers(&["pairs", name], "9,10\n", warning);
+        let ran = folder.run(&["pairs", name, "--backend", "cpu"]);
+        assert!(ran.stderr.contains(remark), "{}", ran.stderr);
+        assert_eq!(
+            ran.stderr.matches("skipped").count(),
+            [warning, remark].concat().matches("skipped").count(),
+            "{name}: {}",
+            ran.stderr
+        );
+    }
+    // A range grid lists vertices, so none is lost. Other positions are.
+    folder.answers(&["pairs", "grid.ply", "--elements", "vertices"], "", "");
+    folder.answers(&["neighbors", "grid.ply", "--radius", "1"], "0,1\n0,2\n", "");
+    folder.answers(
+        &["neighbors", "four.ply", "--radius", "1"],
+        "0,1\n0,2\n",
+        "four.ply: skipped elements: 1 \"point\"\n",
+    );
+    let scan = format!("{PLY}{grid}end_header\n{PLY_ROWS}1 0\n0\n1 3\n");
+    folder.write("scan.ply", scan);
+    folder.refuses(
+        &["pairs", "scan.ply"],
+        &["scan.ply: no faces; skipped elements: 3 \"range_grid\"; use --elements vertices\n"],
+    );
+    folder.answers(&["neighbors", "scan.ply", "--radius", "1"], "0,1\n0,2\n", "");
 }
 
 fn facet(face: [usize; 3], newline: &str) -> String {

@@ -121,7 +121,9 @@ fn rays_hit_the_boxes_they_meet() {
     let found = pairs(&folder.cpu(&["rays", "boxes.csv", "slanted.csv", "--mode", "all"]));
     let missed = (0..boxes.len() as u32).filter(|&id| !found.contains(&[id, id]));
     assert_eq!(missed.collect::<Vec<_>>(), [0; 0]);
-    let why = folder.run(&["why", "boxes.csv", "7", "--rays", "slanted.csv", "--ray", "7"]).stdout;
+    let why = folder
+        .run(&["why", "boxes.csv", "7", "--rays", "slanted.csv", "--ray", "7"])
+        .stdout;
     assert!(why.starts_with("Ray 7 hits object 7 at t = 7.9"), "{why}");
 }
 
@@ -146,7 +148,9 @@ fn nearest_boxes_are_those_of_the_numbers_in_the_file() {
             "{line}: {nearest}"
         );
     }
-    let why = folder.run(&["why", "boxes.csv", "0", "--boxes", "points.csv", "--query", "0"]).stdout;
+    let why = folder
+        .run(&["why", "boxes.csv", "0", "--boxes", "points.csv", "--query", "0"])
+        .stdout;
     assert!(
         why.starts_with("Query 0 does not find object 0: the boxes are"),
         "{why}"

@@ -829,6 +829,178 @@ fn standard_input_tells_its_format_by_how_it_starts() {
     }
 }
 
+/// Points that f32 cannot tell apart.
+const FAR: [[f64; 3]; 4] = [
+    [5e6, 4e5, 100.0],
+    [5e6 + 0.0625, 4e5, 100.0],
+    [5e6, 4e5 + 0.09375, 100.0],
+    [5e6 + 0.0625, 4e5 + 0.09375, 100.0],
+];
+
+fn cloud(format: &str, axes: usize) -> Vec<u8> {
+    let mut bytes = format!(
+        "ply\nformat {format} 1.0\nelement vertex {}\nproperty uchar red\n",
+        FAR.len()
+    );
+    for axis in &["x", "y", "z"][..axes] {
+        bytes += &format!("property double {axis}\n");
+    }
+    bytes += "property float intensity\nproperty list uchar short marks\nend_header\n";
+    let is_text = format == "ascii";
+    if is_text {
+        for point in &FAR {
+            let point = point[..axes]
+                .iter()
+                .map(|value| format!("{value} "))
+                .collect::<String>();
+            bytes += &format!("255 {point}0.5 2 -7 9\n");
+        }
+        return bytes.into_bytes();
+    }
+    let mut bytes = bytes.into_bytes();
+    for point in &FAR {
+        bytes.push(255);
+        for value in &point[..axes] {
+            bytes.extend(if format == "binary_big_endian" {
+                value.to_be_bytes()
+            } else {
+                value.to_le_bytes()
+            });
+        }
+        // The intensity, and an empty list.
+        bytes.extend([0; 5]);
+    }
+    bytes
+}
+
+#[test]
+fn vertices_of_meshes_and_point_clouds_are_points() {
+    let folder = Folder::new();
+    let expected = "0,1,0.0625\n2,3,0.0625\n";
+    for format in ["ascii", "binary_little_endian", "binary_big_endian"] {
+        for (axes, shifts) in [(3, "0,0,0"), (2, "0,0")] {
+            let bytes = cloud(format, axes);
+            folder.write("cloud.ply", &bytes);
+            let neighbors = ["neighbors", "cloud.ply", "--radius", "0.07", "--distances"];
+            folder.answers(&neighbors, expected, "");
+            let piped = piped(&folder, &["neighbors", "-", "--radius", "0.07", "--distances"], &bytes);
+            assert_eq!((piped.status, piped.stdout.as_str()), (0, expected), "{}", piped.stderr);
+            // The number of shifts shows the dimensions.
+            let row = folder.cpu(&[
+                "neighbors",
+                "cloud.ply",
+                "--nearest",
+                "1",
+                "--shifts",
+                "--period",
+                "1e7",
+            ]);
+            assert_eq!(row.lines().next(), Some(&*format!("0,1,{shifts}")), "{format} {axes}");
+            let flat = [&neighbors[..], &["--dimensions", "2"]].concat();
+            folder.answers(&flat, expected, "");
+        }
+    }
+    folder.refuses(
+        &["neighbors", "cloud.ply", "--radius", "1", "--dimensions", "3"],
+        &["cloud.ply: the points are 2D, --dimensions requires 3"],
+    );
+
+    let near = folder.cpu(&[
+        "neighbors",
+        &folder.write("a.obj", obj()).display().to_string(),
+        "--radius",
+        "1.01",
+    ]);
+    assert!(near.lines().count() > 3, "{near}");
+    folder.write("cloud.obj", obj().replace("\nf", "\n# f"));
+    folder.write("mesh.obj", obj());
+    folder.write("mesh.stl", stl_bytes());
+    let corners = POSITIONS.map(|[x, y, z]| format!("{x} {y} {z}\n")).concat();
+    let vertices = "element vertex 7\nproperty float x\nproperty float y\nproperty float z\n";
+    let edge = "element edge 1\nproperty int vertex1\nproperty int vertex2\n";
+    folder.write(
+        "wire.ply",
+        format!("ply\nformat ascii 1.0\n{vertices}{edge}end_header\n{corners}0 1\n"),
+    );
+    folder.write("points.glb", glb(&gltf("", ""), &gltf_buffer()));
+    for (name, ignored) in [
+        ("cloud.obj", false),
+        ("mesh.obj", true),
+        ("mesh.stl", true),
+        ("wire.ply", true),
+        ("points.glb", true),
+    ] {
+        let arguments = ["neighbors", name, "--radius", "1.01"];
+        folder.answers(&arguments, &near, "");
+        let ran = folder.run(&[&arguments[..], &["--backend", "cpu"]].concat());
+        let says = format!("{name}: the points are its 7 vertices; faces and edges are ignored\n");
+        assert_eq!(ran.stderr.contains(&says), ignored, "{name}: {}", ran.stderr);
+    }
+
+    let vertices = format!("ply\nformat ascii 1.0\n{}", vertices.replace("vertex 7", "vertex 3"));
+    folder.write("nan.ply", format!("{vertices}end_header\n0 0 0\nnan 0 0\n0 0 1\n"));
+    folder.answers(
+        &["neighbors", "nan.ply", "--radius", "1"],
+        "0,2\n",
+        "nan.ply: ignored 1 of 3 points as invalid, the first in vertex 1: its x is NaN",
+    );
+    folder.refuses(
+        &["neighbors", "nan.ply", "--radius", "1", "--dimensions", "2"],
+        &["nan.ply: vertex 2 has z 1, others 0"],
+    );
+    folder.write("empty.ply", vertices.replace("vertex 3", "vertex 0") + "end_header\n");
+    folder.refuses(
+        &["neighbors", "empty.ply", "--radius", "1"],
+        &["empty.ply: no vertices\n"],
+    );
+}
+
+#[test]
+fn point_clouds_are_queries() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n2,0,0,3,1,1\n");
+    folder.write("flat.csv", "0,0,1,1\n2,0,3,1\n");
+    let ply = |axes: &[&str], rows: &str| {
+        let properties: String = axes.iter().map(|axis| format!("property float {axis}\n")).collect();
+        let count = rows.lines().count();
+        format!("ply\nformat ascii 1.0\nelement vertex {count}\n{properties}end_header\n{rows}")
+    };
+    folder.write("cloud.ply", ply(&["x", "y", "z"], "2.5 0.5 0.5\n0.5 0.5 0.5\n"));
+    folder.write("flat.ply", ply(&["x", "y"], "2.5 0.5\n0.5 0.5\n"));
+    folder.write("nan.ply", ply(&["x", "y", "z"], "0 0 0\nnan 0 0\n"));
+    folder.write("cloud.obj", "v 2.5 0.5 0.5\nv 0.5 0.5 0.5\n");
+    for (scene, queries) in [
+        ("boxes.csv", "cloud.ply"),
+        ("boxes.csv", "cloud.obj"),
+        ("flat.csv", "cloud.ply"),
+        ("flat.csv", "flat.ply"),
+    ] {
+        folder.answers(&["query", scene, queries], "0,1\n1,0\n", "");
+    }
+    let why = folder.run(&["why", "boxes.csv", "1", "--boxes", "cloud.ply", "--query", "0"]);
+    assert!(
+        why.stdout.contains("Query 0 finds object 1"),
+        "{}{}",
+        why.stdout,
+        why.stderr
+    );
+    folder.answers(
+        &["query", "boxes.csv", "nan.ply"],
+        "0,0\n",
+        "the first in vertex 1: x from NaN",
+    );
+    folder.refuses(
+        &["query", "boxes.csv", "flat.ply"],
+        &["flat.ply: the queries are 2D and the scene is 3D"],
+    );
+    // Vertices or boxes of faces could be meant.
+    folder.write("mesh.obj", obj());
+    folder.write("wire.obj", "v 0 0 0\nv 1 0 0\nl 1 2\n");
+    for (name, needle) in [("mesh.obj", "a mesh with 3 faces"), ("wire.obj", "a mesh with 1 edge;")] {
+        folder.refuses(&["query", "boxes.csv", name], &[name, needle, "vertices only"]);
+    }
+}
+
 #[test]
 fn meshes_lie_in_a_plane_in_two_dimensions() {
     let folder = Folder::new();

@@ -464,7 +464,7 @@ fn edges_need_no_faces() {
     );
     folder.refuses(
         &["pairs", "wire.obj"],
-        &["wire.obj", "no faces, 2 edges: use --elements edges"],
+        &["wire.obj", "no faces, 2 edges; use --elements edges"],
     );
 }
 
