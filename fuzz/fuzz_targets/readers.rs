@@ -18,9 +18,9 @@ use tempfile::TempDir;
 const NEXT_FRAME: &[u8] = b"\0next\0";
 /// Bytes that any reader may hold. The largest buffer is the PLY reader's initial list of up to 65,536 members.
 const SMALLEST_MEMORY: usize = 1 << 20;
-/// Further bytes per byte of input. A text face needs most: about eight bytes yield vertices, edges and boxes, in
-/// vectors that grow by doubling.
-const MEMORY_PER_BYTE: usize = 128;
+/// Further bytes per byte of input. A PLY strip of one-byte indices needs most, 151: each byte yields a face and its box,
+/// in vectors that grow by doubling.
+const MEMORY_PER_BYTE: usize = 192;
 /// Errors are a single readable line, whatever the file holds.
 const LONGEST_ERROR: usize = 600;
 
@@ -142,12 +142,15 @@ fn table(path: &Path, choice: u8) {
         }),
         1 => told(input::rays(path, dimensions, QUIET)).map(|rays| rays.len()),
         2 => told(input::boxes(path, dimensions, QUIET)).map(|boxes| boxes.len()),
-        _ => told(input::points(path, asked, QUIET)).map(|points| {
-            let is_flat = |point: &[f64; 3]| points.dimensions == 3 || point[2] == 0.0;
-            assert!(points.positions.iter().all(is_flat));
-            points.positions.len()
-        }),
+        _ => points(path, asked),
     };
+}
+
+fn points(path: &Path, dimensions: Option<u8>) -> Option<usize> {
+    let points = told(input::points(path, dimensions, QUIET))?;
+    let is_flat = |point: &[f64; 3]| points.dimensions == 3 || point[2] == 0.0;
+    assert!(points.positions.iter().all(is_flat));
+    Some(points.positions.len())
 }
 
 fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
@@ -163,6 +166,11 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
         &[(Kind::Vertices, Kind::Faces), (Kind::Edges, Kind::Faces)],
     ][usize::from(choice >> 3 & 3)];
     let free = choice & 32 != 0;
+    // As points in 2D or 3D, and as queries, too.
+    let dimensions = 2 + (choice & 1);
+    let count = points(path, (choice & 2 != 0).then_some(dimensions));
+    let queries = told(input::boxes(path, dimensions, QUIET));
+    assert!(queries.is_none_or(|queries| count.is_none_or(|count| count == queries.len())));
     let scene = told(input::scene_between(path, &reading(None, elements, next), between, free, QUIET));
     let Some(scene) = scene else { return };
     let elements = scene.elements.expect("a mesh has elements");

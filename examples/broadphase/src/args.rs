@@ -138,7 +138,8 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), as a text table or array.
+    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), as a text table or array. A
+    /// point cloud works too: a .ply, .obj, .gltf or .glb file with vertices only.
     pub boxes: PathBuf,
     /// Find the objects within this distance of the query box or point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
@@ -170,7 +171,8 @@ pub struct QueryArgs {
 pub struct NeighborsArgs {
     /// Points: 3 columns, in 2D 2, in any table format of boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`); see
     /// `pairs --help`. Or atoms: .xyz or .extxyz with the number of atoms, a comment line, then a row of symbol and
-    /// position per atom. Only the first frame is read.
+    /// position per atom. Only the first frame is read. Or a point cloud or mesh (.ply, .obj, .stl, .gltf, .glb), whose
+    /// vertices are the points.
     ///
     /// Coordinates, radius and period are used in f64, as written.
     pub points: PathBuf,
@@ -195,7 +197,8 @@ pub struct NeighborsArgs {
     /// Add a column per axis: the number of periods to add to point b to get its image nearest to a.
     #[arg(long)]
     pub shifts: bool,
-    /// Number of dimensions that the points must have: 2 or 3 columns.
+    /// Number of dimensions that the points must have: 2 or 3 columns. For a mesh, 2 uses x and y; z must be constant or
+    /// missing.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     #[command(flatten)]
@@ -363,7 +366,10 @@ const SCENE_FORMATS: &str = "\
     2, 2). FILE.npz:NAME selects one of several arrays. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
     Invalid rows, with NaN or a min above its max, are ignored and keep their numbers.\n\n\
     Meshes are .ply, .obj, .stl, .gltf and .glb. Faces of fewer than three vertices, lines of fewer than two, and \
-    edges from a vertex to itself are left out and get no numbers; invalid elements keep theirs.\n\n\
+    edges from a vertex to itself are left out and get no numbers; invalid elements keep theirs. A point cloud needs \
+    --elements vertices.\n\n\
+    PLY: triangles of strips (tristrips) are numbered after the faces. Elements besides vertices, faces, edges and \
+    strips are skipped and named.\n\n\
     STL: corners with equal positions are one vertex, numbered by first appearance. Bytes after the triangles are \
     ignored, and the last solid needs no endsolid.\n\n\
     glTF: triangles and lines of all meshes of the default scene, placed by their nodes, skins and morph targets in \

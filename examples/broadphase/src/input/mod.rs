@@ -95,12 +95,13 @@ pub fn wide_scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Res
     wide_scene_between(path, reading, &[], false, reporter)
 }
 
-/// Like [`wide_scene`], with layers for the kinds in `--between`. `--free` requires a mesh.
+/// Like [`wide_scene`], but also applies `--between` and `--free`.
 pub fn wide_scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) -> Result<WideScene> {
     wide_scene_between(&args.scene, &args.reading, &which.between, which.free, reporter)
 }
 
-fn wide_scene_between(
+/// Like [`wide_scene`], with layers for the kinds in `between`. `free` requires a mesh.
+pub fn wide_scene_between(
     path: &Path,
     reading: &ReadingArgs,
     between: &[Between],
