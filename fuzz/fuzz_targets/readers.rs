@@ -11,6 +11,7 @@ use broadphase::args::ReadingArgs;
 use broadphase::input;
 use broadphase::mesh::Kind;
 use broadphase::report::Reporter;
+use gpu_broad_phase::LocalOrigin;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -123,6 +124,9 @@ fuzz_target!(|data: &[u8]| {
 });
 
 const QUIET: Reporter = Reporter { quiet: true };
+const FAR: LocalOrigin = LocalOrigin {
+    position: [5e5, -4.5e6, 0.1],
+};
 
 fn reading(dimensions: Option<u8>, elements: Vec<Kind>, next: Option<PathBuf>) -> ReadingArgs {
     ReadingArgs {
@@ -140,8 +144,8 @@ fn table(path: &Path, choice: u8) {
             assert!(scene.elements.is_none() && asked.is_none_or(|asked| asked == scene.dimensions));
             scene.boxes.len()
         }),
-        1 => told(input::rays(path, dimensions, QUIET)).map(|rays| rays.len()),
-        2 => told(input::boxes(path, dimensions, QUIET)).map(|boxes| boxes.len()),
+        1 => told(input::rays(path, dimensions, QUIET)).map(|rays| rays.at(FAR).into_plain().len()),
+        2 => told(input::boxes(path, dimensions, QUIET)).map(|boxes| boxes.at(FAR).len()),
         _ => points(path, asked),
     };
 }
@@ -170,8 +174,9 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
     let dimensions = 2 + (choice & 1);
     let count = points(path, (choice & 2 != 0).then_some(dimensions));
     let queries = told(input::boxes(path, dimensions, QUIET));
-    assert!(queries.is_none_or(|queries| count.is_none_or(|count| count == queries.len())));
-    let scene = told(input::scene_between(path, &reading(None, elements, next), between, free, QUIET));
+    assert!(queries.is_none_or(|queries| count.is_none_or(|count| count == queries.at(FAR).len())));
+    let wide = input::wide_scene_between(path, &reading(None, elements, next), between, free, QUIET);
+    let scene = told(wide.and_then(|wide| wide.alone(None, QUIET)));
     let Some(scene) = scene else { return };
     let elements = scene.elements.expect("a mesh has elements");
     let [vertices, edges, faces] = elements.totals;
