@@ -1,5 +1,6 @@
 use std::any::TypeId;
 use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -105,6 +106,8 @@ pub struct RaysArgs {
     /// are infinite. A ray with a NaN or infinite direction is invalid. A negative t_max hits nothing; a zero direction
     /// hits the boxes at the origin.
     pub rays: PathBuf,
+    #[command(flatten)]
+    pub columns: RayColumnArgs,
     /// Hits to find for each ray.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
     pub mode: Mode,
@@ -141,6 +144,8 @@ pub struct QueryArgs {
     /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), as a text table or array. A
     /// point cloud works too: a .ply, .obj, .gltf or .glb file with vertices only.
     pub boxes: PathBuf,
+    #[command(flatten)]
+    pub columns: QueryColumnArgs,
     /// Find the objects within this distance of the query box or point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
@@ -176,6 +181,9 @@ pub struct NeighborsArgs {
     ///
     /// Coordinates, radius and period are used in f64, as written.
     pub points: PathBuf,
+    /// Columns of x, y and, in 3D, z, by name or by number from 0. Default: columns with such names, else all in order.
+    #[arg(long, value_name = "X,Y[,Z]", value_delimiter = ',')]
+    pub columns: Vec<String>,
     /// Largest distance between neighbours. Required without --nearest.
     #[arg(long, value_name = "R", value_parser = parse_long_distance)]
     pub radius: Option<f64>,
@@ -218,6 +226,8 @@ pub struct VerifyArgs {
     pub scene: OptionalSceneArgs,
     /// Rays to verify, in a table with 7 columns, in 2D 5.
     pub rays: Option<PathBuf>,
+    #[command(flatten)]
+    pub columns: RayColumnArgs,
     /// Number of random scenes to generate and verify, instead of reading one.
     #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"],
         value_parser = clap::value_parser!(u64).range(1..))]
@@ -312,6 +322,8 @@ pub struct BenchArgs {
     /// Rays, as a text table or array: origin, direction, t_max (7 columns, in 2D 5).
     pub rays: Option<PathBuf>,
     #[command(flatten)]
+    pub columns: RayColumnArgs,
+    #[command(flatten)]
     pub reading: ReadingArgs,
     /// Numbers of boxes in random scenes, separated by commas [default: 10000,100000,1000000; --report adds 10000000].
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
@@ -347,7 +359,7 @@ pub struct BenchArgs {
     /// Write a report on this GPU: correctness, copy bandwidth, then uniform and power-law scenes of several sizes with
     /// rays, stage times and the sort. Takes less than eight minutes by default.
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
-        "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "markdown"])]
+        "columns", "form", "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "markdown"])]
     pub report: Option<PathBuf>,
     /// Approximate time limit of --report in seconds. The report names measurements that did not fit.
     #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",
@@ -359,9 +371,16 @@ const SCENE: &str = "Boxes or a mesh; `-` is standard input, whose format is det
 const SCENE_FORMATS: &str = "\
     Boxes or a mesh; `-` is standard input, whose format is detected from its start.\n\n\
     Boxes are rows of mins, then maxes: 6 columns, in 2D 4.\n\n\
-    Text (.csv, .txt, .tsv, .dat, .xyz): columns separated by commas, semicolons, tabs or blanks, with a decimal \
-    point; `#` starts a comment; the first line may be a header. A first line that numbers three or more columns from \
-    0 is a header if the second line has a fraction, else a row; a warning says which.\n\n\
+    Text (.csv, .txt, .tsv, .dat, .xyz): columns separated by commas, semicolons, tabs or blanks, or by the character \
+    in a first line `sep=;`. Numbers have a decimal point. `#` starts a comment, and so do `//`, `%` and `;` at the \
+    start of a line. The first line may be a header. A first line that numbers three or more columns from 0 is a \
+    header if the second line has a fraction, else a row; a warning says which.\n\n\
+    Names in the header decide where they say one thing, in any order and beside other columns: xmin or min_x and so \
+    on, x0 and x1, left, top, right and bottom; x,y,width,height and other corners with sizes; cx,cy,w,h and other \
+    centers with sizes; x,y,z of points; origin or x,y,z, direction or dx,dy,dz, and tmax of rays. A first column \
+    named id or index, or without a name, is left out. Names that can mean several things, such as x,y,z,dx,dy,dz of \
+    boxes, or that contradict the order, are an error; --columns and --form decide. Other names are ignored. A comment \
+    directly above the rows counts as a header if its names say one thing.\n\n\
     Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
     2, 2). FILE.npz:NAME selects one of several arrays. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
     Invalid rows, with NaN or a min above its max, are ignored and keep their numbers.\n\n\
@@ -395,7 +414,7 @@ pub struct OptionalSceneArgs {
     pub reading: ReadingArgs,
 }
 
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub struct ReadingArgs {
     /// Number of dimensions that the scene must have. The columns of a table must match it. For a mesh, 2 uses x and y;
     /// z must be constant or missing.
@@ -408,6 +427,57 @@ pub struct ReadingArgs {
     /// Second frame of the mesh. Boxes then cover the motion between the frames.
     #[arg(long, value_name = "FILE")]
     pub next: Option<PathBuf>,
+    /// Columns of a table of boxes, by name or by number from 0: mins, then maxes, optionally followed by layers,owner.
+    /// Default: columns whose names say so, else all in order.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Meaning of the columns of boxes, in order, or by names that tell positions from sizes. Default: as the names say,
+    /// else `min-max`.
+    #[arg(long, value_enum)]
+    pub form: Option<Form>,
+}
+
+#[derive(Args, Clone, Default)]
+pub struct RayColumnArgs {
+    /// Columns of the rays, by name or by number from 0: origin, direction and, optionally, t_max. Default: columns
+    /// whose names say so, else all in order.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "rays")]
+    pub ray_columns: Vec<String>,
+}
+
+#[derive(Args, Clone, Default)]
+pub struct QueryColumnArgs {
+    /// Columns of the queries, by name or by number from 0: mins, then maxes, or positions. Default: columns whose
+    /// names say so, else all in order.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "boxes")]
+    pub query_columns: Vec<String>,
+    /// Meaning of the columns of query boxes, like --form. Default: as the names say, else `min-max`.
+    #[arg(long, value_enum, requires = "boxes")]
+    pub query_form: Option<Form>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Mins, then maxes.
+    #[default]
+    MinMax,
+    /// Mins, then sizes.
+    MinSize,
+    /// Centers, then sizes.
+    CenterSize,
+    /// Centers, then half sizes.
+    CenterHalf,
+}
+
+impl Display for Form {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::MinMax => "min-max",
+            Self::MinSize => "min-size",
+            Self::CenterSize => "center-size",
+            Self::CenterHalf => "center-half",
+        })
+    }
 }
 
 #[derive(Args, Clone)]
@@ -454,9 +524,16 @@ pub struct PairArgs {
     /// One column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
-    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order.
+    /// Column of the bodies, by name or by number from 0. Default: the only one, or one named body or group.
+    #[arg(long, value_name = "NAME", requires = "groups")]
+    pub group_column: Option<String>,
+    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order. A
+    /// text file without rows excludes nothing.
     #[arg(long, value_name = "FILE")]
     pub exclude: Option<PathBuf>,
+    /// Two columns of the pairs to exclude, by name or by number from 0. Default: the only two, or those named a and b.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "exclude")]
+    pub exclude_columns: Vec<String>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
     #[arg(long)]
     pub free: bool,
@@ -544,6 +621,10 @@ pub struct WhyArgs {
     /// File with query boxes or points, as for the command `query`.
     #[arg(long, value_name = "FILE", requires = "query")]
     pub boxes: Option<PathBuf>,
+    #[command(flatten)]
+    pub ray_columns: RayColumnArgs,
+    #[command(flatten)]
+    pub query_columns: QueryColumnArgs,
     /// Largest distance between the object and the query box.
     #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0, requires = "query")]
     pub radius: f32,

@@ -181,6 +181,7 @@ impl Source {
                     dimensions: args.reading.dimensions,
                     elements: vec![Kind::Vertices, Kind::Edges, Kind::Faces],
                     next: Some(path.join("frame1.ply")),
+                    ..ReadingArgs::default()
                 };
                 read(&path.join("frame0.ply"), path, &reading, reporter)
             }
@@ -199,7 +200,7 @@ fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) ->
 
 fn rays(scene: &Scene, origin: LocalOrigin, args: &BenchArgs, reporter: Reporter) -> Result<Option<Rays>> {
     if let Some(path) = &args.rays {
-        let rays = input::rays(path, scene.dimensions.count() as u8, reporter)?;
+        let rays = input::rays(path, &args.columns, scene.dimensions.count() as u8, reporter)?;
         return Rays::of_rays(rays.at(origin).into_plain())
             .with_context(|| path.display().to_string())
             .map(Some);

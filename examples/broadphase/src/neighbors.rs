@@ -22,7 +22,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     }
     let mut target = Target::unless(args.step.count_only, &args.output)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
-    let points = input::points(&args.points, args.dimensions, reporter)?;
+    let points = input::points(&args.points, &args.columns, args.dimensions, reporter)?;
     let axes = usize::from(points.dimensions);
     let periods = periods(args, &points)?;
     if args.shifts && periods.is_none() {

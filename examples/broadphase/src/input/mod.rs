@@ -1,7 +1,10 @@
 mod atoms;
+mod columns;
 mod gltf;
 pub mod invalid;
+mod meaning;
 mod mesh;
+mod names;
 mod npy;
 mod npy_header;
 mod npz;
@@ -12,6 +15,8 @@ mod stl;
 mod text;
 mod wide;
 
+use std::error::Error;
+use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -22,10 +27,11 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::{Aabb, LocalOrigin, Pair, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
-use crate::args::{PairArgs, ReadingArgs, SceneArgs};
+use crate::args::{PairArgs, QueryColumnArgs, RayColumnArgs, ReadingArgs, SceneArgs};
 use crate::mesh::{Between, Elements, Mesh, Selection};
 use crate::output::{Output, is_output};
 use crate::report::{Reporter, counted};
+use columns::{Choice, Content};
 use npy::Length;
 pub use wide::{RayList, WideBoxes, WideRays, WideScene};
 
@@ -50,6 +56,8 @@ struct Table {
     values: Vec<f64>,
     filters: Option<Vec<[u32; 2]>>,
     period: Option<[f64; 3]>,
+    /// Names of the columns, if they decided.
+    read_as: Option<String>,
 }
 
 impl Table {
@@ -59,6 +67,7 @@ impl Table {
             values: Vec::new(),
             filters: None,
             period: None,
+            read_as: None,
         }
     }
 
@@ -85,7 +94,7 @@ pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, cell: Option<f64>, rep
 /// Applies `--groups`.
 pub fn with_owners(mut scene: Scene, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     if let Some(groups) = &which.groups {
-        set_owners(&mut scene, groups, reporter)?;
+        set_owners(&mut scene, groups, which.group_column.as_slice(), reporter)?;
     }
     Ok(scene)
 }
@@ -111,6 +120,14 @@ pub fn wide_scene_between(
     let named = || name(path);
     let input = Input::open(path, reporter).with_context(named)?;
     let scene = if input.format.is_mesh() {
+        for (given, option) in [
+            (!reading.columns.is_empty(), "--columns"),
+            (reading.form.is_some(), "--form"),
+        ] {
+            if given {
+                bail!("{}: {option} needs a table ({TABLES})", name(path));
+            }
+        }
         let selection = Selection::new(&reading.elements, between)?;
         mesh::scene(path, input, reading, selection, reporter)?
     } else {
@@ -124,7 +141,13 @@ pub fn wide_scene_between(
                 bail!("{}: {option} needs a mesh ({MESHES})", name(path));
             }
         }
-        let scene = table_of(path, input).and_then(|table| WideScene::of_table(path, table));
+        let choice = Choice {
+            content: Content::Boxes,
+            columns: &reading.columns,
+            form: reading.form,
+        };
+        let table = table_of(path, input, &choice, reporter);
+        let scene = table.and_then(|table| WideScene::of_table(path, table));
         scene.with_context(named)?
     };
     if let Some(asked) = reading.dimensions
@@ -141,12 +164,12 @@ pub fn wide_scene_between(
 
 /// Gives all boxes of a body the same owner. The file has the body of each box, or of each vertex of a mesh; -1 means
 /// none.
-fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
+fn set_owners(scene: &mut Scene, path: &Path, column: &[String], reporter: Reporter) -> Result<()> {
     let mut set = || {
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
             bail!("--groups conflicts with the scene's owner column: remove one");
         }
-        let owners = owners(&table(path, reporter)?)?;
+        let owners = owners(&table(path, &Choice::of(Content::Bodies, column), reporter)?)?;
         let (what, count) = match &scene.elements {
             Some(elements) => ("vertices", elements.totals[0]),
             None => ("boxes", scene.boxes.len()),
@@ -191,12 +214,17 @@ fn owners(table: &Table) -> Result<Vec<u32>> {
     table.values.iter().enumerate().map(owner).collect()
 }
 
-pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
-    let Some(path) = path else {
+pub fn excluded(which: &PairArgs, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
+    let Some(path) = &which.exclude else {
         return Ok(Vec::new());
     };
     let read = || {
-        let table = table(path, reporter)?;
+        let choice = Choice::of(Content::Pairs, &which.exclude_columns);
+        let table = match table(path, &choice, reporter) {
+            // A result without rows, as text.
+            Err(error) if error.is::<Empty>() && is_text(path) => return Ok(Vec::new()),
+            table => table?,
+        };
         if table.columns != 2 {
             bail!("{} columns; use 2 for pairs", table.columns);
         }
@@ -225,9 +253,9 @@ pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::fixed_faces(), reporter)
 }
 
-pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideRays> {
+pub fn rays(path: &Path, columns: &RayColumnArgs, dimensions: u8, reporter: Reporter) -> Result<WideRays> {
     let read = || {
-        let table = table(path, reporter)?;
+        let table = table(path, &Choice::of(Content::Rays, &columns.ray_columns), reporter)?;
         if table.filters.is_some() {
             bail!("rays cannot have layers or owner columns");
         }
@@ -249,14 +277,18 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideRays>
     read().with_context(|| name(path))
 }
 
-pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<WideBoxes> {
+pub fn boxes(path: &Path, columns: &QueryColumnArgs, dimensions: u8, reporter: Reporter) -> Result<WideBoxes> {
     let read = || {
         let input = Input::open(path, reporter)?;
         let (boxes, boxes_dimensions) = if input.format.is_mesh() {
             let points = query_points(path, input, dimensions, reporter)?;
             (WideBoxes::of_points(path, points.positions, vertex), points.dimensions)
         } else {
-            let table = table_of(path, input)?;
+            let choice = Choice {
+                form: columns.query_form,
+                ..Choice::of(Content::Queries, &columns.query_columns)
+            };
+            let table = table_of(path, input, &choice, reporter)?;
             // The number of columns distinguishes boxes from points.
             match table.columns {
                 2 | 3 => {
@@ -291,7 +323,7 @@ fn query_points(path: &Path, input: Input, dimensions: u8, reporter: Reporter) -
 }
 
 /// Reads points from a table, or the vertices of a mesh.
-pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
+pub fn points(path: &Path, columns: &[String], dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
     let mut place: fn(usize) -> String = row;
     let mut read = || {
         let input = Input::open(path, reporter)?;
@@ -307,7 +339,8 @@ pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result
             }
             points
         } else {
-            points_of_table(&table_of(path, input)?)?
+            let choice = Choice::of(Content::Points, columns);
+            points_of_table(&table_of(path, input, &choice, reporter)?)?
         };
         if let Some(asked) = dimensions
             && asked != points.dimensions
@@ -377,24 +410,24 @@ fn dimensions_of_boxes(table: &Table) -> Result<u8> {
     }
 }
 
-fn table(path: &Path, reporter: Reporter) -> Result<Table> {
-    table_of(path, Input::open(path, reporter)?)
+fn table(path: &Path, choice: &Choice, reporter: Reporter) -> Result<Table> {
+    table_of(path, Input::open(path, reporter)?, choice, reporter)
 }
 
-fn table_of(path: &Path, mut input: Input) -> Result<Table> {
+fn table_of(path: &Path, mut input: Input, choice: &Choice, reporter: Reporter) -> Result<Table> {
     let mut notes = Vec::new();
     let table = match input.format {
         Format::Text => {
             let may_be_atoms = is_standard_input(path) || Format::is_of_positions(path);
             match may_be_atoms && atoms::is_likely(input.reader.fill_buf()?, !is_standard_input(path)) {
-                true => atoms::read(&mut input.reader, &mut notes)?,
-                false => text::read(&mut input.reader, &mut notes)?,
+                true => choice.apply(atoms::read(&mut input.reader, &mut notes)?)?,
+                false => text::read(&mut input.reader, choice, &mut notes)?,
             }
         }
-        Format::Npy => npy::read(&mut input.reader, input.length, Length::Known, &mut notes)?,
+        Format::Npy => choice.apply(npy::read(&mut input.reader, input.length, Length::Known, &mut notes)?)?,
         Format::Npz => {
             let archive = input.bytes()?;
-            npz::read(&archive, input.entry.as_deref(), &mut notes)?
+            choice.apply(npz::read(&archive, input.entry.as_deref(), &mut notes)?)?
         }
         mesh => bail!("{}; use a table ({TABLES})", mesh.name()),
     };
@@ -403,7 +436,26 @@ fn table_of(path: &Path, mut input: Input) -> Result<Table> {
         bail!("too many rows: ids have 32 bits");
     }
     warn_all(path, notes);
+    if let Some(names) = &table.read_as {
+        reporter.say(format!("{}: columns by name: {names}", name(path)));
+    }
     Ok(table)
+}
+
+/// A file without rows.
+#[derive(Debug)]
+struct Empty(&'static str);
+
+impl Display for Empty {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0)
+    }
+}
+
+impl Error for Empty {}
+
+fn is_text(path: &Path) -> bool {
+    is_standard_input(path) || matches!(Format::of_name(path), Ok(Format::Text))
 }
 
 /// Warnings about skipped or guessed content. They are printed after a successful command; a failed one prints its
@@ -651,7 +703,7 @@ impl Input {
         spinner.finish_and_clear();
         read?;
         if bytes.is_empty() {
-            bail!("empty");
+            return Err(Empty("empty").into());
         }
         refuse_packed(&bytes)?;
         Ok(Self {
@@ -689,7 +741,7 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
         None => {}
     }
     if metadata.len() == 0 {
-        bail!("the file is empty");
+        return Err(Empty("the file is empty").into());
     }
     Ok((File::open(path)?, metadata.len()))
 }

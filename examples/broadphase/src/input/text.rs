@@ -4,69 +4,150 @@ use std::io::BufRead;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{MARK, Table, shortened};
+use super::columns::{Choice, Plan};
+use super::{Empty, MARK, Table, shortened};
 
-/// Optional filter columns in a table of boxes with a header.
-const FILTERS: [&str; 2] = ["layers", "owner"];
-
-pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
+pub fn read(reader: impl BufRead, choice: &Choice, notes: &mut Vec<String>) -> Result<Table> {
     let mut lines = Lines::new(reader);
-    let Some(first) = lines.owned()? else {
-        bail!("no rows");
+    let Some(mut first) = lines.owned()? else {
+        return Err(Empty("no rows").into());
     };
-    let separator = Separator::of(&first.text);
-    if is_header(&first.text, separator) {
-        let second = lines.owned()?;
-        return with_header(&first, second, lines);
+    let stated = stated_separator(&first.text);
+    if stated.is_some() {
+        first = lines.owned()?.ok_or(Empty("no rows"))?;
+    }
+    if first.text.starts_with(b";") && stated != Some(Separator::Semicolons) {
+        // A comment, unless a row with semicolons has as many fields.
+        let Some(second) = lines.owned()? else {
+            return Err(Empty("no rows").into());
+        };
+        let fields = |line: &Line| Separator::Semicolons.fields(&line.text).count();
+        let is_header = second.text.contains(&b';') && fields(&first) == fields(&second);
+        if is_header && !second.text.starts_with(b";") {
+            return with_header(first, Some(second), stated, lines, choice);
+        }
+        lines.comment = Some(first.text.split_off(1));
+        first = second;
+        while first.text.starts_with(b";") {
+            lines.comment = Some(first.text.split_off(1));
+            first = lines.owned()?.ok_or(Empty("no rows"))?;
+        }
+    }
+    let separator = stated.unwrap_or_else(|| Separator::of(&first.text));
+    if is_header(&first.text, separator) || is_numbered_index(&first.text, separator) {
+        let second = lines.row(separator)?;
+        return with_header(first, second, stated, lines, choice);
     }
     let mut second = None;
     if numbers_columns(&first.text, separator) {
-        second = lines.owned()?;
+        second = lines.row(separator)?;
         let line = first.number;
-        if second.as_ref().is_some_and(|line| has_fraction(&line.text)) {
+        if second.as_ref().is_some_and(|line| has_fraction(&line.text, stated)) {
             notes.push(format!("line {line} numbers the columns from 0: read as a header"));
-            return with_header(&first, second, lines);
+            return with_header(first, second, stated, lines, choice);
         }
         notes.push(format!(
             "line {line} numbers the columns from 0: read as a row; if it is a header, delete it or name the columns"
         ));
     }
     let width = separator.fields(&first.text).count();
-    let mut table = Table::new(width);
-    for line in [Some(first), second].into_iter().flatten() {
-        push_row(&mut table, line.number, &line.text, separator, width)?;
+    let commented = lines.comment.take();
+    let commented = commented.and_then(|comment| plan_of_comment(&comment, separator, width, choice));
+    let plan = commented.map_or_else(|| choice.plan(None, width), Ok)?;
+    rows(&plan, [Some(first), second], separator, width, lines)
+}
+
+/// Takes the separator from the first row, since names may contain blanks, semicolons or commas.
+fn with_header(
+    header: Line,
+    first: Option<Line>,
+    stated: Option<Separator>,
+    lines: Lines<impl BufRead>,
+    choice: &Choice,
+) -> Result<Table> {
+    let separator = stated.unwrap_or_else(|| Separator::of(first.as_ref().map_or(&header.text, |row| &row.text)));
+    let names = names(&header.text, separator);
+    let width = names.len();
+    if let Some(first) = &first {
+        let row_width = separator.fields(&first.text).count();
+        if row_width != width {
+            bail!(
+                "line {}: {row_width} columns, expected {width} as in line {}",
+                first.number,
+                header.number
+            );
+        }
     }
-    push_rows(&mut table, lines, separator, width)?;
-    Ok(table)
+    let plan = choice.plan(Some(&names), width)?;
+    rows(&plan, [first, None], separator, width, lines)
+}
+
+fn names(text: &[u8], separator: Separator) -> Vec<String> {
+    let fields = separator.fields(text);
+    fields
+        .map(|field| String::from_utf8_lossy(field).into_owned())
+        .collect()
+}
+
+/// Names that a comment above the rows gives, as numpy.savetxt and CloudCompare write them.
+fn plan_of_comment(text: &[u8], separator: Separator, width: usize, choice: &Choice) -> Option<Plan> {
+    let separators = [separator, Separator::of(text)];
+    let mut all = separators.into_iter().map(|separator| names(text, separator));
+    let names = all.find(|names| names.len() == width)?;
+    choice.plan_of_comment(&names)
+}
+
+/// Parses the line `sep=;` that Excel reads and writes.
+fn stated_separator(text: &[u8]) -> Option<Separator> {
+    let text = text
+        .strip_prefix(b"\"")
+        .map_or(text, |inner| inner.strip_suffix(b"\"").unwrap_or(inner));
+    let (start, separator) = text.split_at_checked(4)?;
+    if !start.eq_ignore_ascii_case(b"sep=") {
+        return None;
+    }
+    match separator {
+        b";" => Some(Separator::Semicolons),
+        b"," => Some(Separator::Commas),
+        b"\t" | b"\\t" => Some(Separator::Tabs),
+        b"" | b" " => Some(Separator::Blanks),
+        &[other] if other.is_ascii_punctuation() => Some(Separator::Other(other)),
+        _ => None,
+    }
+}
+
+/// Returns true for the header of pandas for columns without names: `,0,1,2`, or `index,0,1,2`.
+fn is_numbered_index(text: &[u8], separator: Separator) -> bool {
+    let mut fields = separator.fields(text);
+    let is_index = fields.next().is_some_and(|first| matches!(first, b"" | b"index"));
+    let mut count = 0;
+    let are_numbers = fields.zip(0_usize..).all(|(field, column)| {
+        count += 1;
+        field == column.to_string().as_bytes()
+    });
+    is_index && are_numbers && count > 1
+}
+
+fn rows(
+    plan: &Plan,
+    first: [Option<Line>; 2],
+    separator: Separator,
+    width: usize,
+    mut lines: Lines<impl BufRead>,
+) -> Result<Table> {
+    let mut rows = Rows::new(plan, separator, width);
+    for line in first.into_iter().flatten() {
+        rows.push(line.number, &line.text)?;
+    }
+    while let Some((number, text)) = lines.next_row(separator)? {
+        rows.push(number, text)?;
+    }
+    plan.finish(rows.table)
 }
 
 struct Line {
     number: u64,
     text: Vec<u8>,
-}
-
-/// Takes the separator from the first row, since names may contain blanks, semicolons or commas.
-fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -> Result<Table> {
-    let separator = Separator::of(first.as_ref().map_or(&header.text, |row| &row.text));
-    let names: Vec<_> = separator.fields(&header.text).collect();
-    let width = names.len();
-    let is_filter = |(name, filter): (&&[u8], &&str)| name.eq_ignore_ascii_case(filter.as_bytes());
-    let has_filters = names.len() > FILTERS.len() && names.iter().rev().zip(FILTERS.iter().rev()).all(is_filter);
-    let mut table = Table::new(width - if has_filters { FILTERS.len() } else { 0 });
-    table.filters = has_filters.then(Vec::new);
-    let Some(Line { number, text }) = first else {
-        return Ok(table);
-    };
-    let row_width = separator.fields(&text).count();
-    if row_width != width {
-        bail!(
-            "line {number}: {row_width} columns, expected {width} as in line {}",
-            header.number
-        );
-    }
-    push_row(&mut table, number, &text, separator, width)?;
-    push_rows(&mut table, lines, separator, width)?;
-    Ok(table)
 }
 
 /// Returns true for a line 0, 1, 2, …, which numbers the columns. Needs three fields: two are more often a pair of ids,
@@ -76,42 +157,77 @@ fn numbers_columns(text: &[u8], separator: Separator) -> bool {
     fields.clone().count() > 2 && fields.all(|(field, column)| field == column.to_string().as_bytes())
 }
 
-fn has_fraction(text: &[u8]) -> bool {
+fn has_fraction(text: &[u8], stated: Option<Separator>) -> bool {
     let is_fraction = |field: &[u8]| {
         let is_integer = str::from_utf8(field).is_ok_and(|field| field.parse::<i64>().is_ok());
         number(field).is_some() && !is_integer
     };
-    Separator::of(text).fields(text).any(is_fraction)
+    let separator = stated.unwrap_or_else(|| Separator::of(text));
+    separator.fields(text).any(is_fraction)
 }
 
-fn push_rows(table: &mut Table, mut lines: Lines<impl BufRead>, separator: Separator, width: usize) -> Result<()> {
-    while let Some((number, text)) = lines.next_with_text()? {
-        push_row(table, number, text, separator, width)?;
-    }
-    Ok(())
+#[derive(Clone, Copy, PartialEq)]
+enum Cell {
+    Unused,
+    Number,
+    Filter(usize),
 }
 
-fn push_row(table: &mut Table, line: u64, text: &[u8], separator: Separator, width: usize) -> Result<()> {
-    let mut filters = [0; 2];
-    let mut count = 0;
-    for (column, field) in separator.fields(text).enumerate() {
-        count += 1;
-        if column < table.columns {
-            let value = number(field).ok_or_else(|| not_a_number(line, column, field))?;
-            table.values.push(value);
-        } else if table.filters.is_some()
-            && let Some(filter) = filters.get_mut(column - table.columns)
-        {
-            *filter = integer(field).ok_or_else(|| not(line, column, field, "an integer of 32 bits"))?;
+struct Rows<'a> {
+    plan: &'a Plan,
+    separator: Separator,
+    cells: Vec<Cell>,
+    numbers: Vec<f64>,
+    table: Table,
+}
+
+impl<'a> Rows<'a> {
+    fn new(plan: &'a Plan, separator: Separator, width: usize) -> Self {
+        let mut table = Table::new(plan.columns.len());
+        table.filters = plan.filters.map(|_| Vec::new());
+        let mut cells = vec![Cell::Unused; width];
+        for &column in &plan.columns {
+            cells[column] = Cell::Number;
+        }
+        for (filter, &column) in plan.filters.iter().flatten().enumerate() {
+            cells[column] = Cell::Filter(filter);
+        }
+        Self {
+            plan,
+            separator,
+            numbers: vec![0.0; width],
+            cells,
+            table,
         }
     }
-    if count != width {
-        bail!("line {line}: {count} columns, expected {width}");
+
+    fn push(&mut self, line: u64, text: &[u8]) -> Result<()> {
+        let width = self.cells.len();
+        let mut filters = [0; 2];
+        let mut count = 0;
+        for (column, field) in self.separator.fields(text).enumerate() {
+            count += 1;
+            match self.cells.get(column) {
+                Some(Cell::Number) => {
+                    self.numbers[column] = number(field).ok_or_else(|| not_a_number(line, column, field))?;
+                }
+                Some(&Cell::Filter(filter)) => {
+                    filters[filter] =
+                        integer(field).ok_or_else(|| not(line, column, field, "an integer of 32 bits"))?;
+                }
+                Some(Cell::Unused) | None => {}
+            }
+        }
+        if count != width {
+            bail!("line {line}: {count} columns, expected {width}");
+        }
+        let values = self.plan.columns.iter().map(|&column| self.numbers[column]);
+        self.table.values.extend(values);
+        if let Some(all) = &mut self.table.filters {
+            all.push(filters);
+        }
+        Ok(())
     }
-    if let Some(all) = &mut table.filters {
-        all.push(filters);
-    }
-    Ok(())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +236,8 @@ enum Separator {
     Commas,
     Tabs,
     Blanks,
+    /// From a line such as `sep=|`.
+    Other(u8),
 }
 
 impl Separator {
@@ -142,6 +260,7 @@ impl Separator {
             Self::Commas => byte == b',',
             Self::Tabs => byte == b'\t',
             Self::Blanks => matches!(byte, b' ' | b'\t'),
+            Self::Other(other) => byte == other,
         }
     }
 
@@ -196,6 +315,8 @@ pub struct Lines<R> {
     number: u64,
     after_return: bool,
     line: Vec<u8>,
+    /// Text of the last line that is a comment, until the first row.
+    comment: Option<Vec<u8>>,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -205,6 +326,7 @@ impl<R: BufRead> Lines<R> {
             number: 0,
             after_return: false,
             line: Vec::new(),
+            comment: None,
         }
     }
 
@@ -213,25 +335,51 @@ impl<R: BufRead> Lines<R> {
         Ok(self.next_line()?.then_some((self.number, &self.line)))
     }
 
+    /// A line above the rows, which may begin with a semicolon.
     fn owned(&mut self) -> Result<Option<Line>> {
-        let next = self.next_with_text()?;
+        while let Some((number, text)) = self.next_with_text()? {
+            let Some(comment) = text_of_comment(text) else {
+                let text = text.to_vec();
+                return Ok(Some(Line { number, text }));
+            };
+            self.comment = Some(comment.to_vec());
+        }
+        Ok(None)
+    }
+
+    fn row(&mut self, separator: Separator) -> Result<Option<Line>> {
+        let next = self.next_row(separator)?;
         Ok(next.map(|(number, text)| Line {
             number,
             text: text.to_vec(),
         }))
     }
 
+    fn next_row(&mut self, separator: Separator) -> Result<Option<(u64, &[u8])>> {
+        loop {
+            let Some((_, text)) = self.next_with_text()? else {
+                return Ok(None);
+            };
+            let is_field = separator == Separator::Semicolons;
+            if text_of_comment(text).is_none() && (is_field || !text.starts_with(b";")) {
+                break;
+            }
+        }
+        Ok(Some((self.number, trimmed(&self.line))))
+    }
+
     /// The next line that has more than blanks and a comment.
     fn next_with_text(&mut self) -> Result<Option<(u64, &[u8])>> {
         while self.next_line()? {
-            let end = comment(&self.line).unwrap_or(self.line.len());
-            if !self.line[..end].trim_ascii().is_empty() {
-                let mut text = &self.line[..end];
-                // Keeps tabs at both ends, since an outermost tab may delimit an empty field.
-                while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
-                    text = inner;
-                }
-                return Ok(Some((self.number, text)));
+            let end = comment(&self.line);
+            if let Some(start) = end
+                && self.line[..start].trim_ascii().is_empty()
+            {
+                self.comment = Some(self.line[start + 1..].to_vec());
+            }
+            self.line.truncate(end.unwrap_or(self.line.len()));
+            if !self.line.trim_ascii().is_empty() {
+                return Ok(Some((self.number, trimmed(&self.line))));
             }
         }
         Ok(None)
@@ -275,6 +423,20 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// Keeps tabs at both ends, since an outermost tab may delimit an empty field.
+fn trimmed(mut text: &[u8]) -> &[u8] {
+    while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
+        text = inner;
+    }
+    text
+}
+
+/// Text of a line that is a comment as in C, MATLAB or TeX.
+fn text_of_comment(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii_start();
+    line.strip_prefix(b"//").or_else(|| line.strip_prefix(b"%"))
+}
+
 /// Start of a comment: `#` outside quotes, except in `1.#INF`.
 pub fn comment(line: &[u8]) -> Option<usize> {
     let mut is_quoted = false;
@@ -301,9 +463,14 @@ const NOT_FINITE: [(&str, f64); 4] = [
     ("SNAN", f64::NAN),
 ];
 
-/// Also accepts `1.#INF`, `-1.#IND000` and `-nan(ind)`, which C libraries on Windows write.
+/// Also accepts `1.#INF`, `-1.#IND000` and `-nan(ind)`, which C libraries on Windows write, and Fortran's `1.5D-3`.
 pub fn real(word: &str) -> Option<f64> {
     if let Ok(value) = word.parse() {
+        return Some(value);
+    }
+    if word.contains(['d', 'D'])
+        && let Ok(value) = word.replacen(['d', 'D'], "e", 1).parse()
+    {
         return Some(value);
     }
     let unsigned = word.strip_prefix(['-', '+']).unwrap_or(word);

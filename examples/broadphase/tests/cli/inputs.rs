@@ -21,6 +21,7 @@ fn read(path: &Path, elements: &[Kind], dimensions: Option<u8>, next: Option<Pat
         dimensions,
         elements: elements.to_vec(),
         next,
+        ..ReadingArgs::default()
     };
     input::scene(path, &reading, QUIET).map_err(|error| format!("{error:#}"))
 }
@@ -709,7 +710,7 @@ fn broken_files_of_atoms_are_refused() {
     let cell = "Lattice=\"3 0 0 0 3 0 0 0 3\" Properties=species:S:1:pos:R:3 pbc=\"T T F\"";
     let text = format!("2\n{cell}\nO 0 0 0\nH 1 0 0.5\n");
     let read = |bytes: &[u8]| {
-        let points = input::points(&folder.write("a.xyz", bytes), None, QUIET);
+        let points = input::points(&folder.write("a.xyz", bytes), &[], None, QUIET);
         points.map_err(|error| format!("{error:#}"))
     };
     let whole = read(text.as_bytes()).unwrap();

@@ -63,6 +63,7 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
         dimensions: None,
         elements: vec![Kind::Vertices, Kind::Edges, Kind::Faces],
         next: Some(folder.join("frame1.ply")),
+        ..ReadingArgs::default()
     };
     let reporter = Reporter { quiet: true };
     let scene = broadphase::input::scene(&folder.join("frame0.ply"), &reading, reporter).unwrap();

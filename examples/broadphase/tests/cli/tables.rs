@@ -407,3 +407,424 @@ fn neighbours_are_exact_in_double_precision() {
         );
     }
 }
+
+/// Runs `command` on a file with this header and these rows; `@` is the file.
+fn with_header<'a>(folder: &Folder, command: &'a str, header: &str, rows: &str) -> Vec<&'a str> {
+    let rows = rows.replace(' ', "\n");
+    folder.write("named.csv", format!("{header}\n{rows}\n"));
+    let words = command.split(' ');
+    words.map(|word| if word == "@" { "named.csv" } else { word }).collect()
+}
+
+const INTERLEAVED: &str = "0,1,2,3,4,5 2,3,4,5,6,7";
+/// Touch as corners and sizes, and lie apart or are invalid as mins and maxes.
+const CORNERS_AND_SIZES: &str = "10,10,20,20 25,25,30,30";
+
+#[test]
+fn columns_of_boxes_are_read_by_name() {
+    let folder = Folder::new();
+    for header in [
+        "minx,maxx,miny,maxy,minz,maxz",
+        "xmin,xmax,ymin,ymax,zmin,zmax",
+        "x_min,x_max,y_min,y_max,z_min,z_max",
+        "MinX,MaxX,MinY,MaxY,MinZ,MaxZ",
+        "bbox.min.x,bbox.max.x,bbox.min.y,bbox.max.y,bbox.min.z,bbox.max.z",
+        "lower_x,upper_x,lower_y,upper_y,lower_z,upper_z",
+        "xlo,xhi,ylo,yhi,zlo,zhi",
+        "x0,x1,y0,y1,z0,z1",
+        "x1,x2,y1,y2,z1,z2",
+        "x,x.1,y,y.1,z,z.1",
+        "min[0],max[0],min[1],max[1],min[2],max[2]",
+        "min_row,max_row,min_col,max_col,min_slice,max_slice",
+        "west,east,south,north,zmin,zmax",
+        "minlon,maxlon,minlat,maxlat,min z (m),max z (m)",
+    ] {
+        folder.answers(&with_header(&folder, "pairs @", header, INTERLEAVED), "", "");
+    }
+    folder.answers(
+        &with_header(&folder, "pairs @", "a,b,c,d,e,f", INTERLEAVED),
+        "0,1\n",
+        "",
+    );
+    let said = folder
+        .run(&with_header(
+            &folder,
+            "pairs @",
+            "xmin,xmax,ymin,ymax",
+            "0,1,2,3 2,3,4,5",
+        ))
+        .stderr;
+    assert!(
+        said.contains("named.csv: columns by name: xmin,ymin,xmax,ymax"),
+        "{said}"
+    );
+
+    for (header, rows, expected) in [
+        ("maxx,maxy,maxz,minx,miny,minz", "1,1,1,0,0,0 3,3,3,1,1,1", "0,1\n"),
+        ("x,y,width,height", CORNERS_AND_SIZES, "0,1\n"),
+        ("x,y,w,h", CORNERS_AND_SIZES, "0,1\n"),
+        ("left,top,width,height", CORNERS_AND_SIZES, "0,1\n"),
+        ("bb_left,bb_top,bb_width,bb_height", CORNERS_AND_SIZES, "0,1\n"),
+        ("xmin,ymin,dx,dy", CORNERS_AND_SIZES, "0,1\n"),
+        ("x,width,y,height", "10,20,10,20 25,30,25,30", "0,1\n"),
+        ("x,y,z,width,height,depth", "0,0,0,2,2,2 1,1,1,2,2,2", "0,1\n"),
+        ("cx,cy,w,h", "0,0,2,2 2,0,2,2", "0,1\n"),
+        ("cx,cy,w,h", "0,0,2,2 2.5,0,2,2", ""),
+        ("cx,cy,cz,half_x,half_y,half_z", "0,0,0,2,2,2 3,0,0,2,2,2", "0,1\n"),
+        // The direction of y is that of the rows.
+        ("left,top,right,bottom", "0,0,2,2 1,1,3,3", "0,1\n"),
+        ("left,right,top,bottom", "0,2,2,0 1,3,3,1", "0,1\n"),
+        // Indices and other columns are left out.
+        (",xmin,ymin,xmax,ymax", "0,0,0,2,2 1,1,1,3,3", "0,1\n"),
+        (",0,1,2,3,4,5", "0,0,0,0,2,2,2 1,1,1,1,3,3,3", "0,1\n"),
+        ("index,0,1,2,3", "0,0,0,2,2 1,1,1,3,3", "0,1\n"),
+        ("id,a,b,c,d", "0,0,0,2,2 1,1,1,3,3", "0,1\n"),
+        ("Unnamed: 0,a,b,c,d,e,f", "0,0,0,0,2,2,2 1,1,1,1,3,3,3", "0,1\n"),
+        (
+            "name,xmin,ymin,xmax,ymax,note",
+            "wall,0,0,2,2,a door,1,1,3,3,b",
+            "0,1\n",
+        ),
+        ("xmin,ymin,xmax,ymax,foo,bar", "0,0,2,2,7,7 1,1,3,3,9,9", "0,1\n"),
+        (
+            "xmin,ymin,xmax,ymax,width,height,cx,cy",
+            "0,0,2,2,2,2,1,1 1,1,3,3,2,2,2,2",
+            "0,1\n",
+        ),
+        (
+            "layers,owner,xmin,xmax,ymin,ymax",
+            "4294967295,1,0,2,0,2 4294967295,1,1,3,1,3 4294967295,2,1,3,1,3",
+            "0,2\n1,2\n",
+        ),
+        // Names without a meaning.
+        ("x,y,z,a,b,c", "0,0,0,1,1,1 1,1,1,2,2,2", "0,1\n"),
+        ("x,y,u,v", "0,0,1,1 1,1,2,2", "0,1\n"),
+        ("x,y,z,x,y,z", "0,0,0,1,1,1 1,1,1,2,2,2", "0,1\n"),
+    ] {
+        folder.answers(&with_header(&folder, "pairs @", header, rows), expected, "");
+    }
+}
+
+#[test]
+fn names_of_columns_that_mean_several_things_are_refused() {
+    let folder = Folder::new();
+    let six = "0,0,0,2,2,2 3,0,0,2,2,2";
+    for (header, rows, needle) in [
+        (
+            "x,y,z,dx,dy,dz",
+            six,
+            "columns x,y,z,dx,dy,dz can be a corner and sizes",
+        ),
+        ("x,y,z,size_x,size_y,size_z", six, "choose --form min-size, center-size"),
+        ("cx,cy,cz,dx,dy,dz", six, "--form"),
+        ("x,y,z,l,w,h", six, "--form"),
+        ("x,y,z,w,d,h", six, "--form"),
+        ("x,y,height,width", "0,0,1,2", "--form"),
+        (
+            "ox,oy,oz,dx,dy,dz",
+            six,
+            "those of rays, not of boxes; --columns 0,1,2,3,4,5 uses them",
+        ),
+        ("x,y,z,dx,dy,dz,tmax", "0,0,0,1,1,1,1", "those of rays"),
+        ("x,y,z,nx,ny,nz", six, "do not name boxes: by order, nx would be a max"),
+        ("x,y,z,r,g,b", six, "r would be a max"),
+        ("z,y,x,a,b,c", six, "z would be a min in x"),
+        ("x,y,z,radius", "0,0,0,1", "z would be a max"),
+        ("xmin,ymin,xmax,ymax,z", "0,0,1,1,0", "z has no min and max of its own"),
+        (
+            "left,top,right,bottom",
+            "0,2,2,0 1,1,3,3",
+            "top is below bottom in row 0 and above it in row 1",
+        ),
+    ] {
+        folder.refuses(&with_header(&folder, "pairs @", header, rows), &["named.csv: ", needle]);
+    }
+    for (form, expected) in [("min-size", ""), ("center-size", ""), ("center-half", "0,1\n")] {
+        for (header, rows) in [
+            ("x,y,z,dx,dy,dz", six),
+            ("a,b,c,d,e,f", six),
+            ("id,x,dx,y,dy,z,dz,note", "7,0,2,0,2,0,2,a 8,3,2,0,2,0,2,b"),
+        ] {
+            let command = format!("pairs @ --form {form}");
+            folder.answers(&with_header(&folder, &command, header, rows), expected, "");
+        }
+    }
+    folder.answers(
+        &with_header(
+            &folder,
+            "pairs @ --form min-max",
+            "x,y,z,dx,dy,dz",
+            "0,0,0,2,2,2 1,0,0,2,2,2",
+        ),
+        "0,1\n",
+        "",
+    );
+    folder.write("mesh.obj", OBJ.to_owned() + "f 1 2 3\n");
+    for option in ["--form min-size", "--columns 0,1"] {
+        let command = format!("pairs mesh.obj {option}");
+        folder.refuses(
+            &command.split(' ').collect::<Vec<_>>(),
+            &["mesh.obj: --", "needs a table"],
+        );
+    }
+}
+
+#[test]
+fn columns_are_picked_by_name_or_number() {
+    let folder = Folder::new();
+    let named = "wall,0,0,0,1,1,1 door,1,1,1,2,2,2";
+    let flat = "0,1,2,3 2,3,4,5";
+    let filters = "0,0,1,1,7,1,1 0,0,1,1,7,1,1";
+    for (columns, header, rows, expected) in [
+        ("a,b,c,d,e,f", "name,a,b,c,d,e,f", named, "0,1\n"),
+        ("1,2,3,4,5,6", "name,a,b,c,d,e,f", named, "0,1\n"),
+        ("minx,miny,maxx,maxy", "minx,maxx,miny,maxy", flat, ""),
+        ("MINX,miny,MaxX,maxy", "minx,maxx,miny,maxy", flat, ""),
+        ("0,1,2,3", "minx,maxx,miny,maxy", flat, "0,1\n"),
+        ("x,y,width,height", "x,y,width,height", CORNERS_AND_SIZES, "0,1\n"),
+        (
+            "x,y,width,height --form min-max",
+            "x,y,width,height",
+            CORNERS_AND_SIZES,
+            "",
+        ),
+        ("a,b,c,d", "a,b,c,d,e,layers,owner", filters, "0,1\n"),
+        ("a,b,c,d,layers,owner", "a,b,c,d,e,layers,owner", filters, ""),
+    ] {
+        let command = format!("pairs @ --columns {columns}");
+        folder.answers(&with_header(&folder, &command, header, rows), expected, "");
+    }
+    for (columns, header, rows, needle) in [
+        (
+            "minx,maxx,miny,maxy",
+            "minx,maxx,miny,maxy",
+            flat,
+            "--columns: maxx would be a min",
+        ),
+        (
+            "width,height,x,y",
+            "x,y,width,height",
+            CORNERS_AND_SIZES,
+            "width would be a min; give mins, then maxes",
+        ),
+        ("x,y,dx,dy", "x,y,dx,dy", CORNERS_AND_SIZES, "choose --form"),
+        (
+            "a,b,c,q",
+            "a,b,c,d",
+            flat,
+            "--columns: no column \"q\"; use one of a,b,c,d",
+        ),
+        (
+            "a,b,c,4",
+            "a,b,c,d",
+            flat,
+            "--columns: no column 4: the 4 columns count from 0",
+        ),
+        ("a,b,c", "a,b,c,d", flat, "3 columns; boxes need 6"),
+        ("a,b", "1,1,1,1", flat, "--columns: \"a\": the table names no columns"),
+    ] {
+        let command = format!("pairs @ --columns {columns}");
+        folder.refuses(&with_header(&folder, &command, header, rows), &["named.csv: ", needle]);
+    }
+    let values: Vec<u8> = [0_i32, 1, 2, 3, 2, 3, 4, 5]
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    folder.write("a.npy", npy(&npy_header("<i4", false, "(2, 4)"), &values));
+    folder.answers(&["pairs", "a.npy"], "0,1\n", "");
+    folder.answers(&["pairs", "a.npy", "--columns", "0,2,1,3"], "", "");
+
+    folder.write("boxes.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n0,0,0,1,1,1\n");
+    folder.write("bodies.csv", "id,body,name\n0,5,a\n1,5,b\n2,6,c\n");
+    let groups = ["pairs", "boxes.csv", "--groups", "bodies.csv"];
+    folder.answers(&groups, "0,2\n1,2\n", "");
+    folder.answers(
+        &[&groups[..], &["--group-column", "id"]].concat(),
+        "0,1\n0,2\n1,2\n",
+        "",
+    );
+    folder.write("known.csv", ",a,b,distance\n0,0,1,0.5\n1,2,0,0.5\n");
+    let exclude = ["pairs", "boxes.csv", "--exclude", "known.csv"];
+    folder.answers(&exclude, "1,2\n", "");
+    folder.write("known.csv", "u,v,distance\n0,1,0.5\n2,0,0.5\n");
+    folder.refuses(&exclude, &["known.csv: 3 columns; use 2 for pairs"]);
+    folder.answers(&[&exclude[..], &["--exclude-columns", "u,v"]].concat(), "1,2\n", "");
+}
+
+#[test]
+fn columns_of_points_rays_and_queries_are_read_by_name() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n5,0,0,6,1,1\n");
+    let points = "neighbors @ --radius 1.2";
+    let rays = "rays boxes.csv @ --mode any";
+    let queries = "query boxes.csv @";
+    for (command, header, rows, expected) in [
+        (points, "x,y,z,intensity", "0,0,0,9 1,0,0,1", "0,1\n"),
+        (points, "x,y,intensity", "0,0,9 1,0,1", "0,1\n"),
+        (points, "x,y,height", "0,0,9 1,0,1", ""),
+        (points, ",x,y,z", "0,0,9,0 1,1,9,0", "0,1\n"),
+        (points, "id,x,y", "0,0,9 5,1,9", "0,1\n"),
+        (points, "Points:0,Points:1,Points:2,T", "0,0,0,9 1,0,0,9", "0,1\n"),
+        (points, "X (m),Y (m),Z (m),name", "0,0,0,a 1,0,0,b", "0,1\n"),
+        (points, "city,lat,lon", "a,0,0 b,1,0", "0,1\n"),
+        (
+            "neighbors @ --radius 1.2 --period 9,0,0",
+            "z,y,x",
+            "0,0,0 0,0,8.5",
+            "0,1\n",
+        ),
+        (
+            "neighbors @ --radius 1.2 --period 9,0,0 --columns z,y,x",
+            "z,y,x",
+            "0,0,0 0,0,8.5",
+            "",
+        ),
+        (
+            "neighbors @ --radius 1.2 --columns x,y",
+            "x,y,t",
+            "0,0,9 1,0,1",
+            "0,1\n",
+        ),
+        ("neighbors @ --radius 1.2 --columns x,y,t", "x,y,t", "0,0,9 1,0,1", ""),
+        (
+            rays,
+            "ox,oy,oz,dx,dy,dz,tmax",
+            "-1,.5,.5,1,0,0,9 -1,.5,.5,1,0,0,0.5",
+            "0,1\n1,0\n",
+        ),
+        (rays, "x,y,z,dx,dy,dz,t_max", "-1,.5,.5,1,0,0,0.5", "0,0\n"),
+        (
+            rays,
+            "t_max,dx,dy,dz,x,y,z",
+            "9,1,0,0,-1,.5,.5 0.5,1,0,0,-1,.5,.5",
+            "0,1\n1,0\n",
+        ),
+        (
+            rays,
+            "origin_x,dir_x,origin_y,dir_y,origin_z,dir_z",
+            "-1,1,.5,0,.5,0",
+            "0,1\n",
+        ),
+        (rays, ",ox,oy,oz,dx,dy,dz", "7,-1,.5,.5,1,0,0", "0,1\n"),
+        (rays, "x,y,z,a,b,c", "-1,.5,.5,1,0,0", "0,1\n"),
+        (
+            "rays boxes.csv @ --mode any --ray-columns 0,1,2,3,4,5",
+            "x1,y1,z1,x2,y2,z2",
+            "-1,.5,.5,1,0,0",
+            "0,1\n",
+        ),
+        (queries, "id,x,y,z", "7,.5,.5,.5", "0,0\n"),
+        (queries, "x,y,z,intensity", ".5,.5,.5,9", "0,0\n"),
+        (queries, "x,y,z,r,g,b", ".5,.5,.5,9,9,9", "0,0\n"),
+        (queries, "x,y,z,a,b,c", ".5,.5,.5,9,9,9", "0,0\n0,1\n"),
+        (queries, "xmin,xmax,ymin,ymax,zmin,zmax", ".1,.2,.1,.2,.1,.2", "0,0\n"),
+        (queries, "x,y,z,width,height,depth", "-2,-2,-2,3,3,3", "0,0\n"),
+        (
+            "query boxes.csv @ --query-form center-size",
+            "x,y,z,dx,dy,dz",
+            "-1,-1,-1,2,2,2",
+            "0,0\n",
+        ),
+        (
+            "query boxes.csv @ --query-columns x,y,z",
+            "x,y,z,dx,dy,dz",
+            ".5,.5,.5,9,9,9",
+            "0,0\n",
+        ),
+    ] {
+        folder.answers(&with_header(&folder, command, header, rows), expected, "");
+    }
+    for (command, header, rows, needle) in [
+        (
+            points,
+            "x,y,t",
+            "0,0,9",
+            "column t may be z or not; pass --columns x,y or --columns x,y,t",
+        ),
+        (points, "x,y,width,height", "0,0,1,1", "those of boxes, not of points"),
+        (
+            points,
+            "minx,miny",
+            "0,0",
+            "minx would be a position; --columns 0,1 uses them in this order",
+        ),
+        (
+            rays,
+            "ox,oy,oz,dx,dy,dz,foo",
+            "0,0,0,1,0,0,9",
+            "column foo may be t_max or not; pass --ray-columns ox",
+        ),
+        (rays, "minx,miny,minz,maxx,maxy,maxz", "0,0,0,1,0,0", "do not name rays"),
+        (
+            rays,
+            "x1,y1,z1,x2,y2,z2",
+            "0,0,0,1,0,0",
+            "--ray-columns 0,1,2,3,4,5 uses them in this order",
+        ),
+        (
+            rays,
+            "x,y,z,dx,dy,dz,tmin,tmax",
+            "0,0,0,1,0,0,0,9",
+            "column tmin: rays start at t = 0",
+        ),
+        (queries, "x,y,z,dx,dy,dz", "0,0,0,1,0,0", "choose --query-form"),
+        (
+            queries,
+            "ox,oy,oz,dx,dy,dz",
+            "0,0,0,1,0,0",
+            "those of rays, not of queries",
+        ),
+    ] {
+        folder.refuses(&with_header(&folder, command, header, rows), &["named.csv: ", needle]);
+    }
+    folder.write("rays.csv", "dx,dy,dz,x,y,z\n1,0,0,-1,.5,.5\n");
+    let why = |arguments: &[&str]| folder.run(&[&["why", "boxes.csv", "0"], arguments].concat()).stdout;
+    let said = why(&["--rays", "rays.csv", "--ray", "0"]);
+    assert!(
+        said.contains("Ray 0 hits object 0") || said.contains("ray 0 hits"),
+        "{said}"
+    );
+    let said = why(&["--boxes", "rays.csv", "--query", "0", "--query-columns", "x,y,z"]);
+    assert!(said.contains("does not find"), "{said}");
+}
+
+#[test]
+fn comments_separators_and_exponents_come_in_more_dialects() {
+    let folder = Folder::new();
+    let rows = "0,0,0,1,1,1\n1,1,1,2,2,2\n";
+    for start in [
+        "// boxes, of 2\n",
+        "% 1 2 3\n",
+        "; boxes\n",
+        "; a; b\n ; c\n// d\n",
+        "sep=,\n",
+        "\"sep=,\"\n",
+        "SEP=,\r\n",
+        "# a\nsep=,\na,b,c,d,e,f\n",
+    ] {
+        folder.write("a.csv", format!("{start}{rows}// end\n  % end\n; end\n"));
+        folder.answers(&["pairs", "a.csv"], "0,1\n", "");
+    }
+    for text in [
+        "sep=;\n;a;b;c;d\n0;0;0;1;1\n1;1;1;2;2\n",
+        ";a;b;c;d\n0;0;0;1;1\n1;1;1;2;2\n",
+        "sep=|\na|b|c|d\n0|0|1|1\n1|1|2|2\n",
+        "sep=\t\na\tb\tc\td\n0\t0\t1\t1\n1\t1\t2\t2\n",
+        "0.0D0 0 1d0 1.0D+00\n1.0D+00 0 2 2\n",
+        "# by numpy.savetxt\n# xmin xmax ymin ymax\n0 1.5 0 1\n1 2 0 1\n",
+        "//xmin,xmax,ymin,ymax\n0,1.5,0,1\n1,2,0,1\n",
+        "; xmin; xmax; ymin; ymax\n0 1.5 0 1\n1 2 0 1\n",
+    ] {
+        folder.write("a.csv", text);
+        folder.answers(&["pairs", "a.csv"], "0,1\n", "");
+    }
+    // Neither a comment nor a number.
+    folder.write("a.csv", "0;0;1;1\n;0;1;1\n");
+    folder.refuses(&["pairs", "a.csv"], &["line 2: column 1: \"\" is not a number"]);
+    for word in ["1D", "D1", "1D1D1", "1.5DD3", "infD0"] {
+        folder.write("a.csv", format!("0,0,1,1\n0,0,1,{word}\n"));
+        folder.refuses(&["pairs", "a.csv"], &["line 2: column 4", word]);
+    }
+    folder.write("water.xyz", "2\n\nO 0.0D0 0.0D0 0.0D0\nH 0.1D+01 0.0D0 0.0D0\n");
+    folder.answers(&["neighbors", "water.xyz", "--radius", "1"], "0,1\n", "");
+}
